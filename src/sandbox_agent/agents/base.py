@@ -1,0 +1,300 @@
+"""What an agent is to us: a few facts (`Agent`) and a protocol without I/O (`Wire`).
+
+A `Wire` speaks over one link to one process and carries one conversation (a process per session) or many (a
+shared server). Native frames go in through `receive`; what comes out waits in three places until the caller takes it:
+events in the scribe of each conversation, frames for the agent in `outbox`, and news for the runtime in
+`notices`. The same class reads recordings: `sent` understands what a client once wrote, the reverse of `prompt`,
+`decide`, `answer` and `cancel`.
+
+A frame is one line of a process's stdout or stdin without its newline. For an agent that is an HTTP server it is a JSON object:
+`{"method","path","body"}` out, and `{"status","for","body"}`, `{"sse","data"}` or `{"sse","closed"}` in.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import msgspec
+from msgspec import Struct
+
+from ..schema.events import SessionMetadata, Source
+from ..schema.features import Capabilities, Catalogue, Mode
+from ..schema.inputs import Answer, Decision, Prompt, Settings
+from .scribe import Frame, Scribe
+
+# -- a conversation ---------------------------------------------------------------------------
+
+
+class Start(Struct, frozen=True):
+    """What it takes to begin a conversation, or with `resume` to go on with the one the agent knows by `native_id`."""
+
+    scribe: Scribe
+    settings: Settings
+    metadata: SessionMetadata
+    native_id: str | None = None
+    resume: bool = False
+
+
+class Conversation:
+    """One conversation on a wire: its scribe, its settings, and whatever an adapter needs to remember.
+
+    Adapters subclass it for their own state. `native_id` is the agent's name for it, null until known.
+    """
+
+    def __init__(self, wire: Wire, start: Start) -> None:
+        self.scribe = start.scribe
+        self.settings = start.settings
+        self.resumed = start.resume
+        self.cancelling = False
+        """A cancel was asked for in the running turn; the next prompt clears it."""
+        self._metadata = start.metadata
+        self.scribe.frame = wire.frame
+        if start.native_id is not None:
+            self.scribe.native_session_id = start.native_id
+
+    @property
+    def native_id(self) -> str | None:
+        return self.scribe.native_session_id
+
+    @native_id.setter
+    def native_id(self, value: str) -> None:
+        self.scribe.native_session_id = value
+
+    def announce(self, source: Source) -> None:
+        """Write `session.started`, once in a session's life. A shared server's adapter does so when the agent reports it."""
+        if not self.scribe.started:
+            self.scribe.start_session(self._metadata, source)
+
+
+# -- news for the runtime ---------------------------------------------------------------------
+
+
+class Ready(Struct, frozen=True):
+    """The conversation is open on the agent's side."""
+
+    conversation: Conversation
+
+
+class StartFailed(Struct, frozen=True):
+    """The conversation could not be opened. `gone` = the agent does not know the conversation we asked to resume."""
+
+    conversation: Conversation
+    message: str
+    gone: bool = False
+
+
+class Listed(Struct, frozen=True):
+    """The answer to `list_catalogue`."""
+
+    catalogue: Catalogue
+
+
+class ListFailed(Struct, frozen=True):
+    message: str
+
+
+Notice = Ready | StartFailed | Listed | ListFailed
+
+
+# -- what a client did, read from a recording --------------------------------------------------
+
+
+class Began(Struct, frozen=True):
+    """The client began (or resumed) a conversation."""
+
+    conversation: Conversation
+
+
+class Prompted(Struct, frozen=True):
+    conversation: Conversation
+    prompt: Prompt
+
+
+class Decided(Struct, frozen=True):
+    """The client answered the permission under `key`."""
+
+    conversation: Conversation
+    key: str
+    decision: Decision
+
+
+class Answered(Struct, frozen=True):
+    conversation: Conversation
+    key: str
+    answer: Answer
+
+
+class Cancelled(Struct, frozen=True):
+    conversation: Conversation
+
+
+Action = Began | Prompted | Decided | Answered | Cancelled
+
+
+# -- the protocol -----------------------------------------------------------------------------
+
+
+class Wire(ABC):
+    """The protocol of one link. Subclasses implement `feed` and the commands; everything here is pure."""
+
+    interrupts_by_signal: ClassVar[bool] = False
+    """The agent has no word for "stop": after `cancel` the runtime sends SIGINT. The process ends with it, and the next prompt resumes."""
+
+    def __init__(self) -> None:
+        self.frame = Frame()
+        self.outbox: list[bytes] = []
+        self.notices: list[Notice] = []
+        self.recorded_start: Callable[[Settings, str | None], Start] | None = None
+        """Set when a recording is read: makes the `Start` of a conversation that a client began in it."""
+
+    # What the runtime calls, in this order.
+
+    def connected(self) -> None:  # noqa: B027 - most agents need no handshake
+        """The link is up: say what the protocol wants first."""
+
+    @abstractmethod
+    def open(self, start: Start) -> Conversation:
+        """Begin a conversation, or go on with an old one; `Ready` or `StartFailed` follows."""
+
+    @abstractmethod
+    def prompt(self, conversation: Conversation, prompt: Prompt) -> None:
+        """Hand a prompt to the agent. The runtime has opened the turn and written the user's message."""
+
+    def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:
+        """Tell the agent what was decided about the permission under `key`."""
+        raise NotImplementedError
+
+    def answer(self, conversation: Conversation, key: str, answer: Answer) -> None:
+        """Tell the agent the answer to the question under `key`."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def cancel(self, conversation: Conversation) -> None:
+        """Ask the agent to end the running turn; its own end of turn follows."""
+
+    def configure(self, conversation: Conversation, settings: Settings) -> bool:
+        """Switch model, variant, mode while the process runs. False: it must be started anew for that."""
+        return False
+
+    def close(self, conversation: Conversation) -> None:  # noqa: B027 - a process of its own just ends
+        """End this conversation, its commands and its sub-agents on a shared server."""
+
+    def list_catalogue(self, directory: str) -> None:
+        """Ask for models and modes; `Listed` or `ListFailed` follows."""
+        self.notices.append(Listed(Catalogue()))
+
+    @abstractmethod
+    def feed(self, frame: bytes) -> None:
+        """Translate one native frame. May raise on nonsense: `receive` makes it an event."""
+
+    def conversation_of(self, frame: bytes) -> Conversation | None:
+        """Whose frame this is, as far as one can tell: it gets the event when the frame is nonsense."""
+        return next(iter(self.conversations()), None)
+
+    @abstractmethod
+    def conversations(self) -> Iterable[Conversation]:
+        """Every conversation on this wire."""
+
+    # What the recording reader calls.
+
+    def launched(self, argv: list[str]) -> Iterator[Action]:
+        """A process was started with this command line (some say more in it than in their frames)."""
+        yield from ()
+
+    def sent(self, frame: bytes) -> Iterator[Action]:
+        """A client wrote this frame: the reverse of the commands above."""
+        yield from ()
+
+    # What is the same for all.
+
+    def receive(self, frame: bytes) -> None:
+        """Feed a frame; nonsense becomes `agent.unparsed` and the conversation goes on."""
+        self.frame.bytes = frame
+        try:
+            self.feed(frame)
+        except Exception as error:
+            # The agent's nonsense is an event, and a bug of ours must not take the session with it.
+            if (conversation := self.conversation_of(frame)) is not None:
+                location = f"{type(self).__module__.rsplit('.', 1)[-1]}.feed"
+                conversation.scribe.unparsed(f"{type(error).__name__}: {error}", location)
+        finally:
+            self.frame.bytes = None
+
+    def send(self, message: object) -> None:
+        """Put a JSON message into the outbox."""
+        self.outbox.append(msgspec.json.encode(message))
+
+
+# -- the facts --------------------------------------------------------------------------------
+
+
+class Place(Struct, frozen=True):
+    """Where an agent is run from: its program, our data folder, the environment it will see."""
+
+    executable: Path
+    data_dir: Path
+    environ: Mapping[str, str]
+
+
+class Launch(Struct, frozen=True):
+    """How to start an agent's process."""
+
+    argv: list[str]
+    env: dict[str, str] = {}
+    """Added to the environment the child sees anyway."""
+    transport: Literal["stdio", "http"] = "stdio"
+    files: dict[str, bytes] = {}
+    """Files to write, readable by the owner alone, before the start: what the process list must not show.
+    One that begins with `#!` is made executable, again for the owner alone."""
+    delegate: bool = False
+    """The agent asks for permission through a program of ours: the runtime listens for it (see `amp`)."""
+
+
+class Agent(ABC):
+    """The facts about one agent. Instances hold no state: the registry keeps one of each."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    capabilities: ClassVar[Capabilities]
+    stability: ClassVar[Literal["stable", "experimental"]] = "experimental"
+    tested_version: ClassVar[str | None] = None
+    executables: ClassVar[tuple[str, ...]] = ()
+    """Names the program goes by, in the install folder and on PATH."""
+    env_families: ClassVar[tuple[str, ...]] = ()
+    """Prefixes of the variables that belong to this agent: a child sees its own family and no other."""
+    modes: ClassVar[tuple[Mode, ...]] = (Mode("build", "Build", "Write code and run commands."),)
+    permission_modes: ClassVar[tuple[str, ...]] = ("default", "acceptEdits", "plan", "bypass")
+
+    @abstractmethod
+    def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
+        """The command line. A shared server is started without a conversation: it ignores the last two."""
+
+    @abstractmethod
+    def wire(self) -> Wire:
+        """A protocol for a new process."""
+
+    def choose_native_id(self) -> str | None:
+        """A conversation id of our choice, for agents that let the client choose."""
+        return None
+
+    def is_gone(self, stderr: str) -> bool:
+        """Whether a process that ended at its start says that it does not know the conversation to resume."""
+        return False
+
+    def has_credentials(self, environ: Mapping[str, str], home: Path) -> bool:
+        """Whether a key or a login can be found for this agent."""
+        return False
+
+    def metadata(self, version: str | None, settings: Settings) -> SessionMetadata:
+        return SessionMetadata(
+            self.name,
+            version,
+            settings.agent_mode,
+            settings.permission_mode,
+            settings.model,
+            settings.variant,
+            settings.directory,
+        )

@@ -1,0 +1,108 @@
+"""Claude Code: a process per conversation that speaks stream-json with the control protocol."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ...schema.features import Capabilities
+from ...schema.inputs import McpServer, Settings
+from ..base import Agent, Launch, Place, Wire
+from .commands import native_mode
+from .wire import MODES, ClaudeWire
+
+CREDENTIALS = (
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_VERTEX",
+    "CLAUDE_CODE_USE_FOUNDRY",
+)
+
+
+class Claude(Agent):
+    name = "claude"
+    title = "Claude Code"
+    stability = "stable"
+    tested_version = "2.1.325"
+    executables = ("claude",)
+    env_families = ("ANTHROPIC_", "CLAUDE_")
+    modes = MODES
+    capabilities = Capabilities(
+        text_messages=True,
+        tool_calls=True,
+        tool_results=True,
+        questions=True,
+        permissions=True,
+        plan_mode=True,
+        images=True,
+        file_attachments=True,
+        session_lifecycle=True,
+        error_events=True,
+        reasoning=True,
+        command_execution=True,
+        file_changes=True,
+        mcp_tools=True,
+        streaming_deltas=True,
+        item_started=True,
+        variants=True,
+        status=True,
+    )
+
+    def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
+        argv = [str(place.executable), "--print", "--verbose"]
+        argv += ["--input-format=stream-json", "--output-format=stream-json", "--include-partial-messages"]
+        argv += ["--permission-prompt-tool=stdio", f"--permission-mode={native_mode(settings)}"]
+        # Without it no later switch to bypass is possible; by itself it allows nothing.
+        argv += ["--allow-dangerously-skip-permissions"]
+        if native_id is not None:
+            argv.append(f"--resume={native_id}" if resume else f"--session-id={native_id}")
+        if settings.model is not None:
+            argv.append(f"--model={settings.model}")
+        if settings.variant is not None:
+            argv.append(f"--effort={settings.variant}")
+        files: dict[str, bytes] = {}
+        if settings.mcp:
+            config = mcp_config(settings.mcp)
+            path = place.data_dir / "launch" / f"claude-mcp-{hashlib.sha256(config).hexdigest()[:16]}.json"
+            files[str(path)] = config
+            argv.append(f"--mcp-config={path}")
+        return Launch(argv, ENVIRONMENT, files=files)
+
+    def wire(self) -> Wire:
+        return ClaudeWire()
+
+    def choose_native_id(self) -> str | None:
+        return str(uuid.uuid4())
+
+    def has_credentials(self, environ: Mapping[str, str], home: Path) -> bool:
+        config = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
+        return any(environ.get(name) for name in CREDENTIALS) or (config / ".credentials.json").is_file()
+
+
+ENVIRONMENT = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "DISABLE_TELEMETRY": "1",
+    # As root, Claude refuses bypass outside of what it knows to be a sandbox.
+    "IS_SANDBOX": "1",
+}
+
+
+def mcp_config(servers: Mapping[str, McpServer]) -> bytes:
+    """The file that `--mcp-config` wants. It may hold secrets."""
+    return msgspec.json.encode({"mcpServers": {name: _mcp_server(one) for name, one in servers.items()}})
+
+
+def _mcp_server(server: McpServer) -> dict[str, Any]:
+    if server.url is not None:
+        return {"type": "http", "url": server.url, "headers": server.headers}
+    return {"type": "stdio", "command": server.command, "args": server.args, "env": server.env}

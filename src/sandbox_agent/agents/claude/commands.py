@@ -1,0 +1,190 @@
+"""What we write to `claude`, and the reverse: what a recorded client once wrote."""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+import re
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Raw, Struct
+
+from ...schema.inputs import Attachment, Decision, PermissionMode, Prompt, Settings
+from ..scribe import Scribe
+from .frames import ImageBlock, Reply, TextBlock, blocks
+
+REJECTED = "The user rejected this."
+SEEN_IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+"""What the model can look at."""
+
+NATIVE_MODES: dict[PermissionMode, str] = {
+    "default": "default",
+    "acceptEdits": "acceptEdits",
+    "plan": "plan",
+    "bypass": "bypassPermissions",
+}
+
+
+def native_mode(settings: Settings) -> str:
+    """Claude plans in its permission mode `plan`. There it asks before it writes, and what is answered is not its business."""
+    return "plan" if settings.agent_mode == "plan" else NATIVE_MODES[settings.permission_mode]
+
+
+# -- lines we write ---------------------------------------------------------------------------
+
+
+class Command(Struct, frozen=True, tag_field="type"):
+    pass
+
+
+class UserMessage(Struct, frozen=True):
+    content: Any  # a string, or content blocks in the API's own shape
+    role: str = "user"
+
+
+class UserLine(Command, tag="user", omit_defaults=True):
+    message: UserMessage
+    uuid: str | None = None
+    client_composed: bool = False
+    """Deliver the text as it is: no slash commands, no `@path`."""
+
+
+class ControlRequestLine(Command, tag="control_request"):
+    request_id: str
+    request: dict[str, Any]  # `subtype` and what belongs to it
+
+
+class ControlResponseLine(Command, tag="control_response"):
+    response: Reply
+
+
+class SentUser(Struct, frozen=True, tag="user", tag_field="type"):
+    message: SentMessage
+    uuid: str | None = None
+
+
+class SentMessage(Struct, frozen=True):
+    content: str | list[Raw] = ""
+
+
+class SentRequest(Struct, frozen=True, tag="control_request", tag_field="type"):
+    request_id: str
+    request: SentRequestBody
+
+
+class SentRequestBody(Struct, frozen=True):
+    subtype: str = ""
+
+
+class SentResponse(Struct, frozen=True, tag="control_response", tag_field="type"):
+    response: Reply
+
+
+AnySent = SentUser | SentRequest | SentResponse
+sent_lines = msgspec.json.Decoder(AnySent)
+
+
+# -- prompts ----------------------------------------------------------------------------------
+
+
+def content_of(prompt: Prompt, read_file: Callable[[str], bytes]) -> str | list[dict[str, Any]]:
+    """The prompt, then each attachment: named in a line of its own, and shown when it is an image."""
+    if not prompt.attachments:
+        return prompt.text
+    content: list[dict[str, Any]] = [_text_block(prompt.text)] if prompt.text else []
+    for file in prompt.attachments:
+        content.append(_text_block(_mention(file)))
+        mime = file.mime or mimetypes.guess_type(file.path)[0]
+        if mime in SEEN_IMAGES and (data := _read(read_file, file.path)) is not None:
+            source = {"type": "base64", "media_type": mime, "data": base64.b64encode(data).decode()}
+            content.append({"type": "image", "source": source})
+    return content
+
+
+def _text_block(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _read(read_file: Callable[[str], bytes], path: str) -> bytes | None:
+    try:
+        return read_file(path)
+    except OSError:
+        return None  # the mention is left; the agent can say that it cannot open it
+
+
+def _mention(file: Attachment) -> str:
+    name = f'"{file.filename}" at ' if file.filename else ""
+    mime = f" ({file.mime})" if file.mime else ""
+    return f"Attached file: {name}{file.path}{mime}"
+
+
+_mentioned = re.compile(
+    r'Attached file: (?:"(?P<name>.*)" at )?(?P<path>/.*?)(?: \((?P<mime>[^\s()]+/[^\s()]+)\))?'
+)
+
+
+def prompt_in(content: str | list[Raw], scribe: Scribe) -> Prompt:
+    """The reverse of `content_of`. An image that no line names is stored with the session."""
+    if isinstance(content, str):
+        return Prompt(content)
+    texts: list[str] = []
+    files: list[Attachment] = []
+    named = False
+    for raw in content:
+        match blocks.decode(raw):
+            case TextBlock(text) if found := _mentioned.fullmatch(text):
+                files.append(Attachment(found["path"], found["mime"], found["name"]))
+                named = True
+                continue
+            case TextBlock(text):
+                texts.append(text)
+            case ImageBlock(source) if not named and source.data:
+                image = scribe.image(base64.b64decode(source.data), source.media_type)
+                files.append(Attachment(image.path, source.media_type))
+        named = False
+    return Prompt("\n".join(texts), tuple(files))
+
+
+# -- permissions ------------------------------------------------------------------------------
+
+
+class Permission(Struct, frozen=True, omit_defaults=True):
+    """The answer to `can_use_tool`.
+
+    "Always" is remembered by the daemon, so it is an ordinary permission here: `updatedPermissions` could write settings files
+    of the user. The classification only says which of the two it was.
+    """
+
+    behavior: Literal["allow", "deny"] | None = None
+    updatedInput: dict[str, Any] | None = None
+    message: str | None = None
+    updatedPermissions: list[dict[str, Any]] | None = None
+    decisionClassification: str | None = None
+
+
+def permission_of(decision: Decision, input: dict[str, Any]) -> Permission:
+    match decision.reply:
+        case "once":
+            return Permission("allow", input, decisionClassification="user_temporary")
+        case "always":
+            return Permission("allow", input, decisionClassification="user_permanent")
+        case "reject":
+            return denial(decision.message)
+
+
+def denial(message: str | None) -> Permission:
+    return Permission("deny", message=message or REJECTED, decisionClassification="user_reject")
+
+
+def decision_in(permission: Permission) -> Decision:
+    """The reverse of `permission_of`; what is neither allowed nor denied counts as denied, as Claude has it."""
+    if permission.behavior != "allow":
+        return Decision("reject", message_in(permission))
+    always = permission.updatedPermissions or permission.decisionClassification == "user_permanent"
+    return Decision("always" if always else "once")
+
+
+def message_in(permission: Permission) -> str | None:
+    return None if permission.message == REJECTED else permission.message

@@ -1,0 +1,490 @@
+"""What the `claude` program writes in stream-json mode, decoded: one JSON object per line.
+
+Only the fields that are read are declared, and all that may be absent have defaults. Where the agent may add types of its
+own (content blocks, stream events, system messages), a `Tagged` decoder tells "unknown type" from "wrong shape".
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+T = TypeVar("T")
+
+
+class Tagged(Generic[T]):
+    """Decodes a union by its tag. A tag nobody declared gives None; a declared one of the wrong shape raises."""
+
+    def __init__(self, union: Any, tag_field: str = "type") -> None:
+        self._decoder: msgspec.json.Decoder[T] = msgspec.json.Decoder(union)
+        self._tags = {member.__struct_config__.tag for member in union.__args__}
+        self._tag_field = tag_field
+
+    def decode(self, raw: bytes | Raw) -> T | None:
+        try:
+            return self._decoder.decode(raw)
+        except msgspec.ValidationError:
+            payload = msgspec.json.decode(raw)
+            if not isinstance(payload, dict):
+                raise
+            tag = payload.get(self._tag_field)
+            if not isinstance(tag, str) or tag in self._tags:
+                raise
+            return None
+
+
+# -- content blocks ---------------------------------------------------------------------------
+
+
+class Block(Struct, frozen=True, tag_field="type"):
+    pass
+
+
+class TextBlock(Block, tag="text"):
+    text: str = ""
+
+
+class ThinkingBlock(Block, tag="thinking"):
+    thinking: str = ""
+
+
+class RedactedThinking(Block, tag="redacted_thinking"):
+    """Thinking that nobody may read: no text, no item."""
+
+
+class ToolUse(Block, tag="tool_use"):
+    id: str
+    name: str
+    input: Any = None
+
+
+class ServerToolUse(Block, tag="server_tool_use"):
+    """A tool that runs at the model's provider."""
+
+    id: str
+    name: str
+    input: Any = None
+
+
+class McpToolUse(Block, tag="mcp_tool_use"):
+    id: str
+    name: str
+    input: Any = None
+
+
+class ImageSource(Struct, frozen=True):
+    type: str = ""
+    media_type: str = ""
+    data: str = ""
+
+
+class ImageBlock(Block, tag="image"):
+    source: ImageSource = ImageSource()
+
+
+class ToolResultBlock(Block, tag="tool_result"):
+    tool_use_id: str
+    content: str | list[Raw] | None = None
+    is_error: bool | None = None
+
+
+class McpToolResult(Block, tag="mcp_tool_result"):
+    tool_use_id: str
+    content: str | list[Raw] | None = None
+    is_error: bool | None = None
+
+
+class WebSearchResult(Block, tag="web_search_tool_result"):
+    tool_use_id: str
+    content: Any = None
+
+
+class WebFetchResult(Block, tag="web_fetch_tool_result"):
+    tool_use_id: str
+    content: Any = None
+
+
+class CodeResult(Block, tag="code_execution_tool_result"):
+    tool_use_id: str
+    content: Any = None
+
+
+ProviderResult = WebSearchResult | WebFetchResult | CodeResult
+AnyToolUse = ToolUse | ServerToolUse | McpToolUse
+AnyToolResult = ToolResultBlock | McpToolResult
+AnyBlock = (
+    TextBlock | ThinkingBlock | RedactedThinking | AnyToolUse | ImageBlock | AnyToolResult | ProviderResult
+)
+blocks: Tagged[AnyBlock] = Tagged(AnyBlock)
+
+
+# -- the stream of one API message ------------------------------------------------------------
+
+
+class Event(Struct, frozen=True, tag_field="type"):
+    pass
+
+
+class MessageHead(Struct, frozen=True):
+    id: str = ""
+
+
+class MessageStart(Event, tag="message_start"):
+    message: MessageHead = MessageHead()
+
+
+class BlockStart(Event, tag="content_block_start"):
+    index: int
+    content_block: Raw
+
+
+class Delta(Struct, frozen=True):
+    """`text_delta`, `thinking_delta` and `input_json_delta`; the others (signatures, citations) say nothing here."""
+
+    type: str = ""
+    text: str = ""
+    thinking: str = ""
+    partial_json: str = ""
+
+
+class BlockDelta(Event, tag="content_block_delta"):
+    index: int
+    delta: Delta
+
+
+class BlockStop(Event, tag="content_block_stop"):
+    index: int
+
+
+class MessageDelta(Event, tag="message_delta"):
+    """Stop reason and usage: `result` tells them again."""
+
+
+class MessageStop(Event, tag="message_stop"):
+    pass
+
+
+class Ping(Event, tag="ping"):
+    pass
+
+
+class StreamError(Event, tag="error"):
+    """The stream broke; the program retries, or says so in `result`."""
+
+
+AnyEvent = (
+    MessageStart | BlockStart | BlockDelta | BlockStop | MessageDelta | MessageStop | Ping | StreamError
+)
+events: Tagged[AnyEvent] = Tagged(AnyEvent)
+
+
+# -- control requests that claude sends -------------------------------------------------------
+
+
+class Request(Struct, frozen=True, tag_field="subtype"):
+    pass
+
+
+class RuleValue(Struct, frozen=True):
+    toolName: str = ""
+    ruleContent: str | None = None
+
+
+class Suggestion(Struct, frozen=True):
+    type: str = ""
+    rules: tuple[RuleValue, ...] = ()
+
+
+class CanUseTool(Request, tag="can_use_tool"):
+    tool_name: str
+    input: dict[str, Any] = field(default_factory=dict)
+    tool_use_id: str | None = None
+    agent_id: str | None = None
+    blocked_path: str | None = None
+    permission_suggestions: tuple[Suggestion, ...] | None = None
+
+
+class HookCallback(Request, tag="hook_callback"):
+    pass
+
+
+class McpMessage(Request, tag="mcp_message"):
+    pass
+
+
+class Elicitation(Request, tag="elicitation"):
+    message: str = ""
+
+
+class UserDialog(Request, tag="request_user_dialog"):
+    """A dialog of a kind that we did not declare: the protocol wants no answer."""
+
+
+AnyRequest = CanUseTool | HookCallback | McpMessage | Elicitation | UserDialog
+requests: Tagged[AnyRequest] = Tagged(AnyRequest, "subtype")
+
+
+# -- system messages --------------------------------------------------------------------------
+
+
+class Named(Struct, frozen=True):
+    name: str = ""
+    status: str | None = None
+
+
+class SystemMessage(Struct, frozen=True, tag_field="subtype"):
+    pass
+
+
+class Init(SystemMessage, tag="init"):
+    """The state of the session; comes at the beginning of every turn."""
+
+    session_id: str
+    cwd: str | None = None
+    model: str | None = None
+    permissionMode: str | None = None
+    tools: tuple[str, ...] = ()
+    mcp_servers: tuple[Named, ...] = ()
+    agents: tuple[str, ...] = ()
+    claude_code_version: str | None = None
+
+
+class Status(SystemMessage, tag="status"):
+    status: str | None = None
+    permissionMode: str | None = None
+    compact_result: str | None = None
+    compact_error: str | None = None
+
+
+class ApiRetry(SystemMessage, tag="api_retry"):
+    attempt: int | None = None
+    max_retries: int | None = None
+    error: str | None = None
+
+
+class StateChanged(SystemMessage, tag="session_state_changed"):
+    state: str = ""
+
+
+class LocalCommandOutput(SystemMessage, tag="local_command_output"):
+    content: str = ""
+
+
+class LocalCommand(SystemMessage, tag="local_command"):
+    content: str = ""
+
+
+class TaskStarted(SystemMessage, tag="task_started"):
+    tool_use_id: str | None = None
+
+
+class TaskProgress(SystemMessage, tag="task_progress"):
+    tool_use_id: str | None = None
+
+
+class TaskUpdated(SystemMessage, tag="task_updated"):
+    tool_use_id: str | None = None
+
+
+class TaskNotification(SystemMessage, tag="task_notification"):
+    tool_use_id: str | None = None
+
+
+AnyTask = TaskStarted | TaskProgress | TaskUpdated | TaskNotification
+AnySystem = Init | Status | ApiRetry | StateChanged | LocalCommandOutput | LocalCommand | AnyTask
+systems: Tagged[AnySystem] = Tagged(AnySystem, "subtype")
+
+
+# -- lines ------------------------------------------------------------------------------------
+
+
+class Line(Struct, frozen=True, tag_field="type"):
+    pass
+
+
+class ApiMessage(Struct, frozen=True):
+    id: str = ""
+    model: str = ""
+    content: str | list[Raw] = ""
+
+
+class Assistant(Line, tag="assistant"):
+    """One content block of an API message; or, from the model `<synthetic>`, what the program itself says."""
+
+    message: ApiMessage
+    parent_tool_use_id: str | None = None
+    error: str | None = None
+    is_api_error_message: bool = False
+    api_error: str | None = None
+    api_error_status: int | None = None
+    api_error_type: str | None = None
+    aborted: bool = False
+    local_command_source: Any = None
+
+
+class Origin(Struct, frozen=True):
+    """Who caused a message or a turn: `human`, `peer`, `task-notification`, ..."""
+
+    kind: str = ""
+
+
+class UserContent(Struct, frozen=True):
+    content: str | list[Raw] = ""
+
+
+class User(Line, tag="user"):
+    message: UserContent
+    parent_tool_use_id: str | None = None
+    isReplay: bool = False
+    isSynthetic: bool = False
+    tool_use_result: Raw = Raw(b"null")
+    uuid: str | None = None
+    origin: Origin | None = None
+
+
+class ModelUsage(Struct, frozen=True):
+    inputTokens: int = 0
+    outputTokens: int = 0
+    cacheReadInputTokens: int = 0
+    cacheCreationInputTokens: int = 0
+    thinkingTokens: int | None = None
+    costUSD: float | None = None
+
+
+class ApiUsage(Struct, frozen=True):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class Result(Line, tag="result"):
+    """The end of a turn."""
+
+    subtype: str = "success"
+    is_error: bool = False
+    terminal_reason: str | None = None
+    stop_reason: str | None = None
+    result: str | None = None
+    errors: tuple[str, ...] = ()
+    api_error: str | None = None
+    api_error_status: int | None = None
+    api_error_type: str | None = None
+    startup_failure_reason: str | None = None
+    usage: ApiUsage | None = None
+    model_usage_since_last_result: dict[str, ModelUsage] | None = None
+    user_message_uuids: tuple[str, ...] = ()
+    origin: Origin | None = None
+
+
+class StreamEvent(Line, tag="stream_event"):
+    event: Raw
+    parent_tool_use_id: str | None = None
+    api_message_id: str | None = None
+
+
+class System(Line, tag="system"):
+    subtype: str
+
+
+class ControlRequest(Line, tag="control_request"):
+    request_id: str
+    request: Raw
+
+
+class Reply(Struct, frozen=True):
+    subtype: str
+    request_id: str
+    response: Raw = Raw(b"null")
+    error: str | None = None
+    error_code: str | None = None
+
+
+class ControlResponse(Line, tag="control_response"):
+    response: Reply
+
+
+class ControlCancel(Line, tag="control_cancel_request"):
+    request_id: str
+
+
+class CommandLifecycle(Line, tag="command_lifecycle"):
+    """What becomes of the message that was sent with this uuid."""
+
+    uuid: str = ""
+    state: str = ""
+
+
+class ToolProgress(Line, tag="tool_progress"):
+    subagent_retry: Any = None
+    parent_tool_use_id: str | None = None
+
+
+class ConversationReset(Line, tag="conversation_reset"):
+    """`/clear`: the next `init` names the new session."""
+
+
+class AuthStatus(Line, tag="auth_status"):
+    pass
+
+
+class RateLimit(Line, tag="rate_limit_event"):
+    pass
+
+
+class ToolUseSummary(Line, tag="tool_use_summary"):
+    pass
+
+
+class ActiveGoal(Line, tag="active_goal"):
+    pass
+
+
+class PromptSuggestion(Line, tag="prompt_suggestion"):
+    """What the user might say next: for an input field, not for a transcript."""
+
+
+class KeepAlive(Line, tag="keep_alive"):
+    pass
+
+
+class TranscriptMirror(Line, tag="transcript_mirror"):
+    pass
+
+
+AnyLine = (
+    Assistant
+    | User
+    | Result
+    | StreamEvent
+    | System
+    | ControlRequest
+    | ControlResponse
+    | ControlCancel
+    | CommandLifecycle
+    | ToolProgress
+    | ConversationReset
+    | AuthStatus
+    | RateLimit
+    | ToolUseSummary
+    | ActiveGoal
+    | PromptSuggestion
+    | KeepAlive
+    | TranscriptMirror
+)
+lines: Tagged[AnyLine] = Tagged(AnyLine)
+
+
+# -- the answer to `initialize` ---------------------------------------------------------------
+
+
+class ModelInfo(Struct, frozen=True):
+    value: str
+    displayName: str | None = None
+    supportedEffortLevels: tuple[str, ...] | None = None
+
+
+class Initialized(Struct, frozen=True):
+    models: tuple[ModelInfo, ...] = ()

@@ -1,0 +1,228 @@
+"""What Claude Code's tools are to us: which ones write, what "always" may cover, which files a result changed."""
+
+from __future__ import annotations
+
+import os.path
+import re
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from ...schema.events import AskedQuestion, Choice
+from ...schema.items import FileAction, FileRef, arguments_of
+from ..diffs import Hunk, diff_of_hunks, diff_of_texts
+from ..scribe import Ask, AskKind, Rule
+from .frames import CanUseTool
+
+EDITS: dict[str, FileAction] = {
+    "Write": "write",
+    "Edit": "patch",
+    "MultiEdit": "patch",
+    "NotebookEdit": "patch",
+}
+COMMANDS = {"Bash", "PowerShell", "Monitor", "KillShell", "BashOutput"}
+READS = {
+    "Read",
+    "Glob",
+    "Grep",
+    "LS",
+    "NotebookRead",
+    "WebFetch",
+    "WebSearch",
+    "ListMcpResourcesTool",
+    "ReadMcpResourceTool",
+    "ReadMcpResourceDirTool",
+}
+
+
+def kind_of(tool: str) -> AskKind:
+    if tool in EDITS:
+        return "edit"
+    if tool in COMMANDS:
+        return "command"
+    return "read" if tool in READS else "other"
+
+
+def ask_of(request: CanUseTool, call: str | None) -> Ask:
+    return Ask(
+        request.tool_name,
+        request.input,
+        kind_of(request.tool_name),
+        call,
+        paths=_paths_of(request),
+        needs=_rules_of(request),
+    )
+
+
+def path_of(input: Any) -> str | None:
+    """The file that a call is about."""
+    if not isinstance(input, dict):
+        return None
+    for name in ("file_path", "notebook_path", "path"):
+        if isinstance(path := input.get(name), str) and path:
+            return path
+    return None
+
+
+def _paths_of(request: CanUseTool) -> tuple[str, ...] | None:
+    path = path_of(request.input) or request.blocked_path
+    return (path,) if path else None
+
+
+def _rules_of(request: CanUseTool) -> tuple[Rule, ...]:
+    """A command and a file are remembered as they stand, other tools as the agent suggests.
+
+    Claude's own suggestions for commands hold wildcards that only its own analysis of the shell makes safe.
+    """
+    tool = request.tool_name
+    if tool in COMMANDS and isinstance(command := request.input.get("command"), str):
+        return (Rule(tool, command),)
+    if tool in EDITS and (path := path_of(request.input)):
+        return (Rule(tool, os.path.normpath(path)),)
+    suggested = [
+        Rule(tool, rule.ruleContent)
+        for suggestion in request.permission_suggestions or ()
+        if suggestion.type == "addRules"
+        for rule in suggestion.rules
+        if rule.toolName == tool
+    ]
+    return tuple(suggested) or (Rule(tool, arguments_of(request.input)),)
+
+
+# -- what a tool did --------------------------------------------------------------------------
+
+_exit_code = re.compile(r"(?:Error: )?Exit code (\d+)")
+
+
+def exit_code_of(tool: str, output: str, failed: bool) -> int | None:
+    """Claude tells the exit code of a command only when it failed, in words."""
+    if tool in COMMANDS and failed and (found := _exit_code.match(output)):
+        return int(found[1])
+    return None
+
+
+class _Patch(Struct, frozen=True, rename="camel"):
+    old_start: int
+    old_lines: int
+    new_start: int
+    new_lines: int
+    lines: tuple[str, ...]
+
+
+class _Changed(Struct, frozen=True, rename="camel"):
+    """`tool_use_result` of Write and Edit."""
+
+    file_path: str
+    structured_patch: tuple[_Patch, ...]
+    type: str | None = None
+    content: str = ""
+
+
+class _Notebook(Struct, frozen=True):
+    notebook_path: str
+    original_file: str
+    updated_file: str
+    error: str | None = None
+
+
+_changed = msgspec.json.Decoder(_Changed | None)
+_notebook = msgspec.json.Decoder(_Notebook | None)
+
+
+def file_ref_of(tool: str, path: str | None, result: Raw) -> FileRef | None:
+    """The change that a successful call made. Sub-agents do not tell the details: then it is the path alone."""
+    action = EDITS.get(tool)
+    if action is None:
+        return None
+    for told in (_told_change(action, result), _told_notebook(action, result)):
+        if told is not None:
+            return told
+    return FileRef(path, action) if path else None
+
+
+def _told_change(action: FileAction, result: Raw) -> FileRef | None:
+    try:
+        change = _changed.decode(result)
+    except msgspec.ValidationError:
+        return None
+    if change is None:
+        return None
+    if change.type == "create":
+        diff = diff_of_texts(change.file_path, None, change.content)
+    else:
+        hunks = [Hunk(*msgspec.structs.astuple(patch)) for patch in change.structured_patch]
+        diff = diff_of_hunks(change.file_path, hunks)
+    return FileRef(change.file_path, action, diff=diff or None)
+
+
+def _told_notebook(action: FileAction, result: Raw) -> FileRef | None:
+    try:
+        change = _notebook.decode(result)
+    except msgspec.ValidationError:
+        return None
+    if change is None or change.error:
+        return None
+    diff = diff_of_texts(change.notebook_path, change.original_file, change.updated_file)
+    return FileRef(change.notebook_path, action, diff=diff or None)
+
+
+# -- questions --------------------------------------------------------------------------------
+
+
+class _Option(Struct, frozen=True):
+    label: str
+    description: str = ""
+
+
+class _Question(Struct, frozen=True):
+    question: str
+    header: str = ""
+    options: tuple[_Option, ...] = ()
+    multiSelect: bool = False
+
+
+class _Questions(Struct, frozen=True):
+    questions: tuple[_Question, ...] = ()
+
+
+def questions_of(input: dict[str, Any]) -> tuple[AskedQuestion, ...]:
+    """The questions of an AskUserQuestion call."""
+    asked = msgspec.convert(input, _Questions)
+    return tuple(
+        AskedQuestion(
+            one.question,
+            one.header,
+            tuple(Choice(option.label, option.description) for option in one.options),
+            one.multiSelect,
+        )
+        for one in asked.questions
+    )
+
+
+def with_answers(input: dict[str, Any], answers: tuple[tuple[str, ...], ...]) -> dict[str, Any]:
+    """The call's input as Claude wants it back: an answer for each question, labels joined by a comma."""
+    told = {
+        asked.question: ", ".join(chosen)
+        for asked, chosen in zip(questions_of(input), answers, strict=False)
+        if chosen
+    }
+    return {**input, "answers": told}
+
+
+def answers_in(input: dict[str, Any], updated: dict[str, Any]) -> tuple[tuple[str, ...], ...] | None:
+    """The reverse of `with_answers`; None when the client answered nothing."""
+    told = updated.get("answers")
+    if not isinstance(told, dict) or not told:
+        return None
+    return tuple(_chosen(asked, told.get(asked.question)) for asked in questions_of(input))
+
+
+def _chosen(asked: AskedQuestion, told: object) -> tuple[str, ...]:
+    if isinstance(told, list):
+        return tuple(str(label) for label in told)
+    if not isinstance(told, str) or not told:
+        return ()
+    parts = tuple(told.split(", "))
+    labels = {option.label for option in asked.options}
+    return parts if asked.multi_select and labels.issuperset(parts) else (told,)

@@ -1,0 +1,329 @@
+"""The stream-json protocol of `claude`: one process per conversation, lines of JSON both ways.
+
+Requests of either side are `control_request`, answered by `control_response` under the same id. Claude asks for permissions,
+answers to its questions and the approval of a plan in one way, `can_use_tool`; the request's id is our key for all three.
+"""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Raw
+
+from ...schema.events import ErrorCode
+from ...schema.features import Catalogue, Mode, Model
+from ...schema.inputs import Answer, Decision, Prompt, Settings
+from ..base import (
+    Action,
+    Answered,
+    Began,
+    Cancelled,
+    Conversation,
+    Decided,
+    Listed,
+    ListFailed,
+    Prompted,
+    Ready,
+    Start,
+    StartFailed,
+    Wire,
+)
+from . import frames
+from .commands import (
+    ControlRequestLine,
+    ControlResponseLine,
+    Permission,
+    SentRequest,
+    SentResponse,
+    SentUser,
+    UserLine,
+    UserMessage,
+    content_of,
+    decision_in,
+    denial,
+    message_in,
+    native_mode,
+    permission_of,
+    prompt_in,
+    sent_lines,
+)
+from .frames import (
+    CanUseTool,
+    ControlRequest,
+    ControlResponse,
+    Elicitation,
+    HookCallback,
+    Initialized,
+    McpMessage,
+    Reply,
+    Result,
+    UserDialog,
+)
+from .tools import answers_in, with_answers
+from .transcript import ClaudeConversation
+
+MODES = (
+    Mode("build", "Build", "Write code and run commands."),
+    Mode("plan", "Plan", "Look around, then propose a plan for approval."),
+)
+CONFIGURING = {"set_model", "set_permission_mode", "apply_flag_settings"}
+UNANSWERED = "not answered before the turn ended"
+
+
+class ClaudeWire(Wire):
+    def __init__(self, read_file: Callable[[str], bytes] = lambda path: Path(path).read_bytes()) -> None:
+        super().__init__()
+        self._read_file = read_file
+        self._conversation: ClaudeConversation | None = None
+        self._request_ids = (f"req_{n}" for n in itertools.count(1))
+        self._asked: dict[str, str] = {}  # our requests without an answer: id -> subtype
+        self._ready = False
+        self._catalogue: Catalogue | None = None
+        self._wants_catalogue = False
+
+    def conversations(self) -> Iterable[Conversation]:
+        return () if self._conversation is None else (self._conversation,)
+
+    # -- commands -----------------------------------------------------------------------------
+
+    def connected(self) -> None:
+        self._request("initialize", forwardSubagentText=True)
+
+    def open(self, start: Start) -> ClaudeConversation:
+        self._conversation = ClaudeConversation(self, start)
+        if self._ready:
+            self.notices.append(Ready(self._conversation))
+        return self._conversation
+
+    def prompt(self, conversation: Conversation, prompt: Prompt) -> None:
+        assert isinstance(conversation, ClaudeConversation)
+        id = str(uuid.uuid4())
+        conversation.awaiting.add(id)
+        self.send(UserLine(UserMessage(content_of(prompt, self._read_file)), id, client_composed=True))
+
+    def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:
+        if (request := self._take(conversation, key)) is not None:
+            self._reply(key, permission_of(decision, request.input))
+
+    def answer(self, conversation: Conversation, key: str, answer: Answer) -> None:
+        request = self._take(conversation, key)
+        if request is None:
+            return
+        if answer.answers is None:
+            self._reply(key, denial(answer.message))
+        elif request.tool_name == "ExitPlanMode":
+            self._reply(key, self._plan_permission(conversation, request, answer.answers))
+        else:
+            self._reply(key, Permission("allow", with_answers(request.input, answer.answers)))
+
+    def cancel(self, conversation: Conversation) -> None:
+        # The prompt may still be in Claude's queue: that one must not run later.
+        self._request("interrupt", cancel_queued=True)
+
+    def configure(self, conversation: Conversation, settings: Settings) -> bool:
+        before, conversation.settings = conversation.settings, settings
+        if (before.directory, before.mcp) != (settings.directory, settings.mcp):
+            return False
+        if before.model != settings.model:
+            self._request("set_model", model=settings.model or "default")
+        if before.variant != settings.variant:
+            self._request("apply_flag_settings", settings={"effortLevel": settings.variant})
+        if native_mode(before) != native_mode(settings):
+            self._request("set_permission_mode", mode=native_mode(settings))
+        return True
+
+    def list_catalogue(self, directory: str) -> None:
+        if self._catalogue is None:
+            self._wants_catalogue = True
+        else:
+            self.notices.append(Listed(self._catalogue))
+
+    def _plan_permission(
+        self, conversation: Conversation, request: CanUseTool, answers: tuple[tuple[str, ...], ...]
+    ) -> Permission:
+        """Approved, Claude goes on in the mode that the session is in apart from planning."""
+        chosen = [label for one in answers for label in one]
+        if chosen != ["approve"]:
+            said = ", ".join(label for label in chosen if label != "reject")
+            return denial(said or "The user wants to keep planning.")
+        settings = conversation.settings
+        leaves_plan = "default" if settings.permission_mode == "plan" else settings.permission_mode
+        after = msgspec.structs.replace(settings, agent_mode="build", permission_mode=leaves_plan)
+        conversation.settings = after
+        mode = {"type": "setMode", "mode": native_mode(after), "destination": "session"}
+        return Permission("allow", request.input, updatedPermissions=[mode])
+
+    def _take(self, conversation: Conversation, key: str) -> CanUseTool | None:
+        assert isinstance(conversation, ClaudeConversation)
+        return conversation.requests.pop(key, None)
+
+    def _request(self, subtype: str, **body: Any) -> None:
+        id = next(self._request_ids)
+        self._asked[id] = subtype
+        self.send(ControlRequestLine(id, {"subtype": subtype, **body}))
+
+    def _reply(self, request_id: str, response: object) -> None:
+        reply = Reply("success", request_id, Raw(msgspec.json.encode(response)))
+        self.send(ControlResponseLine(reply))
+
+    def _refuse(self, request_id: str, error: str) -> None:
+        self.send(ControlResponseLine(Reply("error", request_id, error=error)))
+
+    # -- what claude writes -------------------------------------------------------------------
+
+    def feed(self, frame: bytes) -> None:
+        line = frames.lines.decode(frame)
+        if isinstance(line, ControlResponse):
+            self._answered(line.response)
+            return
+        if (conversation := self._conversation or self._recorded()) is None:
+            return
+        match line:
+            case frames.StreamEvent():
+                conversation.stream(line)
+            case frames.Assistant():
+                conversation.assistant(line)
+            case frames.User():
+                conversation.user(line)
+            case frames.System(subtype):
+                conversation.system(subtype, frame)
+            case Result():
+                self._ended(conversation, line)
+            case ControlRequest(id, request):
+                self._asked_by_claude(conversation, id, request)
+            case frames.ControlCancel(id):
+                conversation.withdraw(id)
+            case frames.CommandLifecycle(id, "cancelled" | "discarded"):
+                conversation.drop_prompt(id)
+            case frames.ToolProgress(retry) if retry is not None:
+                conversation.fact("retry", frame)
+            case frames.ConversationReset():
+                conversation.fact("session", frame)
+            case frames.AuthStatus():
+                conversation.fact("authentication", frame)
+            case frames.RateLimit():
+                conversation.fact("rate_limit", frame)
+            case frames.ToolUseSummary():
+                conversation.fact("summary", frame)
+            case frames.ActiveGoal():
+                conversation.fact("goal", frame)
+            case None:
+                conversation.scribe.unknown(msgspec.json.decode(frame))
+            case _:
+                pass  # CommandLifecycle, ToolProgress, PromptSuggestion, KeepAlive, TranscriptMirror: nothing to tell
+
+    def _answered(self, reply: Reply) -> None:
+        asked = self._asked.pop(reply.request_id, None)
+        if asked == "initialize":
+            self._initialized(reply)
+        elif asked in CONFIGURING and reply.error is not None and self._conversation is not None:
+            code: ErrorCode = "model_not_found" if reply.error_code == "not_found" else "invalid_request"
+            details = {"request": asked, "error_code": reply.error_code}
+            self._conversation.scribe.error(reply.error, code, details)
+
+    def _initialized(self, reply: Reply) -> None:
+        if reply.error is not None:
+            self._fail_start(reply.error)
+            return
+        self._ready = True
+        self._catalogue = _catalogue(msgspec.json.decode(reply.response, type=Initialized))
+        if self._wants_catalogue:
+            self.notices.append(Listed(self._catalogue))
+        if self._conversation is not None:
+            self.notices.append(Ready(self._conversation))
+
+    def _fail_start(self, message: str) -> None:
+        gone = message.startswith("No conversation found")
+        if self._wants_catalogue:
+            self.notices.append(ListFailed(message))
+        if self._conversation is not None:
+            self.notices.append(StartFailed(self._conversation, message, gone))
+
+    def _ended(self, conversation: ClaudeConversation, result: Result) -> None:
+        if not self._ready and "initialize" in self._asked.values():
+            self._fail_start("; ".join(result.errors) or result.result or "claude could not start")
+        elif conversation.result(result):
+            for id in conversation.requests:
+                self._reply(id, denial(UNANSWERED))
+            conversation.requests.clear()
+
+    def _asked_by_claude(self, conversation: ClaudeConversation, id: str, request: Raw) -> None:
+        match frames.requests.decode(request):
+            case CanUseTool() as wanted:
+                conversation.can_use_tool(id, wanted)
+            case HookCallback():
+                self._reply(id, {"continue": True})
+            case McpMessage():
+                self._refuse(id, "no such server")
+            case Elicitation(message):
+                # A form of an MCP server: nothing that labels could answer.
+                self._reply(id, {"action": "decline"})
+                conversation.scribe.status("elicitation", msgspec.json.decode(request), message)
+            case UserDialog():
+                pass
+            case None:
+                self._refuse(id, "unsupported request")
+                conversation.scribe.unknown(msgspec.json.decode(request))
+
+    # -- recordings ---------------------------------------------------------------------------
+
+    def launched(self, argv: list[str]) -> Iterator[Action]:
+        named = [one.partition("=")[2] for one in argv if one.startswith(("--session-id=", "--resume="))]
+        if (conversation := self._recorded(named[0] if named else None)) is not None:
+            yield Began(conversation)
+
+    def sent(self, frame: bytes) -> Iterator[Action]:
+        conversation = self._conversation
+        if conversation is None:
+            conversation = self._recorded()
+            assert conversation is not None
+            yield Began(conversation)
+        try:
+            line = sent_lines.decode(frame)
+        except msgspec.ValidationError:
+            return  # not a line of this protocol: claude will not take it, either
+        match line:
+            case SentUser(message, id):
+                if id is not None:
+                    conversation.awaiting.add(id)
+                yield Prompted(conversation, prompt_in(message.content, conversation.scribe))
+            case SentRequest(id, body):
+                self._asked[id] = body.subtype
+                if body.subtype == "interrupt":
+                    yield Cancelled(conversation)
+            case SentResponse(reply):
+                yield from self._replied(conversation, reply)
+
+    def _replied(self, conversation: ClaudeConversation, reply: Reply) -> Iterator[Action]:
+        key = reply.request_id
+        request = conversation.requests.pop(key, None)
+        if request is None:
+            return  # too late, or the answer to something else
+        permission = Permission(message=reply.error)
+        if reply.subtype == "success":
+            permission = msgspec.json.decode(reply.response, type=Permission)
+        if request.tool_name not in ("AskUserQuestion", "ExitPlanMode"):
+            yield Decided(conversation, key, decision_in(permission))
+        elif permission.behavior != "allow":
+            yield Answered(conversation, key, Answer(None, message_in(permission)))
+        elif request.tool_name == "ExitPlanMode":
+            yield Answered(conversation, key, Answer((("approve",),)))
+        else:
+            chosen = answers_in(request.input, permission.updatedInput or {})
+            yield Answered(conversation, key, Answer(chosen))
+
+    def _recorded(self, native_id: str | None = None) -> ClaudeConversation | None:
+        if self.recorded_start is None:
+            return None
+        return self.open(self.recorded_start(Settings("/"), native_id))
+
+
+def _catalogue(told: Initialized) -> Catalogue:
+    models = tuple(Model(one.value, one.displayName, one.supportedEffortLevels) for one in told.models)
+    default: Literal["default"] | None = "default" if any(one.id == "default" for one in models) else None
+    return Catalogue(models, MODES, default)

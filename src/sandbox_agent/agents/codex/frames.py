@@ -1,0 +1,661 @@
+"""The frames of `codex app-server`: JSON-RPC without the `jsonrpc` member, only the fields we read.
+
+Notifications and items are tables from codex's own names to classes; names that say nothing to a reader stand in
+`IGNORED`. What is in neither is unknown.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType, field
+
+RequestId = int | str
+
+
+class RpcError(Struct, frozen=True):
+    message: str = ""
+    code: int | None = None
+
+
+class Envelope(Struct, frozen=True):
+    """Any line of the protocol: a request, a notification (no id) or an answer (no method)."""
+
+    id: RequestId | UnsetType | None = UNSET
+    method: str | None = None
+    params: Raw = Raw(b"{}")
+    result: Raw = Raw(b"null")
+    error: RpcError | None = None
+
+
+class Native(Struct, frozen=True, rename="camel", kw_only=True):
+    """A native object; camelCase on the wire."""
+
+
+class Params(Native):
+    """What a notification or a request is about."""
+
+    thread_id: str | None = None
+    turn_id: str | None = None
+
+
+# -- answers to our requests ------------------------------------------------------------------
+
+
+class ThreadInfo(Native):
+    id: str
+    cli_version: str | None = None
+
+
+class ThreadOpened(Native):
+    """The answer to `thread/start`, `thread/resume` and `thread/fork`."""
+
+    thread: ThreadInfo
+    model: str | None = None
+    reasoning_effort: str | None = None
+
+
+class TurnError(Native):
+    message: str = ""
+    codex_error_info: Any = None  # a name, or an object with one name as its key
+    additional_details: str | None = None
+
+
+class Turn(Native):
+    id: str
+    root_turn_id: str | None = None
+    status: str = "inProgress"
+    error: TurnError | None = None
+    duration_ms: int | None = None
+
+
+class TurnAnswer(Native):
+    turn: Turn
+
+
+class Effort(Native):
+    reasoning_effort: str
+
+
+class ListedModel(Native):
+    id: str
+    display_name: str | None = None
+    supported_reasoning_efforts: tuple[Effort, ...] = ()
+    default_reasoning_effort: str | None = None
+    is_default: bool = False
+
+
+class ModelPage(Native):
+    data: tuple[ListedModel, ...]
+    next_cursor: str | None = None
+
+
+# -- items ------------------------------------------------------------------------------------
+
+
+class Item(Native):
+    id: str
+
+
+class TextInput(Native, tag_field="type", tag="text"):
+    text: str
+
+
+class ImageInput(Native, tag_field="type", tag="image"):
+    url: str | None = None
+    file_id: str | None = None
+
+
+class LocalImageInput(Native, tag_field="type", tag="localImage"):
+    path: str
+
+
+class AudioInput(Native, tag_field="type", tag="audio"):
+    url: str = ""
+
+
+class LocalAudioInput(Native, tag_field="type", tag="localAudio"):
+    path: str
+
+
+class SkillInput(Native, tag_field="type", tag="skill"):
+    path: str
+    name: str | None = None
+
+
+class MentionInput(Native, tag_field="type", tag="mention"):
+    path: str
+    name: str | None = None
+
+
+UserInput = (
+    TextInput | ImageInput | LocalImageInput | AudioInput | LocalAudioInput | SkillInput | MentionInput
+)
+
+
+class UserMessage(Item):
+    content: tuple[UserInput, ...] = ()
+
+
+class HookPrompt(Item):
+    """Text that a hook puts into the conversation as if the user had said it."""
+
+    fragments: Any = None
+
+
+class AgentMessage(Item):
+    text: str = ""
+
+
+class Plan(Item):
+    text: str = ""
+
+
+class Reasoning(Item):
+    summary: tuple[str, ...] = ()
+    content: tuple[str, ...] = ()
+
+
+class CommandExecution(Item):
+    command: str = ""
+    cwd: str | None = None
+    source: str = "agent"
+    status: str = "inProgress"
+    aggregated_output: str | None = None
+    exit_code: int | None = None
+
+
+class ChangeKind(Struct, frozen=True):
+    type: str
+    move_path: str | None = None
+
+
+class Change(Native):
+    path: str
+    kind: ChangeKind
+    diff: str = ""
+
+
+class FileChange(Item):
+    changes: tuple[Change, ...] = ()
+    status: str = "inProgress"
+
+
+class McpResult(Native):
+    content: tuple[Any, ...] = ()
+    structured_content: Any = None
+
+
+class McpError(Native):
+    message: str = ""
+
+
+class McpToolCall(Item):
+    server: str
+    tool: str
+    status: str = "inProgress"
+    arguments: Any = None
+    result: McpResult | None = None
+    error: McpError | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.server}.{self.tool}"
+
+
+class DynamicToolCall(Item):
+    """A tool that a client gave to codex and runs itself."""
+
+    tool: str
+    namespace: str | None = None
+    arguments: Any = None
+    status: str = "inProgress"
+    content_items: tuple[Any, ...] | None = None
+    success: bool | None = None
+
+
+class CollabAgentToolCall(Item):
+    """The first generation of sub-agent tools: spawnAgent, sendInput, wait and so on."""
+
+    tool: str
+    status: str = "inProgress"
+    receiver_thread_ids: tuple[str, ...] = ()
+    prompt: str | None = None
+    model: str | None = None
+    reasoning_effort: str | None = None
+    agents_states: Any = None
+
+
+class SubAgentActivity(Item):
+    """The second generation says only that a sub-agent was started, spoken to, stopped or is done."""
+
+    kind: str
+    agent_thread_id: str
+    agent_path: str | None = None
+    model: str | None = None
+    reasoning_effort: str | None = None
+
+
+class FunctionCallOutput(Item):
+    name: str
+    namespace: str | None = None
+    output: Any = None
+
+
+class WebSearch(Item):
+    query: str = ""
+    action: Any = None
+    results: Any = None
+
+
+class ImageView(Item):
+    path: str
+
+
+class ImageGeneration(Item):
+    status: str = ""
+    revised_prompt: str | None = None
+    failure: Any = None
+    saved_path: str | None = None
+    result: str | None = None
+    """The image in base64."""
+
+
+class Sleep(Item):
+    duration_ms: int | None = None
+
+
+class EnteredReviewMode(Item):
+    review: str = ""
+
+
+class ExitedReviewMode(Item):
+    review: str = ""
+
+
+class ContextCompaction(Item):
+    pass
+
+
+ITEMS: dict[str, type[Item]] = {
+    "userMessage": UserMessage,
+    "hookPrompt": HookPrompt,
+    "agentMessage": AgentMessage,
+    "functionCallOutput": FunctionCallOutput,
+    "plan": Plan,
+    "reasoning": Reasoning,
+    "commandExecution": CommandExecution,
+    "fileChange": FileChange,
+    "mcpToolCall": McpToolCall,
+    "dynamicToolCall": DynamicToolCall,
+    "collabAgentToolCall": CollabAgentToolCall,
+    "subAgentActivity": SubAgentActivity,
+    "webSearch": WebSearch,
+    "imageView": ImageView,
+    "sleep": Sleep,
+    "imageGeneration": ImageGeneration,
+    "enteredReviewMode": EnteredReviewMode,
+    "exitedReviewMode": ExitedReviewMode,
+    "contextCompaction": ContextCompaction,
+}
+
+
+class _Typed(Struct, frozen=True):
+    type: str
+
+
+_typed = msgspec.json.Decoder(_Typed)
+_items = {name: msgspec.json.Decoder(kind) for name, kind in ITEMS.items()}
+
+
+def item_of(raw: Raw) -> Item | None:
+    """The item, or None when its type is one we do not know."""
+    decoder = _items.get(_typed.decode(raw).type)
+    return decoder.decode(raw) if decoder else None
+
+
+# -- notifications ----------------------------------------------------------------------------
+
+
+class TurnStarted(Params):
+    turn: Turn
+
+
+class TurnCompleted(Params):
+    turn: Turn
+
+
+class ItemStarted(Params):
+    item: Raw
+
+
+class ItemCompleted(Params):
+    item: Raw
+
+
+class TextDelta(Params):
+    """A piece of a message or of a plan."""
+
+    item_id: str
+    delta: str = ""
+
+
+class SummaryDelta(Params):
+    item_id: str
+    delta: str = ""
+    summary_index: int = 0
+
+
+class ThoughtDelta(Params):
+    item_id: str
+    delta: str = ""
+    content_index: int = 0
+
+
+class OutputDelta(Params):
+    """A piece of what a command or a patch prints."""
+
+    item_id: str
+    delta: str = ""
+
+
+class TerminalInteraction(Params):
+    item_id: str
+    stdin: str = ""
+
+
+class McpProgress(Params):
+    item_id: str
+    message: str = ""
+
+
+class ErrorNotice(Params):
+    error: TurnError
+    will_retry: bool = False
+
+
+class Tokens(Native):
+    """Counts of one thread; `input` includes what came from the cache, `output` includes reasoning."""
+
+    total_tokens: int = 0
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    cache_write_input_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_output_tokens: int = 0
+
+
+class ThreadUsage(Native):
+    total: Tokens
+    last: Tokens
+    model_context_window: int | None = None
+
+
+class TokenUsageUpdated(Params):
+    token_usage: ThreadUsage
+
+
+class PlanUpdated(Params):
+    explanation: str | None = None
+    plan: Any = None
+
+
+class NameUpdated(Params):
+    thread_name: str | None = None
+
+
+class Warned(Params):
+    """`warning` and `guardianWarning`."""
+
+    message: str
+
+
+class McpStatus(Params):
+    name: str
+    status: str
+    error: str | None = None
+
+
+class RequestResolved(Params):
+    request_id: RequestId
+
+
+class Fact(Params):
+    """A notification that is told as it is, as a status item with this label."""
+
+    LABEL: ClassVar[str]
+
+
+class ModelRerouted(Fact):
+    LABEL: ClassVar[str] = "model"
+
+
+class ModelVerification(Fact):
+    LABEL: ClassVar[str] = "model_verification"
+
+
+class AuthRecovery(Fact):
+    LABEL: ClassVar[str] = "authentication"
+
+
+class GoalUpdated(Fact):
+    LABEL: ClassVar[str] = "goal"
+
+
+class HookCompleted(Fact):
+    LABEL: ClassVar[str] = "hook"
+
+
+class ApprovalReview(Fact):
+    LABEL: ClassVar[str] = "approval_review"
+
+
+NOTIFICATIONS: dict[str, type[Params]] = {
+    "error": ErrorNotice,
+    "warning": Warned,
+    "guardianWarning": Warned,
+    "turn/started": TurnStarted,
+    "turn/completed": TurnCompleted,
+    "turn/plan/updated": PlanUpdated,
+    "item/started": ItemStarted,
+    "item/completed": ItemCompleted,
+    "item/agentMessage/delta": TextDelta,
+    "item/plan/delta": TextDelta,
+    "item/reasoning/summaryTextDelta": SummaryDelta,
+    "item/reasoning/textDelta": ThoughtDelta,
+    "item/commandExecution/outputDelta": OutputDelta,
+    "item/commandExecution/terminalInteraction": TerminalInteraction,
+    "item/fileChange/outputDelta": OutputDelta,
+    "item/mcpToolCall/progress": McpProgress,
+    "item/autoApprovalReview/completed": ApprovalReview,
+    "serverRequest/resolved": RequestResolved,
+    "thread/tokenUsage/updated": TokenUsageUpdated,
+    "thread/name/updated": NameUpdated,
+    "thread/goal/updated": GoalUpdated,
+    "hook/completed": HookCompleted,
+    "mcpServer/startupStatus/updated": McpStatus,
+    "model/rerouted": ModelRerouted,
+    "model/verification": ModelVerification,
+    "modelProvider/authRecoveryStarted": AuthRecovery,
+    "modelProvider/authRecoveryCompleted": AuthRecovery,
+}
+
+IGNORED = frozenset(
+    {
+        # Said again elsewhere: by the answer to a request, by an item, by the diffs of the items.
+        "thread/started",
+        "thread/status/changed",
+        "thread/compacted",
+        "turn/diff/updated",
+        "item/fileChange/patchUpdated",
+        "item/reasoning/summaryPartAdded",
+        "item/autoApprovalReview/started",
+        "autoApprovalReview/strictReviewRequired",
+        "hook/started",
+        "thread/settings/updated",
+        "thread/goal/cleared",
+        # An unload or bookkeeping: the conversation can be resumed.
+        "thread/closed",
+        "thread/archived",
+        "thread/unarchived",
+        "thread/deleted",
+        "thread/reverted",
+        "thread/readState/changed",
+        "thread/attachment/updated",
+        "thread/prediction/updated",
+        "thread/queue/changed",
+        "thread/project/updated",
+        "thread/environment/connected",
+        "thread/environment/disconnected",
+        # Hints for codex's own user interfaces.
+        "turn/moderationMetadata",
+        "model/safetyBuffering/updated",
+        "skills/changed",
+        "project/changed",
+        "app/list/updated",
+        "remoteControl/status/changed",
+        "fs/changed",
+        # The process and the account, not a conversation.
+        "configWarning",
+        "deprecationNotice",
+        "account/updated",
+        "account/rateLimits/updated",
+        "account/login/completed",
+        "account/gatewayOAuth/changed",
+        "mcpServer/oauthLogin/completed",
+        "mcpServer/event/stream/notification",
+        "externalAgentConfig/import/progress",
+        "externalAgentConfig/import/completed",
+        "windows/worldWritableWarning",
+        "windowsSandbox/setupCompleted",
+        # Features we never turn on.
+        "rawResponseItem/completed",
+        "rawResponse/completed",
+        "command/exec/outputDelta",
+        "process/outputDelta",
+        "process/exited",
+        "fuzzyFileSearch/sessionUpdated",
+        "fuzzyFileSearch/sessionCompleted",
+        "thread/realtime/started",
+        "thread/realtime/itemAdded",
+        "thread/realtime/item/started",
+        "thread/realtime/item/transcript/delta",
+        "thread/realtime/item/completed",
+        "thread/realtime/transcript/delta",
+        "thread/realtime/transcript/done",
+        "thread/realtime/outputAudio/delta",
+        "thread/realtime/sdp",
+        "thread/realtime/error",
+        "thread/realtime/closed",
+    }
+)
+
+
+# -- what we write ----------------------------------------------------------------------------
+
+
+class Command(Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
+    """Parameters of a request of ours; also read back from recordings, where clients say less."""
+
+
+class ClientInfo(Command):
+    name: str
+    title: str
+    version: str
+
+
+class ClientCapabilities(Command):
+    # Plan mode and the list of background commands need it. A factory: `true` must be on the wire.
+    experimental_api: bool = field(default_factory=lambda: True)
+    opt_out_notification_methods: tuple[str, ...] = ()
+
+
+class Initialize(Command):
+    client_info: ClientInfo
+    capabilities: ClientCapabilities
+
+
+class McpConfig(Struct, frozen=True, omit_defaults=True):
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    url: str | None = None
+    http_headers: dict[str, str] = {}
+
+
+class ThreadConfig(Struct, frozen=True, omit_defaults=True):
+    """What overrides the user's config.toml in one thread."""
+
+    mcp_servers: dict[str, McpConfig] = {}
+    model_reasoning_effort: str | None = None
+
+
+class OpenThread(Command):
+    """`thread/start`, and with `thread_id` `thread/resume`."""
+
+    thread_id: str | None = None
+    cwd: str | None = None
+    model: str | None = None
+    approval_policy: Any = None  # a name, or an object of finer switches
+    sandbox: str | None = None
+    config: ThreadConfig | None = None
+    exclude_turns: bool = False
+
+
+class SandboxPolicy(Command):
+    type: Literal["dangerFullAccess", "readOnly"]
+
+
+class CollaborationSettings(Struct, frozen=True):
+    model: str
+    reasoning_effort: str | None = None
+    developer_instructions: str | None = None
+
+
+class CollaborationMode(Struct, frozen=True):
+    mode: Literal["plan", "default"]
+    settings: CollaborationSettings
+
+
+class StartTurn(Command):
+    thread_id: str
+    input: tuple[UserInput, ...] = ()
+    model: str | None = None
+    effort: str | None = None
+    approval_policy: str | None = None
+    sandbox_policy: SandboxPolicy | None = None
+    collaboration_mode: CollaborationMode | None = None
+
+
+class Interrupt(Command):
+    thread_id: str
+    turn_id: str
+
+
+class OnThread(Command):
+    thread_id: str
+
+
+class ListModels(Command):
+    cursor: str | None = None
+
+
+class Request(Struct, frozen=True):
+    id: RequestId
+    method: str
+    params: Command
+
+
+class Notification(Struct, frozen=True):
+    method: str
+
+
+class Answer(Struct, frozen=True):
+    id: RequestId
+    result: Any  # what the request wants, by its method
+
+
+class Refusal(Struct, frozen=True):
+    id: RequestId
+    error: RpcError

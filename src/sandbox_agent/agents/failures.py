@@ -1,0 +1,89 @@
+"""What a failed model call was, read from the sentence an agent reports it with.
+
+Pi and Amp pass on what the provider said: `429: {json}`, `500 {json}`, or plain words.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ..schema.events import ErrorCode
+
+_STATUS = re.compile(r"^\s*(?:HTTP )?([45]\d\d)\b[:\s]*")
+_CODES: dict[int, ErrorCode] = {
+    401: "authentication_failed",
+    403: "authentication_failed",
+    404: "model_not_found",
+    413: "context_too_long",
+    429: "rate_limited",
+    503: "overloaded",
+    529: "overloaded",
+}
+# In this order: what a provider words more precisely than its status comes first.
+_WORDS: dict[str, ErrorCode] = {
+    r"context (limit|window|length)|(prompt|input|request) is too (long|large)|maximum context|too many tokens": "context_too_long",
+    r"model.{0,80}(not found|does not exist|unknown)|unknown model|no such model": "model_not_found",
+    r"refus(al|ed to)|content.?filter": "refusal",
+}
+_WORDS_WITHOUT_STATUS: dict[str, ErrorCode] = {
+    r"unauthori[sz]ed|authenticat|api.?key|access token|credential|not logged in": "authentication_failed",
+    r"rate.?limit|too many requests|quota": "rate_limited",
+    r"overloaded|capacity|unavailable": "overloaded",
+    r"terminated|fetch failed|network|socket|connection|ECONN|ENOTFOUND|EAI_AGAIN|timed? ?out": "connection_failed",
+    r"internal (server )?error|server error|bad gateway": "server_error",
+}
+
+
+class Failure(Struct, frozen=True):
+    """A failed model call: our code for it, and the provider's own code and status."""
+
+    message: str
+    code: ErrorCode
+    details: dict[str, Any] | None = None
+
+
+class _Body(Struct):
+    """What providers put into an error body, at its top or under `error`."""
+
+    type: str | None = None
+    code: str | int | None = None
+    status: str | None = None
+    error: _Body | None = None
+
+
+def read_failure(message: str) -> Failure:
+    """Name the failure that an agent reports in this sentence."""
+    found = _STATUS.match(message)
+    status = int(found[1]) if found else None
+    details = _provider_details(message[found.end() :] if found else message)
+    if status is not None:
+        details["status"] = status
+    return Failure(message, _code(message, status), details or None)
+
+
+def _code(message: str, status: int | None) -> ErrorCode:
+    if code := _worded(message, _WORDS):
+        return code
+    if status is not None:
+        return _CODES.get(status, "server_error" if status >= 500 else "invalid_request")
+    return _worded(message, _WORDS_WITHOUT_STATUS) or "agent_error"
+
+
+def _worded(message: str, words: dict[str, ErrorCode]) -> ErrorCode | None:
+    return next((code for pattern, code in words.items() if re.search(pattern, message, re.IGNORECASE)), None)
+
+
+def _provider_details(text: str) -> dict[str, Any]:
+    if not text.startswith("{"):
+        return {}
+    try:
+        body = msgspec.json.decode(text, type=_Body)
+    except msgspec.DecodeError:
+        return {}
+    told = body.error or body
+    facts = {"code": told.code, "type": told.type, "provider_status": told.status}
+    return {name: value for name, value in facts.items() if value is not None}

@@ -1,0 +1,395 @@
+"""The mock agent: a real process (`testing/mock_agent.py`) that speaks JSON lines of our own.
+
+It shows every feature without a key. The frames below are the whole protocol; the keywords it answers to are in the
+process itself.
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from ..schema.events import AskedQuestion, ErrorCode, StopReason, Usage
+from ..schema.features import Capabilities, Catalogue, Mode, Model
+from ..schema.ids import random_id
+from ..schema.inputs import Answer, Attachment, Decision, Prompt, Settings
+from ..schema.items import ContentPart, FileRef, arguments_of
+from .base import (
+    Action,
+    Agent,
+    Answered,
+    Began,
+    Cancelled,
+    Conversation,
+    Decided,
+    Launch,
+    Listed,
+    Place,
+    Prompted,
+    Ready,
+    Start,
+    StartFailed,
+    Wire,
+)
+from .scribe import Ask, AskKind, Rule
+
+
+class Frame(Struct, frozen=True, tag_field="type"):
+    """A line that the mock agent writes."""
+
+
+class ReadyFrame(Frame, frozen=True, tag="ready"):
+    conversation: str
+
+
+class Gone(Frame, frozen=True, tag="gone"):
+    """The conversation we asked to resume is not there."""
+
+    message: str
+
+
+class TextFrame(Frame, frozen=True, tag="text"):
+    id: str
+    delta: str
+    parent: str | None = None
+
+
+class TextEnd(Frame, frozen=True, tag="text_end"):
+    id: str
+    text: str | None = None
+    parent: str | None = None
+
+
+class Thinking(Frame, frozen=True, tag="thinking"):
+    id: str
+    delta: str
+
+
+class ThinkingEnd(Frame, frozen=True, tag="thinking_end"):
+    id: str
+
+
+class Call(Frame, frozen=True, tag="call"):
+    id: str
+    name: str
+    input: Any
+    parent: str | None = None
+    """The call of the sub-agent that makes this call, if one does."""
+
+
+class Output(Frame, frozen=True, tag="output"):
+    id: str
+    delta: str
+
+
+class MadeImage(Struct, frozen=True):
+    mime: str
+    data: str
+
+
+class Result(Frame, frozen=True, tag="result"):
+    id: str
+    output: str
+    exit_code: int | None = None
+    failed: bool = False
+    files: tuple[FileRef, ...] = ()
+    images: tuple[MadeImage, ...] = ()
+
+
+class AskFrame(Frame, frozen=True, tag="ask"):
+    id: str
+    tool: str
+    input: Any
+    kind: AskKind
+    call: str | None = None
+    paths: tuple[str, ...] | None = None
+    diff: str | None = None
+
+
+class QuestionFrame(Frame, frozen=True, tag="question"):
+    id: str
+    questions: tuple[AskedQuestion, ...]
+    call: str | None = None
+
+
+class PlanFrame(Frame, frozen=True, tag="plan"):
+    id: str
+    plan: str
+
+
+class Withdrawn(Frame, frozen=True, tag="withdrawn"):
+    """The mock does not wait for this answer any more."""
+
+    id: str
+
+
+class StatusFrame(Frame, frozen=True, tag="status"):
+    label: str
+    payload: Any = None
+    detail: str | None = None
+
+
+class ErrorFrame(Frame, frozen=True, tag="error"):
+    message: str
+    code: ErrorCode | None = None
+
+
+class TurnEnd(Frame, frozen=True, tag="turn_end"):
+    stop_reason: StopReason
+    usage: Usage | None = None
+
+
+class End(Frame, frozen=True, tag="end"):
+    """The agent ends the conversation itself."""
+
+
+class Heartbeat(Frame, frozen=True, tag="heartbeat"):
+    """Says nothing to a reader: ignored."""
+
+
+AnyFrame = (
+    ReadyFrame
+    | Gone
+    | TextFrame
+    | TextEnd
+    | Thinking
+    | ThinkingEnd
+    | Call
+    | Output
+    | Result
+    | AskFrame
+    | QuestionFrame
+    | PlanFrame
+    | Withdrawn
+    | StatusFrame
+    | ErrorFrame
+    | TurnEnd
+    | End
+    | Heartbeat
+)
+
+
+class Command(Struct, frozen=True, tag_field="type", omit_defaults=True):
+    """A line that the mock agent reads."""
+
+
+class PromptCommand(Command, frozen=True, tag="prompt"):
+    text: str
+    files: tuple[Attachment, ...] = ()
+
+
+class DecisionCommand(Command, frozen=True, tag="decision"):
+    id: str
+    reply: Literal["once", "always", "reject"]
+    message: str | None = None
+
+
+class AnswerCommand(Command, frozen=True, tag="answer"):
+    id: str
+    answers: tuple[tuple[str, ...], ...] | None = field(default_factory=lambda: None)
+    message: str | None = None
+
+
+class CancelCommand(Command, frozen=True, tag="cancel"):
+    pass
+
+
+class SetCommand(Command, frozen=True, tag="set"):
+    settings: Settings
+
+
+AnyCommand = PromptCommand | DecisionCommand | AnswerCommand | CancelCommand | SetCommand
+
+_frames = msgspec.json.Decoder(AnyFrame)
+_commands = msgspec.json.Decoder(AnyCommand)
+_known_types = {frame.__struct_config__.tag for frame in AnyFrame.__args__}
+
+
+class MockWire(Wire):
+    def __init__(self) -> None:
+        super().__init__()
+        self._conversation: Conversation | None = None
+
+    def conversations(self) -> Iterable[Conversation]:
+        return () if self._conversation is None else (self._conversation,)
+
+    def open(self, start: Start) -> Conversation:
+        self._conversation = Conversation(self, start)
+        self.send(SetCommand(start.settings))
+        return self._conversation
+
+    def prompt(self, conversation: Conversation, prompt: Prompt) -> None:
+        self.send(PromptCommand(prompt.text, prompt.attachments))
+
+    def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:
+        self.send(DecisionCommand(key, decision.reply, decision.message))
+
+    def answer(self, conversation: Conversation, key: str, answer: Answer) -> None:
+        self.send(AnswerCommand(key, answer.answers, answer.message))
+
+    def cancel(self, conversation: Conversation) -> None:
+        self.send(CancelCommand())
+
+    def configure(self, conversation: Conversation, settings: Settings) -> bool:
+        self.send(SetCommand(settings))
+        return True
+
+    def list_catalogue(self, directory: str) -> None:
+        self.notices.append(Listed(Mock.catalogue))
+
+    def launched(self, argv: list[str]) -> Iterator[Action]:
+        options = dict(itertools.pairwise(argv))
+        yield Began(self._recorded(options.get("--conversation") or options.get("--resume")))
+
+    def sent(self, frame: bytes) -> Iterator[Action]:
+        conversation = self._conversation
+        if conversation is None:
+            conversation = self._recorded(None)
+            yield Began(conversation)
+        match _commands.decode(frame):
+            case PromptCommand(text, files):
+                yield Prompted(conversation, Prompt(text, files))
+            case DecisionCommand(id, reply, message):
+                yield Decided(conversation, id, Decision(reply, message))
+            case AnswerCommand(id, answers, message):
+                yield Answered(conversation, id, Answer(answers, message))
+            case CancelCommand():
+                yield Cancelled(conversation)
+            case SetCommand():
+                pass
+
+    def feed(self, frame: bytes) -> None:
+        if self._conversation is None:
+            self._recorded(None).announce("daemon")
+        assert self._conversation is not None
+        scribe = self._conversation.scribe
+        try:
+            message = _frames.decode(frame)
+        except msgspec.ValidationError:
+            payload = msgspec.json.decode(frame)
+            if not isinstance(payload, dict) or payload.get("type") in _known_types:
+                raise
+            scribe.unknown(payload)
+            return
+        self._translate(message)
+
+    def _translate(self, message: AnyFrame) -> None:
+        assert self._conversation is not None
+        scribe = self._conversation.scribe
+        match message:
+            case TextFrame(id, delta, parent):
+                scribe.text(id, delta, parent=self._parent(parent), outlives_turn=parent is not None)
+            case TextEnd(id, text, parent):
+                scribe.end_text(id, text, parent=self._parent(parent))
+            case Thinking(id, delta):
+                scribe.text(id, delta, thinking="public")
+            case ThinkingEnd(id):
+                scribe.end_text(id)
+            case Call(id, name, input, parent):
+                scribe.end_call(
+                    id,
+                    name,
+                    arguments_of(input),
+                    parent=self._parent(parent),
+                    outlives_turn=parent is not None,
+                )
+                scribe.start_result(id)
+            case Output(id, delta):
+                scribe.result_delta(id, delta)
+            case Result(id, output, exit_code, failed, files, images):
+                extra: list[ContentPart] = [*files]
+                extra += [scribe.image(base64.b64decode(one.data), one.mime) for one in images]
+                scribe.result(id, output, exit_code=exit_code, failed=failed, extra=extra)
+            case AskFrame(id, tool, input, kind, call, paths, diff):
+                rule = Rule(tool, arguments_of(input))
+                scribe.ask(id, Ask(tool, input, kind, call, paths, diff, needs=(rule,)))
+            case QuestionFrame(id, questions, call):
+                scribe.question(id, questions, call=call)
+            case PlanFrame(id, plan):
+                scribe.plan(id, plan)
+            case Withdrawn(id):
+                text = "the agent withdrew its request"
+                if not scribe.decide(id, "reject", "agent", text, source="agent"):
+                    scribe.answer(id, None, "agent", text, source="agent")
+            case StatusFrame(label, payload, detail):
+                scribe.status(label, payload, detail)
+            case ErrorFrame(text, code):
+                scribe.error(text, code)
+            case TurnEnd(stop_reason, usage):
+                scribe.end_turn(stop_reason, usage)
+            case End():
+                scribe.end_session("completed", by="agent")
+            case ReadyFrame(conversation):
+                self._conversation.native_id = conversation
+                self.notices.append(Ready(self._conversation))
+            case Gone(text):
+                self.notices.append(StartFailed(self._conversation, text, gone=True))
+            case Heartbeat():
+                pass
+
+    def _parent(self, call: str | None) -> str | None:
+        assert self._conversation is not None
+        return self._conversation.scribe.call_item(call) if call else None
+
+    def _recorded(self, native_id: str | None) -> Conversation:
+        assert self.recorded_start is not None
+        return self.open(self.recorded_start(Settings("/"), native_id))
+
+
+class Mock(Agent):
+    name = "mock"
+    title = "Mock"
+    stability = "stable"
+    capabilities = Capabilities(
+        text_messages=True,
+        tool_calls=True,
+        tool_results=True,
+        questions=True,
+        permissions=True,
+        plan_mode=True,
+        images=True,
+        file_attachments=True,
+        session_lifecycle=True,
+        error_events=True,
+        reasoning=True,
+        command_execution=True,
+        file_changes=True,
+        streaming_deltas=True,
+        item_started=True,
+        variants=True,
+        status=True,
+    )
+    modes = (
+        Mode("build", "Build", "Answers by the keywords in the prompt; `help` lists them."),
+        Mode("plan", "Plan", "Says that it plans."),
+    )
+    catalogue = Catalogue(
+        models=(
+            Model("mock-1", "Mock One", ("low", "high"), "low"),
+            Model("mock-2", "Mock Two"),
+        ),
+        modes=modes,
+        default_model="mock-1",
+    )
+
+    def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
+        program = Path(__file__).parents[1] / "testing" / "mock_agent.py"
+        argv = [sys.executable, "-I", "-S", str(program), "--state", str(place.data_dir / "mock")]
+        assert native_id is not None
+        return Launch([*argv, "--resume" if resume else "--conversation", native_id])
+
+    def wire(self) -> Wire:
+        return MockWire()
+
+    def choose_native_id(self) -> str | None:
+        return random_id("mck")
+
+    def has_credentials(self, environ: object, home: Path) -> bool:
+        return True

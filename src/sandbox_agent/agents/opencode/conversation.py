@@ -1,0 +1,240 @@
+"""A conversation's turn: what began it, what is still running in it, and when it is over.
+
+OpenCode says `idle` too often (twice after an error or an abort, the first time before its last message is complete)
+and too seldom (never for a prompt it refuses). A turn is over when the server is idle, every assistant message of
+the turn is complete and every prompt has been taken up.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, structs
+
+from ...schema.events import StopReason, Usage
+from ...schema.inputs import Attachment, Prompt
+from ..base import Conversation, Start, Wire
+from . import failures
+from .failures import Failure, failure_of
+from .native import AssistantMessage, NativeError, Session, StepFinish
+from .permissions import MCP_PREFIX
+
+
+class Handed(Struct):
+    """A prompt on its way: OpenCode repeats it as a user message, which gives no event."""
+
+    message_id: str | None
+    """Ours, sent along; clients in recordings mostly leave the id to the server."""
+    texts: tuple[str, ...] = ()
+    """What it repeats; empty for a slash command, whose text is the server's."""
+
+
+class Typed(Struct):
+    """A user message that is not ours, held until its parts are together and a turn can take it."""
+
+    message_id: str
+    texts: list[str] = []
+    files: list[Attachment] = []
+
+
+class TurnState:
+    """What is known of the running turn. A new one stands ready whenever a turn is over."""
+
+    def __init__(self) -> None:
+        self.alive = False
+        """The server did something in this turn. An `idle` before that belongs to the turn before."""
+        self.idle = False
+        self.running: set[str] = set()
+        """Assistant messages that are not complete."""
+        self.answered = False
+        self.aborted = False
+        self.rejected = False
+        """A permission or a question was rejected, and the model was not called since."""
+        self.finish: str | None = None
+        self.failures: list[Failure] = []
+        self.overflow: NativeError | None = None
+        """The context was too long. An error only if no compaction follows."""
+        self.texts: set[str] = set()
+        """What was prompted in this turn: a compaction may repeat it."""
+        self.usage: Usage | None = None
+        self.lost = False
+        """The event stream broke in this turn, and the server said nothing since."""
+
+
+class OpenCodeConversation(Conversation):
+    def __init__(self, wire: Wire, start: Start) -> None:
+        super().__init__(wire, start)
+        self.turn = TurnState()
+        self.handed: list[Handed] = []
+        self.typed: Typed | None = None
+        self.title: str | None = None
+        self.created = 0.0
+        self.waiting_mcp = 0
+        """MCP servers that are being added before the conversation is ready."""
+        self.deleted_by_us = False
+        self.plans: set[str] = set()
+        """Questions that are plans to approve."""
+        self._expects_trace = False
+
+    @property
+    def directory(self) -> str:
+        return self.settings.directory
+
+    def report(self, session: Session) -> None:
+        """What the server says of the session it opened for us."""
+        directory = session.directory or self.directory
+        self.native_id = session.id
+        self.title = session.title
+        self.created = session.time.created
+        self.settings = structs.replace(self.settings, directory=directory)
+        self._metadata = structs.replace(
+            self._metadata, directory=directory, agent_version=session.version or self._metadata.agent_version
+        )
+
+    def mcp_prefix(self) -> str:
+        """Sessions in one directory share their MCP servers; the name says whose one is."""
+        return f"{MCP_PREFIX}{(self.native_id or '')[-4:]}_"
+
+    def mcp_servers(self) -> tuple[str, ...]:
+        return tuple(f"{self.mcp_prefix()}{name}" for name in self.settings.mcp)
+
+    def tool_name(self, tool: str) -> str:
+        """The name as the client knows it, without the mark of whose server it is."""
+        return tool.removeprefix(self.mcp_prefix()) if self.settings.mcp else tool
+
+    # -- prompts --------------------------------------------------------------------------------
+
+    def hand_over(self, prompt: Prompt | None, message_id: str | None, *, resume_turn: bool) -> Handed:
+        """A prompt is sent. None is a slash command, whose text we do not know."""
+        if not resume_turn:
+            self.turn = TurnState()
+            self.handed = []
+        texts = () if prompt is None else (prompt.text, *(file.path for file in prompt.attachments))
+        handed = Handed(message_id, tuple(text for text in texts if text))
+        self.handed.append(handed)
+        self.turn.idle = False
+        return handed
+
+    def take_echo(self, message_id: str, text: str | None) -> bool:
+        """Whether this user message is a prompt of ours that the server repeats."""
+        for handed in self.handed:
+            if handed.message_id == message_id or (
+                handed.message_id is None and text is not None and (text in handed.texts or not handed.texts)
+            ):
+                self.handed.remove(handed)
+                self.turn.texts.update(handed.texts)
+                return True
+        return text is not None and self.scribe.turn is not None and text in self.turn.texts
+
+    def refuse(self, handed: Handed, failure: Failure) -> None:
+        """The server did not take the prompt."""
+        if handed in self.handed:
+            self.handed.remove(handed)
+            self.fail(failure)
+            self.turn.idle = True
+            self.settle()
+
+    # -- the turn -------------------------------------------------------------------------------
+
+    def wake(self) -> None:
+        """The agent does something: in the turn that is open, or in one it begins by itself."""
+        self.turn.lost = False
+        if not self.turn.alive:
+            self.turn.alive = True
+            self._expects_trace = False
+        if self.scribe.turn is None:
+            self.scribe.start_turn(source="agent")
+
+    def message_began(self, message: AssistantMessage) -> None:
+        self.wake()
+        self.turn.running.add(message.id)
+        self.turn.answered = True
+        self.turn.idle = False
+        self.turn.rejected = False
+        self.turn.finish = None
+        if message.summary:
+            self.turn.overflow = None
+
+    def message_ended(self, message: AssistantMessage) -> None:
+        self.turn.running.discard(message.id)
+        self.turn.finish = message.finish
+        if message.error is not None:
+            self.native_error(message.error, of_message=True)
+        self.settle()
+
+    def busy(self) -> None:
+        if self.scribe.turn is not None:
+            self.wake()
+            self.turn.idle = False
+
+    def idle(self) -> None:
+        if self.turn.alive:
+            self.turn.idle = True
+            self.settle()
+
+    def add_usage(self, step: StepFinish) -> None:
+        tokens = step.tokens
+        spent = Usage(
+            input_tokens=round(tokens.input + tokens.cache.read + tokens.cache.write),
+            output_tokens=round(tokens.output + tokens.reasoning),
+            cache_read_tokens=round(tokens.cache.read),
+            cache_write_tokens=round(tokens.cache.write),
+            reasoning_tokens=round(tokens.reasoning),
+            cost_usd=step.cost,
+        )
+        self.turn.usage = spent if self.turn.usage is None else self.turn.usage + spent
+
+    def native_error(self, error: NativeError, *, of_message: bool = False) -> None:
+        """`session.error`, or the error that a message ended with: mostly the same, told twice."""
+        if failures.is_stack_trace(error) and self._expects_trace:
+            self._expects_trace = False
+            return
+        if self.scribe.turn is None:
+            return  # A turn's error can come late; between turns nothing fails.
+        if error.name == failures.ABORTED:
+            self.turn.aborted = True
+        elif error.name == failures.OUTPUT_LENGTH:
+            self.turn.finish = "length"
+        elif error.name == failures.OVERFLOW and not of_message:
+            self.turn.overflow = error
+        else:
+            self._expects_trace = error.name == "UnknownError"
+            self.fail(failure_of(error))
+        if not of_message and not self.turn.running and self.handed:
+            # The prompt was refused before it became a message: no `idle` will follow.
+            self.handed.pop(0)
+            self.turn.idle = True
+            self.settle()
+
+    def fail(self, failure: Failure) -> None:
+        """One failure is one event, however often it is told."""
+        self.turn.alive = True
+        self.turn.overflow = None
+        if failure not in self.turn.failures:
+            self.turn.failures.append(failure)
+            self.scribe.error(failure.message, failure.code, failure.details)
+
+    def settle(self) -> None:
+        """End the turn if it is over."""
+        turn = self.turn
+        if self.scribe.turn is None or not turn.idle or turn.running or self.handed:
+            return
+        if turn.overflow is not None:
+            self.fail(failure_of(turn.overflow))
+        self.scribe.end_turn(self._stop_reason(), turn.usage)
+        self.turn = TurnState()
+
+    def lose_turn(self) -> None:
+        """The server that ran the turn does not know it any more."""
+        self.scribe.crash(None, None, None, "the agent's server was lost and with it the running turn")
+        self.turn = TurnState()
+        self.handed = []
+
+    def _stop_reason(self) -> StopReason:
+        turn = self.turn
+        if any(failure.code == "refusal" for failure in turn.failures):
+            return "refusal"
+        if turn.failures:
+            return "error"
+        if self.cancelling or turn.aborted or turn.rejected:
+            return "interrupted"
+        reasons: dict[str | None, StopReason] = {"length": "max_tokens", "content-filter": "refusal"}
+        return reasons.get(turn.finish, "end_turn")

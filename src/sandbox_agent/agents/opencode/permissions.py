@@ -1,0 +1,89 @@
+"""What OpenCode may do without asking, and how it asks for the rest.
+
+A session's own rules come last and win, but its sub-agents inherit only what they deny; so the same questions are
+also asked by the server's settings (`OPENCODE_PERMISSION`), and where nothing is to be asked, the daemon answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from ...schema.inputs import PermissionMode
+from ...schema.items import arguments_of
+from ..scribe import Ask, AskKind, Rule
+from .native import AskMetadata, PermissionAsked, PermissionRule, ToolPart, lenient
+
+MCP_PREFIX = "mcp_"
+"""How the names of our MCP servers begin: the server knows them by directory, not by session."""
+
+ASKED = ("bash", "edit", "webfetch", f"{MCP_PREFIX}*")
+_TOOL_OUTPUT = "*/opencode/tool-output/*"  # where the agent keeps its own long outputs
+
+_READS = frozenset({"read", "glob", "grep", "list", "lsp", "webfetch", "websearch", "codesearch", "skill"})
+
+
+def session_rules(mode: PermissionMode, strangers: Iterable[str]) -> tuple[PermissionRule, ...]:
+    """The rules of a session; `strangers` are MCP servers that other sessions brought into its directory."""
+    denied = tuple(PermissionRule(f"{server}_*", "*", "deny") for server in strangers)
+    if mode == "bypass":
+        # Sub-agents inherit rules about directories, so this one is told by name.
+        allowed = (PermissionRule("*", "*", "allow"), PermissionRule("external_directory", "*", "allow"))
+        return (*allowed, *denied)
+    # What a mode may do is the daemon's to decide: in all the others the agent asks.
+    return (
+        *(PermissionRule(name, "*", "ask") for name in (*ASKED, "external_directory", "doom_loop")),
+        PermissionRule("external_directory", _TOOL_OUTPUT, "allow"),
+        *denied,
+    )
+
+
+def server_permissions(environ: Mapping[str, str]) -> str:
+    """`OPENCODE_PERMISSION`: what sub-agents ask for too. What the user's own value denies stays denied."""
+    own = lenient(msgspec.Raw(environ.get("OPENCODE_PERMISSION", "{}").encode()), dict[str, object], {})
+    asked = {name: "ask" for name in ASKED if own.get(name) != "deny"}
+    return msgspec.json.encode({**own, **asked}).decode()
+
+
+def ask_of(asked: PermissionAsked, call: ToolPart | None, name: str) -> Ask:
+    """The request as ours. `name` is the tool's; the permission's own name is told where it differs."""
+    metadata = lenient(asked.metadata, AskMetadata, AskMetadata())
+    shown = call.state.input if call and call.state.input else msgspec.json.decode(asked.metadata)
+    paths = tuple(file.filePath for file in metadata.files) or (
+        (metadata.filepath,) if metadata.filepath is not None else None
+    )
+    whole = (Rule(asked.permission, arguments_of(shown)),)
+    return Ask(
+        action=name,
+        input=shown,
+        kind=_kind(asked.permission, call.tool if call else None),
+        call=call.id if call else None,
+        paths=paths,
+        diff=metadata.diff,
+        reason=asked.permission if asked.permission != name else None,
+        needs=tuple(Rule(asked.permission, pattern) for pattern in asked.patterns) or whole,
+        always=tuple(rule for pattern in asked.always for rule in _rules(asked.permission, pattern)),
+    )
+
+
+def _kind(permission: str, tool: str | None) -> AskKind:
+    if permission == "external_directory":
+        # To leave the directory is more than the edit that may follow, which is asked by itself.
+        return "command" if tool == "bash" else "read" if tool in _READS else "other"
+    if permission in _READS:
+        return "read"
+    kinds: dict[str, AskKind] = {"edit": "edit", "bash": "command"}
+    return kinds.get(permission, "other")
+
+
+def _rules(permission: str, pattern: str) -> Iterable[Rule]:
+    """A pattern as rules of ours, which know whole texts and beginnings; any other stands for itself."""
+    if pattern == "*":
+        yield Rule(permission)
+    elif pattern.endswith("*") and not set("*?") & set(pattern[:-1]):
+        yield Rule(permission, pattern[:-1], prefix=True)
+        if pattern.endswith(" *"):
+            yield Rule(permission, pattern[:-2])  # `ls *` is `ls` alone, too
+    else:
+        yield Rule(permission, pattern)

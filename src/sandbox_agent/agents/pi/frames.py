@@ -1,0 +1,459 @@
+"""The lines that `pi --mode rpc` writes and reads, decoded. One struct per type; only the fields we read.
+
+Messages and content blocks are one flat struct each: extensions may add roles and blocks, and a line with a block we do not
+know still tells us the rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from ...schema.events import Usage
+
+NOTHING = Raw(b"null")
+
+
+class Native(Struct, frozen=True, rename="camel"):
+    """A part of a line."""
+
+
+class Cost(Native, frozen=True):
+    total: float = 0.0
+
+
+class NativeUsage(Native, frozen=True):
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    reasoning: int | None = None
+    total_tokens: int = 0
+    cost: Cost = Cost()
+
+    def universal(self) -> Usage | None:
+        """Pi counts cached input apart from `input`. A call that was cut short reports zeros: it tells nothing."""
+        spent = self.input + self.cache_read + self.cache_write
+        if not (spent or self.output or self.total_tokens):
+            return None
+        return Usage(
+            spent, self.output, self.cache_read, self.cache_write, self.reasoning, float(self.cost.total)
+        )
+
+
+class Block(Native, frozen=True):
+    """A content block: `text`, `thinking`, `toolCall` or `image`."""
+
+    type: str
+    text: str = ""
+    thinking: str = ""
+    redacted: bool = False
+    id: str = ""
+    name: str = ""
+    arguments: Any = None  # the tool's own input
+    data: str = ""
+    mime_type: str = ""
+
+
+class Message(Native, frozen=True):
+    role: str
+    content: str | tuple[Block, ...] = ()
+    stop_reason: str | None = None
+    raw_stop_reason: str | None = None
+    error_message: str | None = None
+    usage: NativeUsage | None = None
+    tool_call_id: str | None = None
+    custom_type: str | None = None
+    summary: str | None = None
+    command: str | None = None
+    output: str | None = None
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return (Block("text", self.content),) if isinstance(self.content, str) else self.content
+
+    @property
+    def text(self) -> str:
+        return "".join(block.text for block in self.blocks if block.type == "text")
+
+
+class Update(Native, frozen=True):
+    """What a `message_update` says about one block of the assistant's message."""
+
+    type: str
+    content_index: int = 0
+    delta: str = ""
+    id: str = ""
+    tool_name: str = ""
+    tool_call: Block | None = None
+
+
+class ToolOutput(Native, frozen=True):
+    content: tuple[Block, ...] = ()
+    structured_content: Raw = NOTHING
+    details: Raw = NOTHING
+
+    @property
+    def text(self) -> str:
+        return "".join(block.text for block in self.content if block.type == "text")
+
+
+class Frame(Native, frozen=True, tag_field="type"):
+    """A line that Pi writes."""
+
+
+class Response(Frame, frozen=True, tag="response"):
+    command: str = ""
+    success: bool = True
+    id: str | int | None = None
+    error: str | None = None
+    data: Raw = NOTHING
+
+
+class AgentStart(Frame, frozen=True, tag="agent_start"):
+    pass
+
+
+class AgentEnd(Frame, frozen=True, tag="agent_end"):
+    will_retry: bool | None = None
+    """Absent in versions that have no `agent_settled`."""
+
+
+class AgentSettled(Frame, frozen=True, tag="agent_settled"):
+    aborted: bool = False
+
+
+class TurnStart(Frame, frozen=True, tag="turn_start"):
+    """One model call begins; our turn is what lies between prompt and `agent_settled`."""
+
+
+class TurnEnd(Frame, frozen=True, tag="turn_end"):
+    pass
+
+
+class MessageStart(Frame, frozen=True, tag="message_start"):
+    message: Message
+
+
+class MessageUpdate(Frame, frozen=True, tag="message_update"):
+    assistant_message_event: Update
+
+
+class MessageEnd(Frame, frozen=True, tag="message_end"):
+    message: Message
+
+
+class ToolStart(Frame, frozen=True, tag="tool_execution_start"):
+    tool_call_id: str
+    tool_name: str = ""
+    args: Any = None
+    parent_tool_call_id: str | None = None
+
+
+class ToolUpdate(Frame, frozen=True, tag="tool_execution_update"):
+    tool_call_id: str
+    partial_result: ToolOutput = ToolOutput()
+
+
+class ToolEnd(Frame, frozen=True, tag="tool_execution_end"):
+    tool_call_id: str
+    tool_name: str = ""
+    result: ToolOutput = ToolOutput()
+    is_error: bool = False
+
+
+class QueueUpdate(Frame, frozen=True, tag="queue_update"):
+    steering: tuple[str, ...] = ()
+    follow_up: tuple[str, ...] = ()
+
+
+class SessionInfoChanged(Frame, frozen=True, tag="session_info_changed"):
+    name: str | None = None
+
+
+class ThinkingLevelChanged(Frame, frozen=True, tag="thinking_level_changed"):
+    level: str = ""
+
+
+class CompactionStart(Frame, frozen=True, tag="compaction_start"):
+    reason: str | None = None
+
+
+class CompactionResult(Native, frozen=True, omit_defaults=True):
+    summary: str | None = None
+    tokens_before: int | None = None
+    estimated_tokens_after: int | None = None
+    usage: NativeUsage | None = None
+
+
+class CompactionEnd(Frame, frozen=True, tag="compaction_end"):
+    reason: str | None = None
+    result: CompactionResult | None = None
+    aborted: bool = False
+    will_retry: bool = False
+    error_message: str | None = None
+
+
+class AutoRetryStart(Frame, frozen=True, tag="auto_retry_start"):
+    pass
+
+
+class AutoRetryEnd(Frame, frozen=True, tag="auto_retry_end"):
+    pass
+
+
+class SummarizationRetryScheduled(Frame, frozen=True, tag="summarization_retry_scheduled"):
+    pass
+
+
+class SummarizationRetryStart(Frame, frozen=True, tag="summarization_retry_attempt_start"):
+    pass
+
+
+class SummarizationRetryFinished(Frame, frozen=True, tag="summarization_retry_finished"):
+    pass
+
+
+class EntryAppended(Frame, frozen=True, tag="entry_appended"):
+    """An entry of Pi's session file, written for Pi itself: ignored."""
+
+
+class BashExecutionUpdate(Frame, frozen=True, tag="bash_execution_update"):
+    """Output of a shell command that a client ran beside the agent: ignored, its answer is the client's."""
+
+
+class ExtensionError(Frame, frozen=True, tag="extension_error"):
+    extension_path: str | None = None
+    event: str | None = None
+    error: str = ""
+
+
+class Dialog(Frame, frozen=True, tag="extension_ui_request"):
+    """An extension asks (`select`, `confirm`, `input`, `editor`) or tells (`notify`, `setStatus`, …)."""
+
+    id: str
+    method: str
+    title: str = ""
+    message: str = ""
+    options: tuple[str, ...] = ()
+    placeholder: str | None = None
+    prefill: str | None = None
+
+
+AnyFrame = (
+    Response
+    | AgentStart
+    | AgentEnd
+    | AgentSettled
+    | TurnStart
+    | TurnEnd
+    | MessageStart
+    | MessageUpdate
+    | MessageEnd
+    | ToolStart
+    | ToolUpdate
+    | ToolEnd
+    | QueueUpdate
+    | SessionInfoChanged
+    | ThinkingLevelChanged
+    | CompactionStart
+    | CompactionEnd
+    | AutoRetryStart
+    | AutoRetryEnd
+    | SummarizationRetryScheduled
+    | SummarizationRetryStart
+    | SummarizationRetryFinished
+    | EntryAppended
+    | BashExecutionUpdate
+    | ExtensionError
+    | Dialog
+)
+
+_decoder = msgspec.json.Decoder(AnyFrame)
+_known_types = {frame.__struct_config__.tag for frame in AnyFrame.__args__}  # type: ignore[attr-defined]
+
+
+def decode(line: bytes) -> AnyFrame | None:
+    """The frame on this line; None for a type we do not know. A known type of the wrong shape raises."""
+    try:
+        frame: AnyFrame = _decoder.decode(line)
+    except msgspec.ValidationError:
+        payload = msgspec.json.decode(line)
+        if not isinstance(payload, dict) or payload.get("type") in _known_types or "type" not in payload:
+            raise
+        return None
+    return frame
+
+
+# -- what answers carry ------------------------------------------------------------------------
+
+
+class NativeModel(Native, frozen=True):
+    id: str
+    provider: str = ""
+    name: str | None = None
+    reasoning: bool = False
+    thinking_level_map: dict[str, Any] | None = None
+
+
+class State(Native, frozen=True):
+    """The answer to `get_state`."""
+
+    session_id: str
+    model: NativeModel | None = None
+    thinking_level: str | None = None
+    message_count: int = 0
+
+
+class Models(Native, frozen=True):
+    models: tuple[NativeModel, ...] = ()
+
+
+class Accepted(Native, frozen=True):
+    """The answer to `prompt`, `steer` and `follow_up`: `started`, `queued` or `handled`."""
+
+    disposition: str = "started"
+
+
+class Edit(Native, frozen=True):
+    old_text: str = ""
+    new_text: str = ""
+
+
+class ToolArguments(Native, frozen=True):
+    """What we read of the arguments of Pi's own tools."""
+
+    path: str | None = None
+    command: str | None = None
+    edits: tuple[Edit, ...] = ()
+
+
+class EditDetails(Native, frozen=True):
+    patch: str | None = None
+
+
+class CommandOutcome(Struct, frozen=True):
+    exit_code: int | None = None
+
+
+# -- what our extension says in the title of a dialog --------------------------------------------
+
+
+class PermissionTitle(Native, frozen=True):
+    tool_call_id: str
+    tool_name: str
+    input: Any = None  # the tool's own input
+
+
+class QuestionOption(Native, frozen=True):
+    label: str
+    description: str = ""
+
+
+class OneQuestion(Native, frozen=True):
+    question: str
+    header: str = ""
+    options: tuple[QuestionOption, ...] = ()
+    multi_select: bool = False
+
+
+class QuestionTitle(Native, frozen=True):
+    tool_call_id: str
+    questions: tuple[OneQuestion, ...]
+
+
+class Answers(Struct, frozen=True):
+    answers: tuple[tuple[str, ...], ...]
+
+
+# -- commands ----------------------------------------------------------------------------------
+
+
+class Picture(Native, frozen=True):
+    data: str
+    mime_type: str = "image/png"
+    type: str = "image"
+
+
+class Command(Native, frozen=True, tag_field="type", omit_defaults=True):
+    """A line that Pi reads."""
+
+
+class PromptCommand(Command, frozen=True, tag="prompt"):
+    message: str
+    id: str | int | None = None
+    images: tuple[Picture, ...] = ()
+    streaming_behavior: str | None = None
+
+
+class Steer(Command, frozen=True, tag="steer"):
+    message: str
+    id: str | int | None = None
+    images: tuple[Picture, ...] = ()
+
+
+class FollowUp(Command, frozen=True, tag="follow_up"):
+    message: str
+    id: str | int | None = None
+    images: tuple[Picture, ...] = ()
+
+
+class Abort(Command, frozen=True, tag="abort"):
+    id: str | int | None = None
+
+
+class ClearQueue(Command, frozen=True, tag="clear_queue"):
+    id: str | int | None = None
+
+
+class GetState(Command, frozen=True, tag="get_state"):
+    id: str | int | None = None
+
+
+class GetModels(Command, frozen=True, tag="get_available_models"):
+    id: str | int | None = None
+
+
+class SetModel(Command, frozen=True, tag="set_model"):
+    provider: str
+    model_id: str
+    id: str | int | None = None
+
+
+class SetThinkingLevel(Command, frozen=True, tag="set_thinking_level"):
+    level: str
+    id: str | int | None = None
+
+
+class DialogReply(Command, frozen=True, tag="extension_ui_response"):
+    id: str
+    value: str | None = None
+    confirmed: bool | None = None
+    cancelled: bool = False
+
+
+AnyCommand = (
+    PromptCommand
+    | Steer
+    | FollowUp
+    | Abort
+    | ClearQueue
+    | GetState
+    | GetModels
+    | SetModel
+    | SetThinkingLevel
+    | DialogReply
+)
+
+_commands = msgspec.json.Decoder(AnyCommand)
+
+
+def decode_command(line: bytes) -> AnyCommand | None:
+    """The command on this line; None for those that ask without changing anything."""
+    try:
+        command: AnyCommand = _commands.decode(line)
+    except msgspec.DecodeError:
+        return None
+    return command

@@ -1,0 +1,48 @@
+"""What an agent wrote to stderr, bounded: everything when short, else the first 20 and the last 50 lines."""
+
+from __future__ import annotations
+
+import signal as signals
+from collections import deque
+
+from ..schema.events import Stderr
+
+HEAD_LINES = 20
+TAIL_LINES = 50
+LINE_LIMIT = 2_000
+
+
+class StderrTail:
+    """Keeps the two ends of a stream of lines."""
+
+    def __init__(self) -> None:
+        self._head: list[str] = []
+        self._tail: deque[str] = deque(maxlen=TAIL_LINES)
+        self._total = 0
+
+    def feed(self, text: str) -> None:
+        for line in text.splitlines():
+            self._total += 1
+            kept = line[:LINE_LIMIT]
+            if len(self._head) < HEAD_LINES:
+                self._head.append(kept)
+            else:
+                self._tail.append(kept)
+
+    def read(self) -> Stderr | None:
+        if not self._total:
+            return None
+        truncated = self._total > HEAD_LINES + TAIL_LINES
+        if not truncated:
+            return Stderr(False, "\n".join([*self._head, *self._tail]), total_lines=self._total)
+        return Stderr(True, "\n".join(self._head), "\n".join(self._tail), self._total)
+
+
+def exit_facts(returncode: int | None) -> tuple[int | None, str | None]:
+    """A return code as (exit code, name of the signal): one of them, or neither when it is not known."""
+    if returncode is None or returncode >= 0:
+        return returncode, None
+    try:
+        return None, signals.Signals(-returncode).name
+    except ValueError:
+        return None, str(-returncode)

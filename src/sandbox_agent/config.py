@@ -1,0 +1,98 @@
+"""Every setting of the daemon, once. Flags and `SANDBOX_AGENT_*` variables are derived from the fields."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from .errors import InvalidRequest
+
+PREFIX = "SANDBOX_AGENT_"
+
+
+def default_data_dir() -> Path:
+    return Path.home() / ".local" / "share" / "sandbox-agent"
+
+
+class Config(Struct, frozen=True, kw_only=True):
+    host: Annotated[str, Meta(description="Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535, description="Port to listen on; 0 picks a free one.")] = 2468
+    token: Annotated[str | None, Meta(description="Token that clients must send.")] = None
+    token_file: Annotated[
+        str | None,
+        Meta(description="File that holds the token (recommended: a flag shows in process lists)."),
+    ] = None
+    no_token: Annotated[
+        bool, Meta(description="Serve without a token: anyone who can connect can run code.")
+    ] = False
+    cors_allow_origin: Annotated[
+        tuple[str, ...], Meta(description="Origin that browsers may call from; repeatable.")
+    ] = ()
+    cors_allow_method: Annotated[tuple[str, ...], Meta(description="Method to allow; repeatable.")] = ()
+    cors_allow_header: Annotated[
+        tuple[str, ...], Meta(description="Request header to allow; repeatable.")
+    ] = ()
+    cors_allow_credentials: Annotated[bool, Meta(description="Let browsers send credentials.")] = False
+    allow_host: Annotated[
+        tuple[str, ...],
+        Meta(description="Host name that requests may carry besides the bound one; repeatable."),
+    ] = ()
+    no_bypass: Annotated[bool, Meta(description="Refuse permissionMode `bypass`.")] = False
+    data_dir: Annotated[
+        str | None, Meta(description="State folder (default ~/.local/share/sandbox-agent).")
+    ] = None
+    database_url: Annotated[
+        str | None,
+        Meta(description="Where the log lives: sqlite (default) or `memory:`, which forgets on exit."),
+    ] = None
+    synchronous: Annotated[
+        Literal["full", "normal"],
+        Meta(description="`full` survives a power cut; `normal` only a crash of the daemon, and is faster."),
+    ] = "full"
+    acp_agent: Annotated[
+        tuple[str, ...], Meta(description="NAME='command args': an agent that speaks ACP; repeatable.")
+    ] = ()
+    idle_seconds: Annotated[
+        float,
+        Meta(
+            gt=0,
+            description="Stop an agent's process after this long without a turn; it is resumed when needed.",
+        ),
+    ] = 600.0
+    start_seconds: Annotated[
+        float, Meta(gt=0, description="How long an agent may take to answer a start, a resume or a list.")
+    ] = 60.0
+    drain_seconds: Annotated[
+        float, Meta(ge=0, description="How long running turns may go on after SIGTERM.")
+    ] = 3.0
+    max_body_bytes: Annotated[
+        int, Meta(gt=0, description="Largest JSON body accepted; attachments may be 64 times as large.")
+    ] = 1 << 20
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"], Meta(description="What to log on stderr.")
+    ] = "warning"
+
+    @property
+    def data_path(self) -> Path:
+        return Path(self.data_dir).expanduser() if self.data_dir else default_data_dir()
+
+
+def from_environment(flags: Mapping[str, object], environ: Mapping[str, str] = os.environ) -> Config:
+    """Flags win over `SANDBOX_AGENT_*` variables, those over defaults. Lists are comma separated in the environment."""
+    values: dict[str, object] = {}
+    for field in msgspec.structs.fields(Config):
+        variable = PREFIX + field.name.upper()
+        if flags.get(field.name) is not None:
+            values[field.name] = flags[field.name]
+        elif environ.get(variable):
+            text = environ[variable]
+            values[field.name] = text.split(",") if isinstance(field.default, tuple) else text
+    try:
+        return msgspec.convert(values, Config, strict=False)
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(f"bad setting: {error}") from None

@@ -1,0 +1,141 @@
+"""Everything that can go wrong, as one tree. A class is a problem type; its facts are members of the problem.
+
+SandboxAgentError
+├── InvalidRequest 400          ├── Conflict 409                ├── Internal 500
+├── UnsupportedAgent 400        ├── SessionAlreadyExists 409    ├── InstallFailed 500
+├── ModeNotSupported 400        ├── PayloadTooLarge 413         ├── AgentProcessExited 500
+├── TokenInvalid 401            ├── UnsupportedMediaType 415    ├── StreamError 502
+├── PermissionDenied 403        ├── MisdirectedHost 421         ├── Unavailable 503
+├── AgentNotInstalled 404       ├── IdempotencyMismatch 422     └── Timeout 504
+├── SessionNotFound 404         ├── RateLimited 429
+├── NotFound 404
+└── MethodNotAllowed 405
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+URN = "urn:sandbox-agent:error:"
+
+
+class SandboxAgentError(Exception):
+    """Base of the tree: RFC 9457 problem details with the facts as extra members."""
+
+    type: ClassVar[str] = "internal"
+    status: ClassVar[int] = 500
+    title: ClassVar[str] = "Internal error"
+
+    def __init__(self, detail: str, **facts: Any) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.facts = {name: value for name, value in facts.items() if value is not None}
+
+    @property
+    def retry_after(self) -> int | None:
+        """Seconds a client should wait; 429 and 503 always carry it."""
+        return self.facts.get("retryAfter", 1) if self.status in (429, 503) else None
+
+    def problem(self, instance: str | None = None) -> dict[str, Any]:
+        members = {
+            "type": URN + self.type,
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+        }
+        if instance is not None:
+            members["instance"] = instance
+        return members | self.facts
+
+
+class InvalidRequest(SandboxAgentError):
+    type, status, title = "invalid_request", 400, "Invalid request"
+
+
+class UnsupportedAgent(SandboxAgentError):
+    type, status, title = "unsupported_agent", 400, "Unsupported agent"
+
+
+class ModeNotSupported(SandboxAgentError):
+    type, status, title = "mode_not_supported", 400, "Mode not supported"
+
+
+class TokenInvalid(SandboxAgentError):
+    type, status, title = "token_invalid", 401, "Token missing or invalid"
+
+
+class PermissionDenied(SandboxAgentError):
+    type, status, title = "permission_denied", 403, "Permission denied"
+
+
+class AgentNotInstalled(SandboxAgentError):
+    type, status, title = "agent_not_installed", 404, "Agent not installed"
+
+
+class SessionNotFound(SandboxAgentError):
+    type, status, title = "session_not_found", 404, "Session not found"
+
+
+class NotFound(SandboxAgentError):
+    type, status, title = "not_found", 404, "Not found"
+
+
+class MethodNotAllowed(SandboxAgentError):
+    type, status, title = "method_not_allowed", 405, "Method not allowed"
+
+
+class Conflict(SandboxAgentError):
+    type, status, title = "conflict", 409, "Conflict"
+
+
+class SessionAlreadyExists(SandboxAgentError):
+    type, status, title = "session_already_exists", 409, "Session already exists"
+
+
+class PayloadTooLarge(SandboxAgentError):
+    type, status, title = "payload_too_large", 413, "Payload too large"
+
+
+class UnsupportedMediaType(SandboxAgentError):
+    type, status, title = "unsupported_media_type", 415, "Unsupported media type"
+
+
+class MisdirectedHost(SandboxAgentError):
+    type, status, title = "misdirected_host", 421, "Host not allowed"
+
+
+class IdempotencyMismatch(SandboxAgentError):
+    type, status, title = "idempotency_mismatch", 422, "Idempotency key reused with another body"
+
+
+class RateLimited(SandboxAgentError):
+    type, status, title = "rate_limited", 429, "Too many requests"
+
+
+class Internal(SandboxAgentError):
+    type, status, title = "internal", 500, "Internal error"
+
+
+class InstallFailed(SandboxAgentError):
+    type, status, title = "install_failed", 500, "Install failed"
+
+
+class AgentProcessExited(SandboxAgentError):
+    type, status, title = "agent_process_exited", 500, "Agent process exited"
+
+
+class StreamError(SandboxAgentError):
+    type, status, title = "stream_error", 502, "Agent server broke"
+
+
+class Unavailable(SandboxAgentError):
+    type, status, title = "unavailable", 503, "Unavailable"
+
+
+class Timeout(SandboxAgentError):
+    type, status, title = "timeout", 504, "Agent did not answer in time"
+
+
+ERRORS: dict[str, type[SandboxAgentError]] = {
+    error.type: error for error in SandboxAgentError.__subclasses__()
+}

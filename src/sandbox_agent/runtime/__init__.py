@@ -1,0 +1,1 @@
+"""What runs: sessions, the processes behind them, and the log they write."""

@@ -1,0 +1,58 @@
+"""Bytes to lines, bounded and pure."""
+
+from __future__ import annotations
+
+# Lines of 64 MiB pass; the slack is for the JSON around such a payload.
+LINE_LIMIT = 96 << 20
+
+
+class LineTooLong(Exception):
+    """An agent wrote a line that does not end."""
+
+
+class LineSplitter:
+    """Cuts a stream into lines, whatever pieces it arrives in.
+
+    A line over the limit is skipped up to its end and reported once, so that one bad line costs neither memory nor
+    what follows it.
+    """
+
+    def __init__(self, limit: int = LINE_LIMIT) -> None:
+        self._limit = limit
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._skipping = False
+
+    def feed(self, chunk: bytes) -> list[bytes | LineTooLong]:
+        """The lines that this chunk completes, without their newline; empty lines are left out."""
+        first, newline, rest = chunk.partition(b"\n")
+        if not newline:
+            self._keep(chunk)
+            return self._overflow()
+        lines: list[bytes | LineTooLong] = []
+        if self._skipping:
+            self._skipping = False
+        else:
+            self._keep(first)
+            lines += self._overflow()
+            if self._skipping:
+                self._skipping = False
+            else:
+                lines.append(b"".join(self._pieces))
+        self._pieces, self._size = [], 0
+        *whole, last = rest.split(b"\n")
+        lines += whole
+        self._keep(last)
+        lines += self._overflow()
+        return [line for line in lines if line]
+
+    def _keep(self, piece: bytes) -> None:
+        if piece and not self._skipping:
+            self._pieces.append(piece)
+            self._size += len(piece)
+
+    def _overflow(self) -> list[bytes | LineTooLong]:
+        if self._size <= self._limit:
+            return []
+        self._pieces, self._size, self._skipping = [], 0, True
+        return [LineTooLong(f"a line is longer than {self._limit} bytes")]

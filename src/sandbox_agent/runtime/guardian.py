@@ -1,0 +1,194 @@
+"""The small process between daemon and agent: no descendant of the agent outlives it.
+
+Run as a script, with nothing but the standard library. It is a child subreaper, so whatever the agent starts, in groups and
+sessions of its own or double-forked, ends up below it. It hands its own stdin, stdout and stderr to the agent and keeps none of
+them: the pipes pass untouched. It watches one socket to the daemon; when the daemon says `stop` or dies, it ends every
+descendant, found by ancestry and by a marker in the environment.
+
+    guardian.py CONTROL_FD MARKER GRACE_MS -- command args...
+
+It writes lines to the socket: `started PID`, `failed REASON`, `exited RETURNCODE` (negative: a signal). It reads: `stop`, `int`.
+"""
+
+import os
+import select
+import signal
+import sys
+import time
+
+MARKER_NAME = "SANDBOX_AGENT_GUARD"
+GIVE_UP_SECONDS = 5.0
+
+
+def become_subreaper() -> None:
+    if sys.platform == "linux":
+        import ctypes
+
+        pr_set_child_subreaper = 36
+        ctypes.CDLL(None).prctl(pr_set_child_subreaper, 1, 0, 0, 0)
+
+
+def parents() -> "dict[int, int]":
+    """Every process and its parent."""
+    table = {}
+    if os.path.isdir("/proc/self"):
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                try:
+                    with open(f"/proc/{name}/stat", "rb") as file:
+                        # The command's name is in parentheses and may hold anything.
+                        table[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
+                except (OSError, IndexError, ValueError):
+                    continue
+        return table
+    with os.popen("ps -axo pid=,ppid=") as listing:  # noqa: S605, S607 - systems without /proc
+        for line in listing:
+            pid, ppid = line.split()
+            table[int(pid)] = int(ppid)
+    return table
+
+
+def descendants(root: int) -> "set[int]":
+    table = parents()
+    children: "dict[int, list[int]]" = {}
+    for pid, ppid in table.items():
+        children.setdefault(ppid, []).append(pid)
+    found: "set[int]" = set()
+    queue = [root]
+    while queue:
+        for child in children.get(queue.pop(), ()):
+            if child not in found:
+                found.add(child)
+                queue.append(child)
+    return found
+
+
+def marked(marker: str) -> "set[int]":
+    """Processes whose environment carries the marker, wherever they hang in the tree."""
+    wanted = f"{MARKER_NAME}={marker}".encode()
+    found = set()
+    if os.path.isdir("/proc/self"):
+        for name in os.listdir("/proc"):
+            if name.isdigit() and int(name) != os.getpid():
+                try:
+                    with open(f"/proc/{name}/environ", "rb") as file:
+                        if any(entry.startswith(wanted) for entry in file.read().split(b"\0")):
+                            found.add(int(name))
+                except OSError:
+                    continue
+    return found
+
+
+def send_signal(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except OSError:
+        pass
+
+
+class Guardian:
+    def __init__(self, control: int, marker: str, grace: float, command: "list[str]") -> None:
+        self.control = control
+        self.marker = marker
+        self.grace = grace
+        self.command = command
+        self.agent = 0
+        self.agent_running = False
+
+    def run(self) -> None:
+        become_subreaper()
+        os.set_inheritable(self.control, False)
+        self.wakeup, writer = os.pipe()
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        for name in ("SIGINT", "SIGHUP"):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+        if self.start():
+            self.watch()
+            self.end_all()
+
+    def start(self) -> bool:
+        # Python ignores SIGPIPE and we ignore more: the agent gets every signal as a shell would give it.
+        defaults = [signal.SIGPIPE, signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGCHLD]
+        try:
+            self.agent = os.posix_spawnp(
+                self.command[0], self.command, os.environ, setsid=True, setsigdef=defaults
+            )
+        except OSError as error:
+            self.say(f"failed {self.command[0]}: {error.strerror}")
+            return False
+        self.agent_running = True
+        # The agent has its pipes; a copy of ours would hide the end of them.
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(nothing, fd)
+        self.say(f"started {self.agent}")
+        return True
+
+    def watch(self) -> None:
+        """Wait until the agent is gone, or the daemon says stop or is gone."""
+        while self.agent_running:
+            readable, _, _ = select.select([self.control, self.wakeup], [], [])
+            if self.wakeup in readable:
+                numbers = os.read(self.wakeup, 512)
+                self.reap()
+                if signal.SIGTERM in numbers:
+                    return
+            if self.control in readable and not self.obey():
+                return
+
+    def obey(self) -> bool:
+        """Do what the daemon says; False when that is to stop."""
+        try:
+            said = os.read(self.control, 4096)
+        except OSError:
+            return False
+        if not said or b"stop" in said:
+            return False
+        if b"int" in said:
+            send_signal(self.agent, signal.SIGINT)
+        return True
+
+    def end_all(self) -> None:
+        """The agent may say goodbye; then every descendant is killed until none is left."""
+        if self.agent_running:
+            send_signal(self.agent, signal.SIGTERM)
+            deadline = time.monotonic() + self.grace
+            while self.agent_running and (left := deadline - time.monotonic()) > 0:
+                select.select([self.wakeup], [], [], left)
+                self.reap()
+        deadline = time.monotonic() + GIVE_UP_SECONDS
+        while time.monotonic() < deadline:
+            victims = descendants(os.getpid()) | marked(self.marker)
+            if not victims:
+                break
+            for pid in victims:
+                send_signal(pid, signal.SIGKILL)
+            self.reap()
+            time.sleep(0.002)
+        self.reap()
+
+    def reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid == self.agent:
+                self.agent_running = False
+                self.say(f"exited {os.waitstatus_to_exitcode(status)}")
+
+    def say(self, line: str) -> None:
+        try:
+            os.write(self.control, line.encode() + b"\n")
+        except OSError:
+            pass
+
+
+if __name__ == "__main__":
+    fd, mark, grace_ms, _, *argv = sys.argv[1:]
+    Guardian(int(fd), mark, int(grace_ms) / 1000, argv).run()

@@ -1,0 +1,225 @@
+"""An agent's process behind its guardian: pipes as frames, stderr kept at both ends, back-pressure, a sure end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ..agents.stderr import StderrTail, exit_facts
+from ..errors import AgentProcessExited
+from ..schema.events import Stderr
+from . import guardian
+from .framing import LineSplitter, LineTooLong
+
+GUARDIAN = str(Path(guardian.__file__))
+GRACE_SECONDS = 0.5
+READ_BYTES = 256 << 10
+
+_spawn_numbers = itertools.count(1)
+
+
+class Exit(NamedTuple):
+    """How a process ended."""
+
+    code: int | None
+    signal: str | None
+    stderr: Stderr | None
+
+    def describe(self) -> str:
+        return f"the agent's process exited ({self.signal or f'exit code {self.code}'})"
+
+
+FramesHandler = Callable[[list[bytes | LineTooLong]], None]
+ExitHandler = Callable[[Exit], None]
+
+
+class AgentProcess:
+    """One running agent. `on_frames` gets what it says, `on_exit` its end, after everything it said."""
+
+    def __init__(self, instance: str, on_frames: FramesHandler, on_exit: ExitHandler) -> None:
+        self._marker = f"{instance}/{next(_spawn_numbers)}."
+        self._on_frames = on_frames
+        self._on_exit = on_exit
+        self._splitter = LineSplitter()
+        self._stderr = StderrTail()
+        self._returncode: int | None = None
+        self._failure: str | None = None
+        self._control_text = b""
+        self._stdout_open = True
+        self._control_open = True
+        self.pid: int | None = None
+        self.ended = asyncio.Event()
+        """Set when the process, its guardian and all its descendants are gone."""
+
+    async def start(self, argv: Sequence[str], env: Mapping[str, str], directory: str) -> None:
+        """Start it; raises `AgentProcessExited` when the program cannot be run at all."""
+        loop = asyncio.get_running_loop()
+        self._control, theirs = socket.socketpair()
+        self._control.setblocking(False)
+        child_in, our_in = os.pipe()
+        our_out, child_out = os.pipe()
+        our_err, child_err = os.pipe()
+        try:
+            self._popen = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    GUARDIAN,
+                    str(theirs.fileno()),
+                    self._marker,
+                    str(round(GRACE_SECONDS * 1000)),
+                    "--",
+                    *argv,
+                ],
+                stdin=child_in,
+                stdout=child_out,
+                stderr=child_err,
+                cwd=directory,
+                env={**env, guardian.MARKER_NAME: self._marker},
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        except OSError as error:
+            for fd in (our_in, our_out, our_err):
+                os.close(fd)
+            self._control.close()
+            raise AgentProcessExited(f"cannot start in {directory}: {error.strerror}") from error
+        finally:
+            theirs.close()
+            for fd in (child_in, child_out, child_err):
+                os.close(fd)
+        self._stdin, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(our_in, "wb", 0))
+        self._stdout, _ = await loop.connect_read_pipe(
+            lambda: _Pipe(self._hear, self._stdout_closed), os.fdopen(our_out, "rb", 0)
+        )
+        self._stderr_pipe, _ = await loop.connect_read_pipe(
+            lambda: _Pipe(lambda data: self._stderr.feed(data.decode(errors="replace")), lambda: None),
+            os.fdopen(our_err, "rb", 0),
+        )
+        loop.add_reader(self._control.fileno(), self._read_control)
+
+    def write(self, frames: Sequence[bytes]) -> None:
+        if not self._stdin.is_closing():
+            self._stdin.write(b"".join(frame + b"\n" for frame in frames))
+
+    def pause(self) -> None:
+        """Stop reading: the pipe fills up and the agent waits."""
+        with contextlib.suppress(RuntimeError):
+            self._stdout.pause_reading()
+
+    def resume(self) -> None:
+        with contextlib.suppress(RuntimeError):
+            self._stdout.resume_reading()
+
+    def interrupt(self) -> None:
+        """SIGINT for the agent alone."""
+        self._tell(b"int\n")
+
+    def close_input(self) -> None:
+        self._stdin.close()
+
+    async def stop(self) -> None:
+        """End the process and every descendant: SIGTERM, a moment, SIGKILL. Returns when they are gone."""
+        self.resume()
+        self._tell(b"stop\n")
+        try:
+            await asyncio.wait_for(self.ended.wait(), GRACE_SECONDS + 1.0)
+        except TimeoutError:
+            # The guardian itself is stuck or stopped: do its work from here.
+            sweep(self._marker)
+            with contextlib.suppress(ProcessLookupError):
+                self._popen.kill()
+            await asyncio.wait_for(self.ended.wait(), 5.0)
+
+    def stderr(self) -> Stderr | None:
+        return self._stderr.read()
+
+    # -- how it is done -----------------------------------------------------------------------
+
+    def _tell(self, word: bytes) -> None:
+        with contextlib.suppress(OSError):
+            self._control.send(word)
+
+    def _hear(self, chunk: bytes) -> None:
+        if frames := self._splitter.feed(chunk):
+            self._on_frames(frames)
+
+    def _stdout_closed(self) -> None:
+        self._stdout_open = False
+        self._finish()
+
+    def _read_control(self) -> None:
+        try:
+            chunk = self._control.recv(4096)
+        except BlockingIOError:
+            return
+        except OSError:
+            chunk = b""
+        if not chunk:
+            self._control_closed()
+            return
+        *lines, self._control_text = (self._control_text + chunk).split(b"\n")
+        for line in lines:
+            word, _, rest = line.decode().partition(" ")
+            match word:
+                case "started":
+                    self.pid = int(rest)
+                case "exited":
+                    self._returncode = int(rest)
+                case "failed":
+                    self._failure = rest
+
+    def _control_closed(self) -> None:
+        """The guardian is gone; with it, unless it was killed itself, everything below it."""
+        asyncio.get_running_loop().remove_reader(self._control.fileno())
+        self._control.close()
+        self._control_open = False
+        if self._returncode is None:
+            sweep(self._marker)
+            if self._failure is None:
+                self._returncode = -signal.SIGKILL
+        self._finish()
+
+    def _finish(self) -> None:
+        """Report the end once the guardian is gone and everything that was said has been read."""
+        if self._control_open or self._stdout_open or self.ended.is_set():
+            return
+        self._popen.wait()
+        for pipe in (self._stdin, self._stderr_pipe):
+            if not pipe.is_closing():
+                pipe.close()
+        if self._failure is not None:
+            self._stderr.feed(self._failure)
+        self.ended.set()
+        code, signal_name = exit_facts(self._returncode if self._failure is None else 127)
+        self._on_exit(Exit(code, signal_name, self._stderr.read()))
+
+
+class _Pipe(asyncio.Protocol):
+    def __init__(self, on_data: Callable[[bytes], None], on_close: Callable[[], None]) -> None:
+        self._on_data = on_data
+        self._on_close = on_close
+
+    def data_received(self, data: bytes) -> None:
+        self._on_data(data)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._on_close()
+
+
+def sweep(marker: str) -> int:
+    """Kill every process that carries this marker, or one that begins with it; how many there were."""
+    victims = guardian.marked(marker)
+    for pid in victims:
+        guardian.send_signal(pid, signal.SIGKILL)
+    return len(victims)

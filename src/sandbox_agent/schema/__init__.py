@@ -1,0 +1,1 @@
+"""The vocabulary of the product: events, items, inputs, capabilities. Imports nothing of ours."""

@@ -1,0 +1,306 @@
+"""The universal event: one envelope, and one struct of data for each of the thirteen types.
+
+`EVENT_TYPES` is the closed list. The envelope is encoded once, when the log stamps it; from then on
+the stored bytes are what every reader gets.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from .items import Item
+
+Source = Literal["agent", "daemon"]
+StopReason = Literal["end_turn", "interrupted", "error", "max_tokens", "refusal", "limit", "outcome_unknown"]
+PermissionStatus = Literal["requested", "accept", "accept_for_session", "reject"]
+QuestionStatus = Literal["requested", "answered", "rejected"]
+DecidedBy = Literal["client", "rule", "agent", "daemon"]
+ErrorCode = Literal[
+    "authentication_failed",
+    "rate_limited",
+    "overloaded",
+    "server_error",
+    "connection_failed",
+    "invalid_request",
+    "model_not_found",
+    "context_too_long",
+    "refusal",
+    "agent_process_exited",
+    "agent_error",
+]
+
+
+class Data(Struct, frozen=True, omit_defaults=True):
+    """What an event says; `TYPE` is the envelope's `type`."""
+
+    TYPE: ClassVar[str]
+
+
+class SessionMetadata(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    agent: str
+    agent_version: str | None = None
+    agent_mode: str | None = None
+    permission_mode: str | None = None
+    model: str | None = None
+    variant: str | None = None
+    directory: str | None = None
+
+
+class SessionStarted(Data, frozen=True):
+    TYPE: ClassVar[str] = "session.started"
+    metadata: SessionMetadata | None = None
+
+
+class Stderr(Struct, frozen=True, omit_defaults=True):
+    """What an agent wrote to stderr: all of it in `head` when short, else its two ends."""
+
+    truncated: bool
+    head: str | None = None
+    tail: str | None = None
+    total_lines: int | None = None
+
+
+class SessionEnded(Data, frozen=True):
+    TYPE: ClassVar[str] = "session.ended"
+    reason: Literal["completed", "error", "terminated"]
+    terminated_by: Source
+    message: str | None = None
+    exit_code: int | None = None
+    stderr: Stderr | None = None
+
+
+class Usage(Struct, frozen=True, omit_defaults=True):
+    """Tokens and money; what the agent does not tell is absent. Input includes cache, output includes reasoning."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost_usd: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            *(
+                mine if theirs is None else theirs if mine is None else mine + theirs
+                for mine, theirs in zip(
+                    msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True
+                )
+            )
+        )
+
+
+class TurnMetadata(Struct, frozen=True, omit_defaults=True):
+    stop_reason: StopReason
+    duration_ms: int
+    usage: Usage | None = None
+
+
+class TurnStarted(Data, frozen=True):
+    TYPE: ClassVar[str] = "turn.started"
+    turn_id: str
+    # `phase` is on the wire of every turn event; a factory keeps omit_defaults from leaving it out.
+    phase: Literal["started"] = field(default_factory=lambda: "started")
+    metadata: dict[str, Any] | None = None
+
+
+class TurnEnded(Data, frozen=True):
+    TYPE: ClassVar[str] = "turn.ended"
+    turn_id: str
+    metadata: TurnMetadata
+    phase: Literal["ended"] = field(default_factory=lambda: "ended")
+
+
+class ItemStarted(Data, frozen=True):
+    TYPE: ClassVar[str] = "item.started"
+    item: Item
+
+
+class ItemDelta(Struct, frozen=True):
+    TYPE: ClassVar[str] = "item.delta"
+    item_id: str
+    native_item_id: str | None
+    delta: str
+
+
+class ItemCompleted(Data, frozen=True):
+    TYPE: ClassVar[str] = "item.completed"
+    item: Item
+
+
+class PermissionMetadata(Struct, frozen=True, omit_defaults=True):
+    tool_name: str
+    input: Any  # the tool's own input
+    call_id: str | None = None
+    paths: tuple[str, ...] | None = None
+    diff: str | None = None
+    reason: str | None = None
+    decided_by: DecidedBy | None = None
+    message: str | None = None
+
+
+class Permission(Data, frozen=True):
+    """The shape that both permission events share."""
+
+    permission_id: str
+    action: str
+    status: PermissionStatus
+    metadata: PermissionMetadata | None = None
+
+
+class PermissionRequested(Permission, frozen=True):
+    TYPE: ClassVar[str] = "permission.requested"
+
+
+class PermissionResolved(Permission, frozen=True):
+    TYPE: ClassVar[str] = "permission.resolved"
+
+
+class Choice(Struct, frozen=True):
+    label: str
+    description: str = ""
+
+
+class AskedQuestion(Struct, frozen=True):
+    """One of the questions of a request."""
+
+    question: str
+    header: str
+    options: tuple[Choice, ...]
+    multi_select: bool = False
+
+
+class QuestionMetadata(Struct, frozen=True, omit_defaults=True):
+    questions: tuple[AskedQuestion, ...]
+    answers: tuple[tuple[str, ...], ...] | None = None
+    decided_by: DecidedBy | None = None
+    message: str | None = None
+    call_id: str | None = None
+    plan: bool | None = None
+    """True when the question is a plan that wants approval."""
+
+
+class Question(Data, frozen=True):
+    """The shape that both question events share."""
+
+    question_id: str
+    prompt: str
+    options: tuple[str, ...]
+    status: QuestionStatus
+    metadata: QuestionMetadata
+    response: str | None = None
+
+
+class QuestionRequested(Question, frozen=True):
+    TYPE: ClassVar[str] = "question.requested"
+
+
+class QuestionResolved(Question, frozen=True):
+    TYPE: ClassVar[str] = "question.resolved"
+
+
+class ErrorEvent(Data, frozen=True):
+    TYPE: ClassVar[str] = "error"
+    message: str
+    code: ErrorCode | None = None
+    details: dict[str, Any] | None = None
+
+
+class AgentUnparsed(Data, frozen=True):
+    TYPE: ClassVar[str] = "agent.unparsed"
+    error: str
+    location: str
+    raw_hash: str | None = None
+
+
+AnyData = (
+    SessionStarted
+    | SessionEnded
+    | TurnStarted
+    | TurnEnded
+    | ItemStarted
+    | ItemDelta
+    | ItemCompleted
+    | PermissionRequested
+    | PermissionResolved
+    | QuestionRequested
+    | QuestionResolved
+    | ErrorEvent
+    | AgentUnparsed
+)
+
+EVENT_TYPES: dict[str, type[AnyData]] = {
+    kind.TYPE: kind
+    for kind in (
+        SessionStarted,
+        SessionEnded,
+        TurnStarted,
+        TurnEnded,
+        ItemStarted,
+        ItemDelta,
+        ItemCompleted,
+        PermissionRequested,
+        PermissionResolved,
+        QuestionRequested,
+        QuestionResolved,
+        ErrorEvent,
+        AgentUnparsed,
+    )
+}
+
+
+class Event(Struct, frozen=True):
+    """The envelope. `raw` stays last and null when stored: a reader that asks for it gets it spliced in."""
+
+    event_id: str
+    sequence: int
+    time: str
+    session_id: str
+    native_session_id: str | None
+    source: Source
+    synthetic: bool
+    type: str
+    data: Any  # AnyData, or plain JSON when a newer daemon says something we do not know
+    raw: Any = None
+
+
+class _Envelope(Struct, frozen=True):
+    event_id: str
+    sequence: int
+    time: str
+    session_id: str
+    native_session_id: str | None
+    source: Source
+    synthetic: bool
+    type: str
+    data: msgspec.Raw
+    raw: Any = None
+
+
+_envelope = msgspec.json.Decoder(_Envelope)
+_data = {name: msgspec.json.Decoder(kind) for name, kind in EVENT_TYPES.items()}
+
+
+def decode_event(body: bytes | str) -> Event:
+    """Read an event. A type, part or value that a newer daemon added leaves `data` as plain JSON."""
+    envelope = _envelope.decode(body)
+    decoder = _data.get(envelope.type)
+    try:
+        data: Any = decoder.decode(envelope.data) if decoder else msgspec.json.decode(envelope.data)
+    except msgspec.ValidationError:
+        data = msgspec.json.decode(envelope.data)
+    return Event(
+        envelope.event_id,
+        envelope.sequence,
+        envelope.time,
+        envelope.session_id,
+        envelope.native_session_id,
+        envelope.source,
+        envelope.synthetic,
+        envelope.type,
+        data,
+        envelope.raw,
+    )

@@ -1,0 +1,50 @@
+"""What an agent can do, as `GET /v1/agents` and the coverage matrix tell it."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Capabilities(Struct, frozen=True, rename="camel"):
+    """One flag per feature; false unless the adapter says otherwise."""
+
+    text_messages: bool = False
+    tool_calls: bool = False
+    tool_results: bool = False
+    questions: bool = False
+    permissions: bool = False
+    plan_mode: bool = False
+    images: bool = False
+    file_attachments: bool = False
+    session_lifecycle: bool = False
+    error_events: bool = False
+    reasoning: bool = False
+    command_execution: bool = False
+    file_changes: bool = False
+    mcp_tools: bool = False
+    streaming_deltas: bool = False
+    item_started: bool = False
+    variants: bool = False
+    status: bool = False
+    shared_process: bool = False
+
+
+class Mode(Struct, frozen=True):
+    id: str
+    name: str
+    description: str = ""
+
+
+class Model(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    id: str
+    name: str | None = None
+    variants: tuple[str, ...] | None = None
+    default_variant: str | None = None
+
+
+class Catalogue(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """What an agent offers in a directory: models and modes."""
+
+    models: tuple[Model, ...] = ()
+    modes: tuple[Mode, ...] = ()
+    default_model: str | None = None

@@ -1,0 +1,71 @@
+"""What a client tells an agent: prompts, settings, answers. The other half of the vocabulary."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, field
+
+PermissionMode = Literal["default", "acceptEdits", "plan", "bypass"]
+Reply = Literal["once", "always", "reject"]
+
+
+class Attachment(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    path: Annotated[str, Meta(description="A path on the daemon's machine, or what an upload answered.")]
+    mime: Annotated[str | None, Meta(description="Media type; guessed from the name when absent.")] = None
+    filename: Annotated[str | None, Meta(description="The name to show.")] = None
+
+
+class McpServer(Struct, frozen=True, omit_defaults=True):
+    """An MCP server: a command to run, or a URL to reach."""
+
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = field(default_factory=dict)
+    url: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class Rule(Struct, frozen=True, omit_defaults=True):
+    """What "always" remembers: a tool, and the text of its call, or how that text begins."""
+
+    tool: str
+    text: str | None = None
+    prefix: bool = False
+
+    def covers(self, other: Rule) -> bool:
+        if self.tool != other.tool:
+            return False
+        if self.text is None or self.text == other.text:
+            return True
+        return self.prefix and other.text is not None and other.text.startswith(self.text)
+
+
+class Prompt(Struct, frozen=True, omit_defaults=True):
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+
+
+class Decision(Struct, frozen=True, omit_defaults=True):
+    """The answer to a permission request."""
+
+    reply: Reply
+    message: str | None = None
+
+
+class Answer(Struct, frozen=True, omit_defaults=True):
+    """The answer to a question: per question the chosen labels; None rejects it."""
+
+    answers: tuple[tuple[str, ...], ...] | None
+    message: str | None = None
+
+
+class Settings(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """What a conversation runs with."""
+
+    directory: str
+    agent_mode: str = "build"
+    permission_mode: PermissionMode = "default"
+    model: str | None = None
+    variant: str | None = None
+    mcp: dict[str, McpServer] = field(default_factory=dict)

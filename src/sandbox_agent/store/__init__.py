@@ -1,0 +1,1 @@
+"""The durable log and what stands beside it: sessions, queues, what waits for an answer."""

@@ -1,0 +1,241 @@
+"""What a store is: one writer, many readers, and transactions that write everything or nothing.
+
+The contract, proven by `sandbox_agent.testing.store_contract`:
+- `write` applies all its changes in one transaction and returns when they are durable. When it raises, nothing of them is there.
+- Events are append-only; a session's sequences and the log's positions ascend without the store looking at them.
+- Reading never blocks writing, and may happen from several threads at once. `write` is called by one thread at a time.
+- Bodies and raws come back byte for byte.
+- Positions are never given twice, also after sessions were deleted and the store was opened anew (`position`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from msgspec import Struct, field
+
+from ..schema.events import Usage
+from ..schema.inputs import McpServer, Prompt, Rule, Settings
+
+
+class Secrets(Struct, frozen=True, omit_defaults=True):
+    """What a session needs and no reader may see."""
+
+    env: dict[str, str] = field(default_factory=dict)
+    mcp: dict[str, McpServer] = field(default_factory=dict)
+
+
+class SessionRecord(Struct, omit_defaults=True):
+    """A session as it is stored; changed in memory by its owner, written whole with each of its batches."""
+
+    session_id: str
+    agent: str
+    settings: Settings
+    created_at: str
+    updated_at: str
+    title: str | None = None
+    agent_version: str | None = None
+    pinned_version: str | None = None
+    native_id: str | None = None
+    native_stored: bool = False
+    """The agent has finished a turn, so it must be able to resume; before that, a lost conversation is started anew."""
+    turn_id: str | None = None
+    waiting: bool = False
+    """Something waits for an answer."""
+    queued: int = 0
+    ended: bool = False
+    event_count: int = 0
+    open_since: int | None = None
+    """Sequence from which on something may be open: where recovery begins to read."""
+    usage: Usage | None = None
+    rules: tuple[Rule, ...] = ()
+    turn_timeout_ms: int | None = None
+
+    @property
+    def active(self) -> bool:
+        """Needs attention after a restart."""
+        return self.turn_id is not None or self.open_since is not None or self.queued > 0
+
+
+class QueuedMessage(Struct, frozen=True, omit_defaults=True):
+    turn_id: str
+    prompt: Prompt
+    created_at: str
+
+
+class PendingRow(Struct, frozen=True):
+    """A permission or a question that waits: the `data` of its event, as it was sent."""
+
+    id: str
+    kind: Literal["permission", "question"]
+    body: bytes
+
+
+class EventRow(NamedTuple):
+    position: int
+    sequence: int
+    body: bytes
+    raw: bytes | None = None
+    raw_sequence: int | None = None
+    """The earlier event whose raw this one shares: one native frame often causes several events."""
+
+
+class StoredEvent(NamedTuple):
+    """An event as it is read; `raw` is filled only when asked for."""
+
+    position: int
+    sequence: int
+    body: bytes
+    raw: bytes | None
+
+
+class KeyRow(Struct, frozen=True):
+    """An idempotency key: which turn it made, and from what."""
+
+    digest: bytes
+    turn_id: str
+
+
+# -- changes ----------------------------------------------------------------------------------
+
+
+class SaveSession(NamedTuple):
+    record: SessionRecord
+
+
+class SaveSecrets(NamedTuple):
+    session_id: str
+    secrets: Secrets
+
+
+class DeleteSession(NamedTuple):
+    session_id: str
+
+
+class AppendEvents(NamedTuple):
+    session_id: str
+    rows: Sequence[EventRow]
+
+
+class Enqueue(NamedTuple):
+    session_id: str
+    message: QueuedMessage
+
+
+class Dequeue(NamedTuple):
+    session_id: str
+    turn_id: str
+
+
+class AddPending(NamedTuple):
+    session_id: str
+    row: PendingRow
+
+
+class RemovePending(NamedTuple):
+    session_id: str
+    id: str
+
+
+class RememberKey(NamedTuple):
+    session_id: str
+    key: str
+    row: KeyRow
+
+
+class RememberCalls(NamedTuple):
+    session_id: str
+    call_ids: Sequence[str]
+
+
+Change = (
+    SaveSession
+    | SaveSecrets
+    | DeleteSession
+    | AppendEvents
+    | Enqueue
+    | Dequeue
+    | AddPending
+    | RemovePending
+    | RememberKey
+    | RememberCalls
+)
+
+
+class StoreCorrupt(Exception):
+    """The store's file is damaged; it was left as it is."""
+
+
+class StoreTooNew(Exception):
+    """The store was written by a newer version of this program."""
+
+
+class Store(ABC):
+    """See the module's docstring."""
+
+    identity: str
+    """A random name given when the store was made; part of every event id."""
+
+    @abstractmethod
+    def write(self, changes: Iterable[Change]) -> None: ...
+
+    @abstractmethod
+    def position(self) -> int:
+        """The highest position ever given."""
+
+    @abstractmethod
+    def read(
+        self, session_id: str, after: int, limit: int, max_bytes: int, *, with_raw: bool = False
+    ) -> list[StoredEvent]:
+        """A session's events past a sequence, ascending; at least one if there is one, then bounded in bytes."""
+
+    @abstractmethod
+    def read_log(self, after: int, limit: int, max_bytes: int) -> list[StoredEvent]:
+        """All sessions' events past a position, ascending, bounded likewise."""
+
+    @abstractmethod
+    def session(self, session_id: str) -> SessionRecord | None: ...
+
+    @abstractmethod
+    def sessions(self, before: int | None, limit: int) -> list[tuple[int, SessionRecord]]:
+        """Newest first, each with an ordinal; `before` is the ordinal the page before ended with."""
+
+    @abstractmethod
+    def active_sessions(self) -> list[str]:
+        """Sessions whose last saved record was active: the ones to look after when the daemon starts."""
+
+    @abstractmethod
+    def secrets(self, session_id: str) -> Secrets: ...
+
+    @abstractmethod
+    def queue(self, session_id: str) -> list[QueuedMessage]: ...
+
+    @abstractmethod
+    def pending(self, session_id: str) -> list[PendingRow]: ...
+
+    @abstractmethod
+    def key(self, session_id: str, key: str) -> KeyRow | None: ...
+
+    @abstractmethod
+    def call_ids(self, session_id: str) -> list[str]: ...
+
+    @abstractmethod
+    def size(self) -> int:
+        """Bytes the store takes."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+
+def bounded(rows: Iterable[StoredEvent], max_bytes: int) -> list[StoredEvent]:
+    """Take rows until their bytes reach the bound; always the first, so that reading can go on from it."""
+    taken: list[StoredEvent] = []
+    size = 0
+    for row in rows:
+        size += len(row.body) + len(row.raw or b"")
+        if taken and size > max_bytes:
+            break
+        taken.append(row)
+    return taken

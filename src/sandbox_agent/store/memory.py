@@ -1,0 +1,154 @@
+"""The reference store: dictionaries, and nothing left after the process."""
+
+from __future__ import annotations
+
+import copy
+import secrets as random
+import threading
+from collections.abc import Iterable
+
+from .base import (
+    AddPending,
+    AppendEvents,
+    Change,
+    DeleteSession,
+    Dequeue,
+    Enqueue,
+    EventRow,
+    KeyRow,
+    PendingRow,
+    QueuedMessage,
+    RememberCalls,
+    RememberKey,
+    RemovePending,
+    SaveSecrets,
+    SaveSession,
+    Secrets,
+    SessionRecord,
+    Store,
+    StoredEvent,
+    bounded,
+)
+
+
+class _Session:
+    def __init__(self, ordinal: int, record: SessionRecord) -> None:
+        self.ordinal = ordinal
+        self.record = record
+        self.secrets = Secrets()
+        self.events: list[EventRow] = []
+        self.queue: dict[str, QueuedMessage] = {}
+        self.pending: dict[str, PendingRow] = {}
+        self.keys: dict[str, KeyRow] = {}
+        self.call_ids: list[str] = []
+
+
+class MemoryStore(Store):
+    def __init__(self) -> None:
+        self.identity = random.token_hex(4)
+        self._lock = threading.Lock()
+        self._sessions: dict[str, _Session] = {}
+        self._log: dict[int, tuple[str, EventRow]] = {}
+        self._ordinal = 0
+        self._position = 0
+
+    def write(self, changes: Iterable[Change]) -> None:
+        with self._lock:
+            for change in changes:
+                self._apply(change)
+
+    def _apply(self, change: Change) -> None:
+        match change:
+            case SaveSession(record):
+                kept = self._sessions.get(record.session_id)
+                if kept is None:
+                    self._ordinal += 1
+                    kept = self._sessions[record.session_id] = _Session(self._ordinal, record)
+                kept.record = copy.copy(record)
+            case DeleteSession(session_id):
+                if gone := self._sessions.pop(session_id, None):
+                    for row in gone.events:
+                        del self._log[row.position]
+            case SaveSecrets(session_id, secrets):
+                self._sessions[session_id].secrets = secrets
+            case AppendEvents(session_id, rows):
+                self._sessions[session_id].events += rows
+                self._log.update((row.position, (session_id, row)) for row in rows)
+                self._position = max(self._position, rows[-1].position)
+            case Enqueue(session_id, message):
+                self._sessions[session_id].queue[message.turn_id] = message
+            case Dequeue(session_id, turn_id):
+                self._sessions[session_id].queue.pop(turn_id, None)
+            case AddPending(session_id, pending):
+                self._sessions[session_id].pending[pending.id] = pending
+            case RemovePending(session_id, id):
+                self._sessions[session_id].pending.pop(id, None)
+            case RememberKey(session_id, key, key_row):
+                self._sessions[session_id].keys[key] = key_row
+            case RememberCalls(session_id, call_ids):
+                self._sessions[session_id].call_ids += call_ids
+
+    def position(self) -> int:
+        return self._position
+
+    def read(
+        self, session_id: str, after: int, limit: int, max_bytes: int, *, with_raw: bool = False
+    ) -> list[StoredEvent]:
+        with self._lock:
+            kept = self._sessions.get(session_id)
+            rows = kept.events if kept else []
+            page = [self._stored(session_id, row, with_raw) for row in rows[after : after + limit]]
+        return bounded(page, max_bytes)
+
+    def read_log(self, after: int, limit: int, max_bytes: int) -> list[StoredEvent]:
+        with self._lock:
+            positions = sorted(position for position in self._log if position > after)[:limit]
+            page = [self._stored(*self._log[position], with_raw=False) for position in positions]
+        return bounded(page, max_bytes)
+
+    def _stored(self, session_id: str, row: EventRow, with_raw: bool) -> StoredEvent:
+        raw = row.raw if with_raw else None
+        if with_raw and row.raw_sequence is not None:
+            raw = self._sessions[session_id].events[row.raw_sequence - 1].raw
+        return StoredEvent(row.position, row.sequence, row.body, raw)
+
+    def session(self, session_id: str) -> SessionRecord | None:
+        kept = self._sessions.get(session_id)
+        return copy.copy(kept.record) if kept else None
+
+    def sessions(self, before: int | None, limit: int) -> list[tuple[int, SessionRecord]]:
+        with self._lock:
+            kept = sorted(self._sessions.values(), key=lambda one: -one.ordinal)
+        chosen = [one for one in kept if before is None or one.ordinal < before][:limit]
+        return [(one.ordinal, copy.copy(one.record)) for one in chosen]
+
+    def active_sessions(self) -> list[str]:
+        with self._lock:
+            return [name for name, kept in self._sessions.items() if kept.record.active]
+
+    def secrets(self, session_id: str) -> Secrets:
+        kept = self._sessions.get(session_id)
+        return kept.secrets if kept else Secrets()
+
+    def queue(self, session_id: str) -> list[QueuedMessage]:
+        kept = self._sessions.get(session_id)
+        return list(kept.queue.values()) if kept else []
+
+    def pending(self, session_id: str) -> list[PendingRow]:
+        kept = self._sessions.get(session_id)
+        return list(kept.pending.values()) if kept else []
+
+    def key(self, session_id: str, key: str) -> KeyRow | None:
+        kept = self._sessions.get(session_id)
+        return kept.keys.get(key) if kept else None
+
+    def call_ids(self, session_id: str) -> list[str]:
+        kept = self._sessions.get(session_id)
+        return list(kept.call_ids) if kept else []
+
+    def size(self) -> int:
+        with self._lock:
+            return sum(len(row.body) + len(row.raw or b"") for _, row in self._log.values())
+
+    def close(self) -> None:
+        pass

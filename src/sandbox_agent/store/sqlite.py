@@ -1,0 +1,297 @@
+"""The default store: SQLite in WAL mode through APSW, one writer, readers that never block it."""
+
+from __future__ import annotations
+
+import os
+import secrets as random
+import threading
+from collections.abc import Iterable, Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+import apsw
+import msgspec
+
+from .base import (
+    AddPending,
+    AppendEvents,
+    Change,
+    DeleteSession,
+    Dequeue,
+    Enqueue,
+    KeyRow,
+    PendingRow,
+    QueuedMessage,
+    RememberCalls,
+    RememberKey,
+    RemovePending,
+    SaveSecrets,
+    SaveSession,
+    Secrets,
+    SessionRecord,
+    Store,
+    StoreCorrupt,
+    StoredEvent,
+    StoreTooNew,
+    bounded,
+)
+
+# A full check reads the whole file; above this size a start would not be quick any more.
+CHECK_BELOW_BYTES = 64 << 20
+
+_encode = msgspec.json.Encoder().encode
+_record = msgspec.json.Decoder(SessionRecord)
+_secrets = msgspec.json.Decoder(Secrets)
+_message = msgspec.json.Decoder(QueuedMessage)
+
+
+def migrations() -> list[str]:
+    """The SQL files in their order; the schema's version is how many of them ran."""
+    folder = resources.files(__package__) / "migrations"
+    return [
+        file.read_text()
+        for file in sorted(folder.iterdir(), key=lambda one: one.name)
+        if file.name.endswith(".sql")
+    ]
+
+
+class SqliteStore(Store):
+    def __init__(self, path: Path, synchronous: Literal["full", "normal"] = "full") -> None:
+        self._path = path
+        # The file holds secrets of sessions: made for the owner alone before SQLite opens it.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        self._readers = threading.local()
+        self._open_readers: list[apsw.Connection] = []
+        self._readers_lock = threading.Lock()
+        try:
+            self._writer = self._connect()
+            self._writer.pragma("journal_mode", "wal")
+            self._writer.pragma("synchronous", synchronous)
+            self._check()
+            self._migrate()
+            self._ordinals: dict[str, int] = {}
+            self.identity = self._meta("identity", random.token_hex(4))
+        except (apsw.CorruptError, apsw.NotADBError) as error:
+            raise StoreCorrupt(
+                f"{path} is damaged ({error}). It was left as it is: move it away to start with an empty log, "
+                "or recover what can be read with `sqlite3 <file> .recover`."
+            ) from error
+
+    # -- writing ------------------------------------------------------------------------------
+
+    def write(self, changes: Iterable[Change]) -> None:
+        # An immediate transaction takes the write lock at once; `with` would use a savepoint that takes it late.
+        execute = self._writer.execute
+        execute("BEGIN IMMEDIATE")
+        try:
+            for change in changes:
+                self._apply(change)
+            execute("COMMIT")
+        except BaseException:
+            self._ordinals.clear()
+            if self._writer.in_transaction:
+                execute("ROLLBACK")
+            raise
+
+    def _apply(self, change: Change) -> None:
+        execute = self._writer.execute
+        match change:
+            case AppendEvents(session_id, rows):
+                session = self._ordinal(session_id)
+                self._writer.executemany(
+                    "INSERT INTO events (position, session, sequence, body, raw, raw_sequence) VALUES (?, ?, ?, ?, ?, ?)",
+                    [(row[0], session, row[1], row[2], row[3], row[4]) for row in rows],
+                )
+            case SaveSession(record):
+                execute(
+                    "INSERT INTO sessions (session_id, active, record) VALUES (?, ?, ?) "
+                    "ON CONFLICT (session_id) DO UPDATE SET active = excluded.active, record = excluded.record",
+                    (record.session_id, record.active, _encode(record)),
+                )
+            case SaveSecrets(session_id, secrets):
+                execute(
+                    "UPDATE sessions SET secrets = ? WHERE session_id = ?", (_encode(secrets), session_id)
+                )
+            case Enqueue(session_id, message):
+                execute(
+                    "INSERT INTO queue (session, turn_id, message) VALUES (?, ?, ?)",
+                    (self._ordinal(session_id), message.turn_id, _encode(message)),
+                )
+            case Dequeue(session_id, turn_id):
+                execute(
+                    "DELETE FROM queue WHERE session = ? AND turn_id = ?",
+                    (self._ordinal(session_id), turn_id),
+                )
+            case AddPending(session_id, row):
+                execute(
+                    "INSERT OR REPLACE INTO pending (session, id, kind, body) VALUES (?, ?, ?, ?)",
+                    (self._ordinal(session_id), row.id, row.kind, row.body),
+                )
+            case RemovePending(session_id, id):
+                execute("DELETE FROM pending WHERE session = ? AND id = ?", (self._ordinal(session_id), id))
+            case RememberKey(session_id, key, key_row):
+                execute(
+                    "INSERT OR REPLACE INTO keys (session, key, digest, turn_id) VALUES (?, ?, ?, ?)",
+                    (self._ordinal(session_id), key, key_row.digest, key_row.turn_id),
+                )
+            case RememberCalls(session_id, call_ids):
+                session = self._ordinal(session_id)
+                self._writer.executemany(
+                    "INSERT OR IGNORE INTO calls (session, call_id) VALUES (?, ?)",
+                    [(session, call_id) for call_id in call_ids],
+                )
+            case DeleteSession(session_id):
+                self._delete(session_id)
+
+    def _delete(self, session_id: str) -> None:
+        row = next(
+            iter(self._writer.execute("SELECT ordinal FROM sessions WHERE session_id = ?", (session_id,))),
+            None,
+        )
+        if row is None:
+            return
+        # The last events may go: keep their position, so that it is never given again.
+        self._set_meta("position", self._highest_position(self._writer))
+        for table in ("events", "queue", "pending", "keys", "calls"):
+            self._writer.execute(f"DELETE FROM {table} WHERE session = ?", row)  # noqa: S608 - our own names
+        self._writer.execute("DELETE FROM sessions WHERE ordinal = ?", row)
+        self._ordinals.pop(session_id, None)
+
+    def _ordinal(self, session_id: str) -> int:
+        known = self._ordinals.get(session_id)
+        if known is None:
+            rows = self._writer.execute("SELECT ordinal FROM sessions WHERE session_id = ?", (session_id,))
+            known = self._ordinals[session_id] = next(iter(rows))[0]
+        return known
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def position(self) -> int:
+        return self._highest_position(self._reader())
+
+    def read(
+        self, session_id: str, after: int, limit: int, max_bytes: int, *, with_raw: bool = False
+    ) -> list[StoredEvent]:
+        raw = (
+            "coalesce(e.raw, (SELECT o.raw FROM events o WHERE o.session = e.session AND o.sequence = e.raw_sequence))"
+            if with_raw
+            else "NULL"
+        )
+        rows = self._reader().execute(
+            f"SELECT e.position, e.sequence, e.body, {raw} FROM events e "  # noqa: S608 - our own text
+            "WHERE e.session = (SELECT ordinal FROM sessions WHERE session_id = ?) AND e.sequence > ? "
+            "ORDER BY e.sequence LIMIT ?",
+            (session_id, after, limit),
+        )
+        return bounded((StoredEvent(*row) for row in rows), max_bytes)
+
+    def read_log(self, after: int, limit: int, max_bytes: int) -> list[StoredEvent]:
+        rows = self._reader().execute(
+            "SELECT position, sequence, body, NULL FROM events WHERE position > ? ORDER BY position LIMIT ?",
+            (after, limit),
+        )
+        return bounded((StoredEvent(*row) for row in rows), max_bytes)
+
+    def session(self, session_id: str) -> SessionRecord | None:
+        row = self._one("SELECT record FROM sessions WHERE session_id = ?", session_id)
+        return _record.decode(row[0]) if row else None
+
+    def sessions(self, before: int | None, limit: int) -> list[tuple[int, SessionRecord]]:
+        rows = self._reader().execute(
+            "SELECT ordinal, record FROM sessions WHERE ordinal < ? ORDER BY ordinal DESC LIMIT ?",
+            (before if before is not None else 1 << 62, limit),
+        )
+        return [(ordinal, _record.decode(record)) for ordinal, record in rows]
+
+    def active_sessions(self) -> list[str]:
+        return [row[0] for row in self._reader().execute("SELECT session_id FROM sessions WHERE active")]
+
+    def secrets(self, session_id: str) -> Secrets:
+        row = self._one("SELECT secrets FROM sessions WHERE session_id = ?", session_id)
+        return _secrets.decode(row[0]) if row and row[0] else Secrets()
+
+    def queue(self, session_id: str) -> list[QueuedMessage]:
+        rows = self._of_session("SELECT message FROM queue", session_id, "ORDER BY ordinal")
+        return [_message.decode(row[0]) for row in rows]
+
+    def pending(self, session_id: str) -> list[PendingRow]:
+        rows = self._of_session("SELECT id, kind, body FROM pending", session_id, "ORDER BY rowid")
+        return [PendingRow(*row) for row in rows]
+
+    def key(self, session_id: str, key: str) -> KeyRow | None:
+        rows = self._of_session("SELECT digest, turn_id, key FROM keys", session_id, "AND key = ?", key)
+        return next((KeyRow(digest, turn_id) for digest, turn_id, _ in rows), None)
+
+    def call_ids(self, session_id: str) -> list[str]:
+        return [row[0] for row in self._of_session("SELECT call_id FROM calls", session_id)]
+
+    def size(self) -> int:
+        files = (self._path, self._path.with_name(self._path.name + "-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def close(self) -> None:
+        with self._readers_lock:
+            for reader in self._open_readers:
+                reader.close()
+            self._open_readers.clear()
+        self._writer.close()
+
+    # -- how it is done -----------------------------------------------------------------------
+
+    def _connect(self) -> apsw.Connection:
+        connection = apsw.Connection(str(self._path))
+        connection.set_busy_timeout(5_000)
+        return connection
+
+    def _reader(self) -> apsw.Connection:
+        """A connection of this thread's own, so that readers never wait for the writer or each other."""
+        reader: apsw.Connection | None = getattr(self._readers, "connection", None)
+        if reader is None:
+            reader = self._readers.connection = self._connect()
+            reader.pragma("query_only", True)
+            with self._readers_lock:
+                self._open_readers.append(reader)
+        return reader
+
+    def _one(self, sql: str, *values: str) -> tuple[bytes] | None:
+        return next(iter(self._reader().execute(sql, values)), None)
+
+    def _of_session(self, select: str, session_id: str, rest: str = "", *values: str) -> Iterator[tuple]:  # type: ignore[type-arg]
+        where = "WHERE session = (SELECT ordinal FROM sessions WHERE session_id = ?)"
+        return iter(self._reader().execute(f"{select} {where} {rest}", (session_id, *values)))
+
+    def _highest_position(self, connection: apsw.Connection) -> int:
+        kept = next(iter(connection.execute("SELECT value FROM meta WHERE name = 'position'")), (0,))[0]
+        newest = next(iter(connection.execute("SELECT max(position) FROM events")))[0]
+        return max(int(kept), int(newest or 0))
+
+    def _meta(self, name: str, otherwise: str) -> str:
+        row = next(iter(self._writer.execute("SELECT value FROM meta WHERE name = ?", (name,))), None)
+        if row is None:
+            self._set_meta(name, otherwise)
+            return otherwise
+        return str(row[0])
+
+    def _set_meta(self, name: str, value: str | int) -> None:
+        self._writer.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (name, value))
+
+    def _check(self) -> None:
+        if self._path.stat().st_size < CHECK_BELOW_BYTES:
+            said = next(iter(self._writer.execute("PRAGMA quick_check(1)")))[0]
+            if said != "ok":
+                raise apsw.CorruptError(said)
+
+    def _migrate(self) -> None:
+        known = migrations()
+        version = int(self._writer.pragma("user_version"))
+        if version > len(known):
+            raise StoreTooNew(
+                f"{self._path} has schema {version}, this version of sandbox-agent knows up to {len(known)}: "
+                "use a newer sandbox-agent, or another --data-dir."
+            )
+        for number, sql in enumerate(known[version:], start=version + 1):
+            self._writer.execute("BEGIN IMMEDIATE")
+            self._writer.execute(sql)
+            self._writer.pragma("user_version", number)
+            self._writer.execute("COMMIT")

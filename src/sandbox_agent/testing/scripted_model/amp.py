@@ -1,0 +1,79 @@
+"""The few calls of the Amp service that its command line makes beside asking for a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+USER: dict[str, Any] = {
+    "id": "user_scripted",
+    "email": "dev@example.test",
+    "username": "dev",
+    "firstName": "Dev",
+    "lastName": None,
+    "emailVerified": True,
+    "siteAdmin": False,
+    "features": [],
+    "team": None,
+    "createdAt": "2026-01-01T00:00:00.000Z",
+    "updatedAt": "2026-01-01T00:00:00.000Z",
+}
+
+
+class Thread(Struct):
+    id: str
+    v: int
+
+
+class Parameters(Struct):
+    thread: Raw = Raw(b"null")  # an id when one is asked for, the whole when one is stored
+
+
+class ServiceCall(Struct):
+    method: str = ""
+    params: Parameters = field(default_factory=Parameters)
+
+
+class AmpService:
+    """Knows one user, and keeps the threads that it is given."""
+
+    def __init__(self) -> None:
+        self._threads: dict[str, Raw] = {}
+
+    def answer(self, body: bytes) -> dict[str, Any]:
+        call = msgspec.json.decode(body or b"{}", type=ServiceCall)
+        match call.method:
+            case "getUserInfo":
+                return _ok(USER)
+            case "getUserFreeTierStatus":
+                return _ok({"canUseAmpFree": False, "isDailyGrantEnabled": False})
+            case "uploadThread":
+                thread = msgspec.json.decode(call.params.thread, type=Thread)
+                self._threads[thread.id] = call.params.thread.copy()
+                return _ok({})
+            case "getThread":
+                return self._thread(msgspec.json.decode(call.params.thread, type=str))
+        return _ok({})
+
+    def _thread(self, id: str) -> dict[str, Any]:
+        if id not in self._threads:
+            return {"ok": False, "error": {"code": "thread-not-found", "message": "Thread not found"}}
+        stored = self._threads[id]
+        thread = msgspec.json.decode(stored, type=Thread)
+        return _ok(
+            {
+                "thread": {
+                    "id": id,
+                    "version": thread.v,
+                    "creatorUserID": USER["id"],
+                    "data": stored,
+                    "meta": None,
+                }
+            }
+        )
+
+
+def _ok(result: Any) -> dict[str, Any]:
+    return {"ok": True, "result": result}

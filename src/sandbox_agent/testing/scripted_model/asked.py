@@ -1,0 +1,175 @@
+"""A model request in neutral terms: what all three wires have in common.
+
+Which reply comes next follows from the request's history alone, so any number of conversations may run at once, and
+one that is resumed goes on where it was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+Wire = Literal["messages", "responses", "chat"]
+Role = Literal["system", "user", "assistant", "tool"]
+Kind = Literal["turn", "title", "compaction", "probe"]
+
+
+class Schema(Struct, frozen=True):
+    """The part of a tool's JSON schema that says how its arguments are named."""
+
+    type: str | list[str] | None = None
+    properties: dict[str, Schema | bool] = {}
+    items: Schema | bool | None = None
+
+
+class Tool(Struct, frozen=True):
+    """A tool that the agent offers to the model."""
+
+    name: str
+    namespace: str = ""
+    free_text: bool = False
+    schema: Schema = Schema()
+
+
+class Entry(Struct, frozen=True):
+    """One entry of the history."""
+
+    role: Role
+    texts: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()  # their media types
+    call_ids: tuple[str, ...] = ()
+
+    @property
+    def own_text(self) -> str:
+        """What a user said, without what the agent put beside it."""
+        return "\n".join(filter(None, (_without_injected(text) for text in self.texts))).strip()
+
+
+class Asked(Struct, frozen=True):
+    """A model request."""
+
+    wire: Wire
+    model: str
+    stream: bool
+    history: tuple[Entry, ...]
+    tools: tuple[Tool, ...] = ()
+    effort: str | None = None
+    max_tokens: int | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """A turn of the conversation, or one of the calls that agents make for themselves."""
+        # In a turn the agent offers tools; what it asks for itself it asks without them, or by well-known words.
+        said = "\n".join([*self._last_texts(), *(() if self.tools else self.system_texts)])
+        if not self.tools and _TITLE.search(said):
+            return "title"
+        if _COMPACTION.search(said) or (not self.tools and _SUMMARY.search(said)):
+            return "compaction"
+        if self.max_tokens == 1:
+            return "probe"
+        return "turn"
+
+    @property
+    def system_texts(self) -> tuple[str, ...]:
+        return tuple(text for entry in self.history if entry.role == "system" for text in entry.texts)
+
+    @property
+    def prompt(self) -> str:
+        """The newest text of the user's own."""
+        at = self._prompt_at
+        return "" if at is None else self.history[at].own_text
+
+    @property
+    def user_messages(self) -> int:
+        return sum(1 for entry in self.history if entry.role == "user" and entry.own_text)
+
+    @property
+    def round(self) -> int:
+        """How many replies were given since the prompt."""
+        return _replies(self._since_prompt()[1:])
+
+    @property
+    def images(self) -> tuple[str, ...]:
+        """The media types of the images in the prompt, and in what came after it."""
+        return tuple(image for entry in self._since_prompt() for image in entry.images)
+
+    @property
+    def last_result(self) -> str:
+        results = [entry for entry in self._since_prompt() if entry.role == "tool"]
+        return "\n".join(results[-1].texts) if results else ""
+
+    @property
+    def directory(self) -> str | None:
+        """The agent's working directory, which every agent tells its model."""
+        found = [match[1].strip() for text in self._told() for match in _DIRECTORY.finditer(text)]
+        return found[-1] if found else None
+
+    @property
+    def plan_file(self) -> str | None:
+        """Where Claude wants its plan, in plan mode."""
+        found = [match[0] for text in self._told() for match in _PLAN_FILE.finditer(text)]
+        return found[-1] if found else None
+
+    @property
+    def _prompt_at(self) -> int | None:
+        for at in reversed(range(len(self.history))):
+            if self.history[at].role == "user" and self.history[at].own_text:
+                return at
+        return None
+
+    def _since_prompt(self) -> Sequence[Entry]:
+        at = self._prompt_at
+        return self.history if at is None else self.history[at:]
+
+    def _last_texts(self) -> tuple[str, ...]:
+        users = [entry for entry in self.history if entry.role == "user"]
+        return users[-1].texts if users else ()
+
+    def _told(self) -> Iterable[str]:
+        for entry in self.history:
+            if entry.role in ("system", "user"):
+                yield from entry.texts
+
+
+def _replies(history: Iterable[Entry]) -> int:
+    """Runs of assistant entries; calls of one reply stay one even when their results stand between them."""
+    count, previous, seen = 0, "user", set[str]()
+    for entry in history:
+        if entry.role == "assistant":
+            replies = {match[1] for id in entry.call_ids if (match := _REPLY_OF_CALL.match(id))}
+            if previous != "assistant" and not (replies and replies <= seen):
+                count += 1
+            seen |= replies
+        previous = entry.role
+    return count
+
+
+def call_id(prefix: str, reply_id: str, number: int) -> str:
+    """An id for a call that tells which reply it was part of."""
+    return f"{prefix}_{reply_id}_{number}"
+
+
+def _without_injected(text: str) -> str:
+    text = _REMINDER.sub("", text).strip()
+    return "" if _INJECTED.match(text) else text
+
+
+_REPLY_OF_CALL = re.compile(r"(?:toolu|call)_([0-9a-f]{12})_\d+")
+_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>|</?image\b[^>]*>", re.DOTALL)
+# A text that is one XML element was written by the agent, and so were those that begin with these words.
+_INJECTED = re.compile(
+    r"<([\w-]+)[^>]*>.*</\1>\s*\Z"
+    r"|\[Request interrupted by user"
+    r"|Output token limit hit"
+    r"|Called the \w+ tool with the following input"
+    r"|# AGENTS\.md instructions",
+    re.DOTALL,
+)
+_DIRECTORY = re.compile(r"(?:[Ww]orking directory: *|<cwd>\s*)(/[^\n<]*)")
+_PLAN_FILE = re.compile(r"/[^\s\"`]+/plans/[\w.-]+\.md")
+_COMPACTION = re.compile(r"CONTEXT CHECKPOINT COMPACTION|detailed summary of the conversation")
+_SUMMARY = re.compile(r"\bsummar(?:y|ies|ize|izer|ization)\b", re.IGNORECASE)
+_TITLE = re.compile(r"title generator|generate a [\w, -]*title|\btitle for th", re.IGNORECASE)

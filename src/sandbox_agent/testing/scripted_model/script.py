@@ -1,0 +1,165 @@
+"""Reads a scenario for one request: which reply is due, with what the request tells filled in."""
+
+from __future__ import annotations
+
+import re
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from .asked import Asked, call_id
+from .scenarios import Chosen, Scenario, choose, without_marker
+from .steps import (
+    Call,
+    Command,
+    Cut,
+    Edit,
+    HttpError,
+    Mcp,
+    Next,
+    Part,
+    Plan,
+    Question,
+    Read,
+    Reply,
+    Step,
+    Stop,
+    StreamError,
+    Subagent,
+    Text,
+    ToolSearch,
+    ToolUse,
+    Usage,
+    Write,
+)
+from .tools import expand
+
+Written = Step | ToolUse | ToolSearch
+TOOL_STEPS = (Command, Write, Edit, Read, Question, Plan, Subagent, Mcp, Call)
+
+
+class Attempts:
+    """How often a step that fails only some times has failed. The only thing a scripted model remembers."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[object] = Counter()
+        self._lock = threading.Lock()
+
+    def spent(self, key: object, times: int) -> bool:
+        with self._lock:
+            self._counts[key] += 1
+            return self._counts[key] > times
+
+
+def reply_to(
+    asked: Asked, scenarios: Mapping[str, Scenario], attempts: Attempts, call_prefix: str
+) -> Reply | HttpError:
+    """The reply that is due, or the error to answer with."""
+    match asked.kind:
+        case "title":
+            return _reply(asked, (Text(_title(asked)),))
+        case "compaction":
+            return _reply(asked, (Text("<summary>The user ran scripted scenarios.</summary>"),))
+        case "probe":
+            return _reply(asked, (Text("ok"),))
+    chosen = choose(asked.prompt, scenarios)
+    written = _replies(_written(chosen, asked))
+    due = written[asked.round] if asked.round < len(written) else [Text("The script is over.")]
+    return _play(due, asked, chosen, attempts, call_prefix)
+
+
+def _play(
+    steps: Iterable[Written], asked: Asked, chosen: Chosen, attempts: Attempts, call_prefix: str
+) -> Reply | HttpError:
+    reply = _reply(asked, ())
+    parts: list[Part] = []
+    usage, stop = reply.usage, reply.stop
+    for number, step in enumerate(steps):
+        match step:
+            case HttpError(times=times) | StreamError(times=times) | Cut(times=times) if (
+                times and attempts.spent((chosen.name, chosen.arg, asked.prompt, asked.round, number), times)
+            ):
+                pass
+            case HttpError():
+                return step
+            case Usage():
+                usage = step
+            case Stop(reason):
+                stop = reason
+            case ToolUse(id=given) | ToolSearch(id=given):
+                id = given or call_id(call_prefix, reply.id, number)
+                parts.append(msgspec.structs.replace(step, id=id))
+                stop = "tool_use"
+            case Next():
+                pass
+            case _:
+                assert not isinstance(step, TOOL_STEPS), step
+                parts.append(step)
+    return msgspec.structs.replace(reply, parts=tuple(parts), usage=usage, stop=stop)
+
+
+def _reply(asked: Asked, parts: tuple[Part, ...]) -> Reply:
+    return Reply(uuid.uuid4().hex[:12], asked.model, parts)
+
+
+def _written(chosen: Chosen, asked: Asked) -> Iterator[Written]:
+    """The steps, filled in and in the words of the agent that asks."""
+    values = _values(chosen, asked)
+    for step in chosen.steps:
+        filled = msgspec.convert(_fill(msgspec.to_builtins(step), values), type=Step)
+        if isinstance(filled, TOOL_STEPS):
+            yield from expand(filled, asked)
+        else:
+            yield filled
+
+
+def _replies(steps: Iterable[Written]) -> list[list[Written]]:
+    """The steps of each reply."""
+    replies: list[list[Written]] = [[]]
+    ended = called = False
+    for step in steps:
+        is_call = isinstance(step, ToolUse | ToolSearch)
+        about_the_same = is_call or isinstance(step, Usage | Stop | Cut | StreamError | Next)
+        if ended or (called and not about_the_same):
+            replies.append([])
+            ended = called = False
+        replies[-1].append(step)
+        called |= is_call
+        ended = isinstance(step, Next | Stop)
+    return replies
+
+
+def _values(chosen: Chosen, asked: Asked) -> dict[str, str]:
+    images = asked.images
+    seen = (
+        f"{len(images)} image{'s' if len(images) > 1 else ''}: {', '.join(images)}" if images else "no image"
+    )
+    return {
+        "arg": chosen.arg,
+        "prompt": without_marker(asked.prompt),
+        "messages": str(asked.user_messages),
+        "images": seen,
+        "result": asked.last_result.strip(),
+        "model": asked.model,
+        "effort": asked.effort or "none",
+    }
+
+
+def _fill(value: Any, values: Mapping[str, str]) -> Any:
+    match value:
+        case str():
+            return re.sub(r"{{(\w+)}}", lambda found: values.get(found[1], found[0]), value)
+        case dict():
+            return {name: _fill(member, values) for name, member in value.items()}
+        case list() | tuple():
+            return [_fill(member, values) for member in value]
+    return value
+
+
+def _title(asked: Asked) -> str:
+    wants_json = any("json" in text.lower() for text in asked.system_texts)
+    return '{"title": "Scripted title"}' if wants_json else "Scripted title"

@@ -1,0 +1,195 @@
+"""What a scripted model does, step by step.
+
+A scenario is a flat list of steps. One reply of the model takes steps up to its calls: whatever follows a call, other
+than another call (they are parallel) or a word about the same reply (`Usage`, `Stop`, `Cut`, `StreamError`), opens the
+next reply, which is given when the results are in. `Next` and `Stop` end a reply too.
+
+Strings may hold `{{arg}}`, `{{prompt}}`, `{{messages}}`, `{{images}}`, `{{result}}`, `{{model}}`, `{{effort}}`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+
+class _Step(Struct, frozen=True, tag_field="type", forbid_unknown_fields=True):
+    pass
+
+
+class Text(_Step, frozen=True, tag="text"):
+    """Says something, in pieces of `chunk` characters with `delay` seconds after each."""
+
+    text: str
+    chunk: int = 12
+    delay: float = 0.0
+
+
+class Thinking(_Step, frozen=True, tag="thinking"):
+    """Thinks something; `raw` is the thought behind the summary, where a wire tells both (Responses)."""
+
+    text: str
+    raw: str = ""
+    chunk: int = 12
+    delay: float = 0.0
+
+
+class Command(_Step, frozen=True, tag="command"):
+    """Runs a shell command; `escalate` asks to leave the sandbox, where an agent has one."""
+
+    command: str
+    description: str = "Run a scripted command"
+    escalate: bool = False
+
+
+class Write(_Step, frozen=True, tag="write"):
+    """Writes a file; a relative path is below the agent's working directory."""
+
+    path: str
+    content: str
+
+
+class Edit(_Step, frozen=True, tag="edit"):
+    """Replaces text in a file; whole lines, for an agent that edits by patches."""
+
+    path: str
+    old: str
+    new: str
+
+
+class Read(_Step, frozen=True, tag="read"):
+    """Reads a file."""
+
+    path: str
+
+
+class Ask(Struct, frozen=True, forbid_unknown_fields=True):
+    """One question and the labels to choose from."""
+
+    question: str
+    options: tuple[str, ...]
+    header: str = "Choice"
+    multi_select: bool = False
+
+
+class Question(_Step, frozen=True, tag="question"):
+    """Asks the user."""
+
+    questions: tuple[Ask, ...]
+
+
+class Plan(_Step, frozen=True, tag="plan"):
+    """Proposes a plan, by the tool or the words that the agent has for it."""
+
+    plan: str
+
+
+class Subagent(_Step, frozen=True, tag="subagent"):
+    """Starts a sub-agent; its prompt may hold a marker of its own."""
+
+    prompt: str
+    description: str = "Scripted job"
+
+
+class Mcp(_Step, frozen=True, tag="mcp"):
+    """Calls a tool of an MCP server."""
+
+    server: str
+    tool: str
+    arguments: dict[str, Any] = {}
+
+
+class Call(_Step, frozen=True, tag="call"):
+    """Calls a tool by its native name, whether the agent offers it or not."""
+
+    name: str
+    arguments: dict[str, Any] = {}
+    id: str = ""
+
+
+class Delay(_Step, frozen=True, tag="delay"):
+    """Waits."""
+
+    seconds: float
+
+
+class Next(_Step, frozen=True, tag="next"):
+    """Ends a reply: the calls after it wait for the results of those before it."""
+
+
+class Usage(_Step, frozen=True, tag="usage"):
+    """What the reply cost: input includes cache, output includes reasoning."""
+
+    input_tokens: int = 100
+    output_tokens: int = 20
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+
+
+class Stop(_Step, frozen=True, tag="stop"):
+    """Ends the reply for another reason than being done."""
+
+    reason: Literal["max_tokens", "refusal"]
+
+
+class HttpError(_Step, frozen=True, tag="http_error"):
+    """Answers with an error instead of a reply; with `times`, only so often for the same prompt."""
+
+    status: int
+    message: str = ""
+    code: str = ""
+    retry_after: int | None = None
+    times: int = 0
+
+
+class StreamError(_Step, frozen=True, tag="stream_error"):
+    """Tells of an error in mid-stream, and ends the stream."""
+
+    status: int = 529
+    message: str = ""
+    code: str = ""
+    times: int = 0
+
+
+class Cut(_Step, frozen=True, tag="cut"):
+    """Drops the connection; `streams_only` spares a client that falls back to asking without a stream."""
+
+    streams_only: bool = False
+    times: int = 0
+
+
+ToolStep = Command | Write | Edit | Read | Question | Plan | Subagent | Mcp | Call
+Failure = HttpError | StreamError | Cut
+Step = Text | Thinking | ToolStep | Delay | Next | Usage | Stop | Failure
+
+
+class ToolUse(Struct, frozen=True):
+    """A call in the words of the agent that asked: what a `ToolStep` becomes."""
+
+    name: str
+    arguments: dict[str, Any] = {}
+    id: str = ""
+    namespace: str = ""
+    input: str | None = None  # of a tool that takes free text in place of arguments
+
+
+class ToolSearch(Struct, frozen=True):
+    """Codex's own kind of call, which loads tools that it holds back."""
+
+    query: str
+    id: str = ""
+
+
+Part = Text | Thinking | ToolUse | ToolSearch | Delay | Cut | StreamError
+
+
+class Reply(Struct, frozen=True):
+    """One reply of the model, ready to be put on a wire."""
+
+    id: str
+    model: str
+    parts: tuple[Part, ...]
+    usage: Usage = Usage()
+    stop: Literal["end_turn", "tool_use", "max_tokens", "refusal"] = "end_turn"

@@ -1,0 +1,220 @@
+"""Puts a step into the words of the agent that asks: the tool that it offers for the purpose, its parameters' names.
+
+Nothing here knows agents by name. A purpose has the tool names it goes by, and its arguments under every name they go
+by; the schema that the agent sent along decides which of them stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from .asked import Asked, Schema, Tool
+from .steps import (
+    Ask,
+    Call,
+    Command,
+    Edit,
+    Mcp,
+    Next,
+    Plan,
+    Question,
+    Read,
+    Subagent,
+    Text,
+    ToolSearch,
+    ToolStep,
+    ToolUse,
+    Write,
+)
+
+Expanded = Sequence[Text | Next | ToolUse | ToolSearch]
+
+
+def expand(step: ToolStep, asked: Asked) -> Expanded:
+    """What a step becomes for the agent that asked: as a rule one call, sometimes two or only words."""
+    match step:
+        case Call(name, arguments, id):
+            return [ToolUse(name, arguments, id)]
+        case Plan():
+            return _plan(step, asked)
+        case Mcp():
+            return _mcp(step, asked)
+        case Question() if ask := _find(asked, "ask_user", "ask_question"):
+            return [_use(ask, _question(one)) for one in step.questions]
+    if _code_mode(asked) and (script := _script(step)):
+        return [ToolUse("exec", input=script)]
+    names, arguments = _purpose(step, asked)
+    if tool := _find(asked, *names):
+        return [_use(tool, arguments)]
+    if instead := _without_tool(step, asked):
+        return instead
+    return [Text(f"I have no tool for the step {msgspec.json.encode(step).decode()}.")]
+
+
+def _purpose(step: ToolStep, asked: Asked) -> tuple[tuple[str, ...], dict[str, Any]]:
+    match step:
+        case Command():
+            return ("Bash", "bash", "exec_command"), _command(step)
+        case Write(path, content):
+            return ("Write", "write", "create_file"), {**_path(path, asked), "content": content}
+        case Edit(path, old, new):
+            return ("Edit", "edit", "edit_file"), {
+                **_path(path, asked),
+                **{"old_string": old, "oldString": old, "old_str": old},
+                **{"new_string": new, "newString": new, "new_str": new},
+                "edits": [{"oldText": old, "newText": new}],
+            }
+        case Read(path):
+            return ("Read", "read"), _path(path, asked)
+        case Question(questions):
+            asks = [_question(ask) for ask in questions]
+            return ("AskUserQuestion", "question", "request_user_input"), {"questions": asks}
+        case Subagent(prompt, description):
+            kind = "general-purpose" if _find(asked, "Agent") else "general"
+            return ("Agent", "Task", "task", "spawn_agent"), {
+                "description": description,
+                "prompt": prompt,
+                "message": prompt,
+                "subagent_type": kind,
+                "task_name": "scripted_job",
+                "run_in_background": False,
+            }
+    raise TypeError(step)
+
+
+def _command(step: Command) -> dict[str, Any]:
+    arguments = {
+        "command": step.command,
+        "cmd": step.command,
+        "description": step.description,
+        # Codex would else come back to the model while the command still runs.
+        "yield_time_ms": 30000,
+    }
+    if step.escalate:
+        arguments |= {"sandbox_permissions": "require_escalated", "justification": step.description}
+    return arguments
+
+
+def _path(path: str, asked: Asked) -> dict[str, str]:
+    absolute = path if path.startswith("/") or not asked.directory else f"{asked.directory}/{path}"
+    return {"path": absolute, "file_path": absolute, "filePath": absolute}
+
+
+def _question(ask: Ask) -> dict[str, Any]:
+    return {
+        "id": re.sub(r"\W+", "_", ask.header).lower(),
+        "header": ask.header,
+        "question": ask.question,
+        "options": [{"label": label, "description": f"Choose {label}"} for label in ask.options],
+        "multiSelect": ask.multi_select,
+        "multiple": ask.multi_select,
+        "multi_select": ask.multi_select,
+    }
+
+
+def _plan(step: Plan, asked: Asked) -> Expanded:
+    if path := asked.plan_file:
+        # Claude reads the plan from a file of its own choice. It may hold the tool back, but takes the call.
+        write = expand(Write(path, step.plan), asked)
+        return [*write, Next(), ToolUse("ExitPlanMode")]
+    if tool := _find(asked, "ExitPlanMode", "plan_exit"):
+        return [_use(tool, {"plan": step.plan})]
+    if _code_mode(asked) or _find(asked, "exec_command"):
+        return [Text(f"<proposed_plan>\n{step.plan}</proposed_plan>")]
+    return [Text(step.plan)]
+
+
+def _mcp(step: Mcp, asked: Asked) -> Expanded:
+    full_name, namespace = f"mcp__{step.server}__{step.tool}", f"mcp__{step.server}"
+    if _code_mode(asked):
+        return [ToolUse("exec", input=_javascript(full_name, step.arguments))]
+    if tool := _find(asked, full_name, f"{step.server}_{step.tool}"):
+        return [ToolUse(tool.name, step.arguments, namespace=tool.namespace)]
+    if any(tool.name == step.tool and tool.namespace == namespace for tool in asked.tools):
+        return [ToolUse(step.tool, step.arguments, namespace=namespace)]
+    if _find(asked, "tool_search"):
+        return [
+            ToolSearch(f"{step.server} {step.tool}"),
+            Next(),
+            ToolUse(step.tool, step.arguments, namespace=namespace),
+        ]
+    return [ToolUse(full_name, step.arguments)]
+
+
+def _without_tool(step: ToolStep, asked: Asked) -> Expanded | None:
+    """Codex has no tools for files: it patches them, and reads them with a command."""
+    match step:
+        case Read(path):
+            return expand(Command(f"cat {path}"), asked) if _find(asked, "exec_command") else None
+        case Write() | Edit():
+            if _find(asked, "apply_patch"):
+                return [ToolUse("apply_patch", input=_patch(step))]
+            if _find(asked, "exec_command"):
+                return expand(Command(f"apply_patch <<'EOF'\n{_patch(step)}EOF\n"), asked)
+    return None
+
+
+def _code_mode(asked: Asked) -> bool:
+    """Codex's newer models have one tool that runs JavaScript, and everything else inside it."""
+    return bool(_find(asked, "exec")) and not _find(asked, "exec_command")
+
+
+def _script(step: ToolStep) -> str | None:
+    match step:
+        case Command():
+            arguments = {k: v for k, v in _command(step).items() if k not in ("command", "description")}
+            return _javascript("exec_command", arguments)
+        case Read(path):
+            return _script(Command(f"cat {path}"))
+        case Write() | Edit():
+            return _javascript("apply_patch", _patch(step))
+    return None
+
+
+def _javascript(tool: str, argument: dict[str, Any] | str) -> str:
+    literal = msgspec.json.encode(argument).decode()
+    return f"const result = await tools.{tool}({literal});\ntext(JSON.stringify(result));"
+
+
+def _patch(step: Write | Edit) -> str:
+    match step:
+        case Write(path, content):
+            body = f"*** Add File: {path}\n{_prefixed('+', content)}"
+        case Edit(path, old, new):
+            body = f"*** Update File: {path}\n@@\n{_prefixed('-', old)}{_prefixed('+', new)}"
+    return f"*** Begin Patch\n{body}*** End Patch\n"
+
+
+def _prefixed(sign: str, text: str) -> str:
+    return "".join(f"{sign}{line}\n" for line in text.splitlines())
+
+
+def _find(asked: Asked, *names: str) -> Tool | None:
+    for name in names:
+        for tool in asked.tools:
+            if tool.name == name:
+                return tool
+    return None
+
+
+def _use(tool: Tool, arguments: dict[str, Any]) -> ToolUse:
+    return ToolUse(tool.name, _fit(arguments, tool.schema), namespace=tool.namespace)
+
+
+def _fit(value: Any, schema: Schema | bool | None) -> Any:
+    """A value as a schema wants it: only the members that it knows; an option that may only be text is its label."""
+    if not isinstance(schema, Schema):
+        return value
+    match value:
+        case dict() if schema.properties:
+            known = schema.properties
+            return {name: _fit(member, known[name]) for name, member in value.items() if name in known}
+        case {"label": label} if schema.type == "string":
+            return label
+        case list():
+            return [_fit(member, schema.items) for member in value]
+    return value

@@ -1,0 +1,56 @@
+"""What the three wires share: how a reply becomes the frames of an event stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import msgspec
+
+from .asked import Asked
+from .steps import Cut, Delay, Reply, Text, Thinking
+
+Frame = bytes | Delay | Cut
+
+
+class WireFormat(Protocol):
+    """One of the model APIs. Its modules are its implementations."""
+
+    CALL_ID_PREFIX: str
+
+    def read(self, body: bytes) -> Asked:
+        """Understand a request."""
+
+    def stream(self, reply: Reply) -> Iterator[Frame]:
+        """Say a reply as events."""
+
+    def whole(self, reply: Reply) -> dict[str, Any]:
+        """Say a reply at once."""
+
+    def problem(self, status: int, message: str, code: str) -> dict[str, Any]:
+        """Say an error."""
+
+
+def event(data: dict[str, Any], name: str | None = None) -> bytes:
+    """A server-sent event."""
+    head = f"event: {name}\n".encode() if name else b""
+    return head + b"data: " + msgspec.json.encode(data) + b"\n\n"
+
+
+def pieces(said: Text | Thinking) -> Iterator[str | Delay]:
+    """The deltas of a text, each with the wait after it."""
+    for piece in split(said.text, said.chunk):
+        yield piece
+        if said.delay:
+            yield Delay(said.delay)
+
+
+def split(text: str, size: int) -> Iterator[str]:
+    """A text in pieces of a size."""
+    for start in range(0, len(text), size):
+        yield text[start : start + size]
+
+
+def data_url_type(url: str) -> str:
+    """The media type of an image that came as an address."""
+    return url[5:].split(";")[0] if url.startswith("data:") else "url"

@@ -1,0 +1,273 @@
+"""The load generator: a process of its own that carries out orders (JSON lines on stdin) against one daemon.
+
+It holds the event stream readers and one client that posts. Bytes are searched for marks and not parsed, so that the
+daemon and not the generator sets the pace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+import time
+from collections.abc import Awaitable
+from typing import TypeVar, cast
+
+import msgspec
+import uvloop
+from msgspec import Struct
+
+from .processes import allow_many_files
+
+T = TypeVar("T")
+
+
+class Marks(Struct, frozen=True):
+    """What to look for in a stream of events; neither may span two lines."""
+
+    event: str
+    """In each event that the agent sent."""
+    turn_end: str
+
+
+class Order(Struct, frozen=True, tag=True, kw_only=True):
+    seconds: float
+    """After so long, what is not answered is counted as hung."""
+
+
+class Repeat(Order, frozen=True):
+    """Ask for one path over and over, on keep-alive connections."""
+
+    path: str
+    requests: int
+    connections: int
+
+
+class Attach(Order, frozen=True):
+    """Open so many more readers of an event stream."""
+
+    path: str
+    readers: int
+    marks: Marks
+
+
+class Turn(Order, frozen=True):
+    """Post a prompt and wait until every reader saw the end of its turn."""
+
+    path: str
+    body: str
+
+
+class Detach(Order, frozen=True):
+    """Close all readers."""
+
+
+class Outcome(Struct, frozen=True):
+    hung: int = 0
+    wrong: int = 0
+    """Answers that are not a success."""
+    delivered: tuple[int, ...] = ()
+    """Events of the agent that each reader saw, those seen before not counted."""
+    doubled: int = 0
+    """Events, of all readers, whose id they had seen already."""
+    first_event: float | None = None
+    """Seconds from the post to the first event of the agent, at the first reader."""
+
+
+AnyOrder = Repeat | Attach | Turn | Detach
+
+
+class Client(asyncio.Protocol):
+    """One keep-alive connection, one request at a time."""
+
+    LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
+
+    def __init__(self) -> None:
+        self._received = b""
+        self._answer: asyncio.Future[int] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+
+    def ask(self, request: bytes) -> asyncio.Future[int]:
+        """The status of the answer, once its body is here."""
+        self._answer = asyncio.get_running_loop().create_future()
+        self.transport.write(request)
+        return self._answer
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        head = self._received.find(b"\r\n\r\n")
+        if head < 0:
+            return
+        length = self.LENGTH.search(self._received, 0, head)
+        if len(self._received) < head + 4 + (int(length[1]) if length else 0):
+            return
+        status, self._received = int(self._received[9:12]), b""
+        if self._answer and not self._answer.done():
+            self._answer.set_result(status)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._answer and not self._answer.done():
+            self._answer.set_result(0)
+
+
+class Reader(asyncio.Protocol):
+    """One event stream: counts the agent's events of the turn and notes when it ends."""
+
+    ID = re.compile(rb"^id: (\d+)", re.MULTILINE)
+
+    def __init__(self, marks: Marks) -> None:
+        self._event, self._turn_end = marks.event.encode(), marks.turn_end.encode()
+        self._rest = b""
+        self._last_id = -1
+        self.status: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self.begin()
+
+    def begin(self) -> None:
+        self.events = self.doubled = 0
+        self.first_at: float | None = None
+        self.turn_ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        now = time.perf_counter()
+        data = self._rest + data if self._rest else data
+        lines_end = data.rfind(b"\n") + 1
+        self._rest = data[lines_end:]
+        if not self.status.done():
+            if data.find(b"\r\n\r\n") < 0:
+                self._rest = data
+                return
+            self.status.set_result(int(data[9:12]))
+        if events := data.count(self._event, 0, lines_end):
+            doubled = self._seen_before(data, lines_end)
+            self.events += events - doubled
+            self.doubled += doubled
+            self.first_at = self.first_at or now
+        if data.find(self._turn_end, 0, lines_end) >= 0 and not self.turn_ended.done():
+            self.turn_ended.set_result(None)
+
+    def _seen_before(self, data: bytes, end: int) -> int:
+        count = 0
+        for found in self.ID.findall(data, 0, end):
+            id = int(found)
+            if id <= self._last_id:
+                count += 1
+            else:
+                self._last_id = id
+        return count
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.status.done():
+            self.status.set_result(0)
+
+
+class Generator:
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._readers: list[Reader] = []
+        self._client: Client | None = None
+
+    async def carry_out(self, order: AnyOrder) -> Outcome:
+        match order:
+            case Repeat():
+                return await self._repeat(order)
+            case Attach():
+                return await self._attach(order)
+            case Turn():
+                return await self._turn(order)
+            case Detach():
+                for reader in self._readers:
+                    reader.transport.close()
+                self._readers.clear()
+                return Outcome()
+
+    async def _repeat(self, order: Repeat) -> Outcome:
+        clients = [await self._connect() for _ in range(order.connections)]
+        request = self._request("GET", order.path)
+        wrong = 0
+
+        async def run(client: Client, count: int) -> None:
+            nonlocal wrong
+            for _ in range(count):
+                wrong += await client.ask(request) != 200
+
+        share = order.requests // order.connections
+        hung, _ = await _all_within(order.seconds, *(run(client, share) for client in clients))
+        for client in clients:
+            client.transport.close()
+        return Outcome(hung=hung, wrong=wrong)
+
+    async def _attach(self, order: Attach) -> Outcome:
+        loop = asyncio.get_running_loop()
+        added: list[Reader] = []
+        request = self._request("GET", order.path, "Accept: text/event-stream\r\n")
+        for _ in range(order.readers):
+            _, reader = await loop.create_connection(lambda: Reader(order.marks), "127.0.0.1", self._port)
+            reader.transport.write(request)
+            added.append(reader)
+        self._readers += added
+        hung, statuses = await _all_within(order.seconds, *(reader.status for reader in added))
+        return Outcome(hung=hung, wrong=sum(status != 200 for status in statuses))
+
+    async def _turn(self, order: Turn) -> Outcome:
+        if self._client is None:
+            self._client = await self._connect()
+        for reader in self._readers:
+            reader.begin()
+        body = order.body.encode()
+        headers = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        request = self._request("POST", order.path, headers) + body
+        began = time.perf_counter()
+        answer = self._client.ask(request)
+        ends = (reader.turn_ended for reader in self._readers)
+        hung, _ = await _all_within(order.seconds, answer, *ends)
+        if answer.cancelled():
+            self._client.transport.close()
+            self._client = None
+        first = self._readers[0].first_at if self._readers else None
+        return Outcome(
+            hung=hung,
+            wrong=int(not answer.cancelled() and answer.result() not in (200, 202)),
+            delivered=tuple(reader.events for reader in self._readers),
+            doubled=sum(reader.doubled for reader in self._readers),
+            first_event=None if first is None else first - began,
+        )
+
+    async def _connect(self) -> Client:
+        _, client = await asyncio.get_running_loop().create_connection(Client, "127.0.0.1", self._port)
+        return client
+
+    def _request(self, method: str, path: str, headers: str = "") -> bytes:
+        return f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self._port}\r\n{headers}\r\n".encode()
+
+
+async def _all_within(seconds: float, *waits: Awaitable[T]) -> tuple[int, list[T]]:
+    """How many were not done in time (they are cancelled), and the results of the others."""
+    futures = [asyncio.ensure_future(wait) for wait in waits]
+    done, late = await asyncio.wait(futures, timeout=seconds)
+    for future in late:
+        future.cancel()
+    await asyncio.gather(*late, return_exceptions=True)
+    return len(late), [future.result() for future in done]
+
+
+async def main() -> None:
+    allow_many_files()
+    generator = Generator(int(sys.argv[1]))
+    orders = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(orders), sys.stdin
+    )
+    decoder = msgspec.json.Decoder(AnyOrder)
+    async for line in orders:
+        outcome = await generator.carry_out(decoder.decode(line))
+        sys.stdout.buffer.write(msgspec.json.encode(outcome) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    uvloop.run(main())

@@ -1,0 +1,178 @@
+"""The measures. Each runs both sides in turns, so that a noisy machine disturbs both, and gives one or more metrics."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from .daemons import HEALTH, Daemon, Pace, Running, running
+from .load import Attach, Detach, Order, Outcome, Repeat
+from .report import Metric
+
+MEASURES: dict[str, Callable[[Bench], list[Metric]]] = {}
+
+
+class Bench(Struct):
+    daemons: Sequence[Daemon]
+    folder: Path
+    rounds: int
+    quick: bool = False
+
+    def take_turns(self, running: Sequence[Running], rounds: int | None = None) -> Iterator[Running]:
+        """Every side once per round; who begins alternates."""
+        for number in range(rounds or self.rounds):
+            yield from running if number % 2 == 0 else reversed(running)
+
+    @contextmanager
+    def all_running(self) -> Iterator[list[Running]]:
+        with ExitStack() as stack:
+            yield [stack.enter_context(running(daemon, self.folder)) for daemon in self.daemons]
+
+    def started_anew(self, rounds: int) -> Iterator[Running]:
+        for number in range(rounds):
+            for daemon in self.daemons if number % 2 == 0 else reversed(self.daemons):
+                with running(daemon, self.folder) as one:
+                    yield one
+
+
+def measure(name: str) -> Callable[[Callable[[Bench], list[Metric]]], Callable[[Bench], list[Metric]]]:
+    def register(function: Callable[[Bench], list[Metric]]) -> Callable[[Bench], list[Metric]]:
+        MEASURES[name] = function
+        return function
+
+    return register
+
+
+@measure("start")
+def start(bench: Bench) -> list[Metric]:
+    """From the start of the process to the first 200, in a new home; then its memory while nothing happens."""
+    cold = Metric("cold_start", "cold start to the first health answer", "ms", 8)
+    rss = Metric("idle_rss", "idle memory (RSS)", "MiB", 3.5)
+    pss = Metric("idle_pss", "idle memory (PSS)", "MiB")
+    for one in bench.started_anew(bench.rounds):
+        side = one.daemon.side
+        cold.values[side].append(one.start_seconds * 1e3)
+        time.sleep(0.2 if bench.quick else 1)
+        memory = one.memory()
+        rss.values[side].append(memory.rss / 2**20)
+        pss.values[side].append(memory.pss / 2**20)
+    return [cold, rss, pss]
+
+
+@measure("health")
+def health(bench: Bench) -> list[Metric]:
+    metric = Metric("health", "CPU per health request", "us", 1.6)
+    requests = 1600 if bench.quick else 6400
+    with bench.all_running() as sides:
+        for one in sides:
+            _carry_out(one, Repeat(path=HEALTH, requests=800, connections=16, seconds=30))
+        for one in bench.take_turns(sides):
+            before = one.cpu()
+            _carry_out(one, Repeat(path=HEALTH, requests=requests, connections=16, seconds=30))
+            metric.values[one.daemon.side].append((one.cpu() - before) / requests * 1e6)
+    return [metric]
+
+
+@measure("readers")
+def readers(bench: Bench) -> list[Metric]:
+    """What one more reader costs while nothing happens. Memory once used is kept, so each round is a new process."""
+    metric = Metric("idle_reader", "memory per idle event stream reader (RSS)", "KiB", 0.1)
+    count = 200 if bench.quick else 1000
+    for one in bench.started_anew(1 if bench.quick else min(bench.rounds, 3)):
+        with one.session() as session:
+            _attach(one, session, 20)
+            _turn(one, session, Pace(20))
+            time.sleep(0.3)
+            before = one.memory().rss
+            _attach(one, session, count)
+            time.sleep(0.5)
+            metric.values[one.daemon.side].append((one.memory().rss - before) / count / 1024)
+            _carry_out(one, Detach(seconds=5))
+    return [metric]
+
+
+@measure("first-event")
+def first_event(bench: Bench) -> list[Metric]:
+    """From posting a prompt to the first event of the agent at a reader; the agent is warm, and ours is on disk."""
+    metric = Metric("first_event", "prompt to first event", "ms", 2)
+    turns = 10 if bench.quick else 40
+    with bench.all_running() as sides, ExitStack() as stack:
+        sessions = {one.daemon.side: stack.enter_context(one.session()) for one in sides}
+        for one in sides:
+            _attach(one, sessions[one.daemon.side], 1)
+            _turn(one, sessions[one.daemon.side], Pace(5))
+        for one in bench.take_turns(sides):
+            for _ in range(turns):
+                outcome = _turn(one, sessions[one.daemon.side], Pace(1))
+                if outcome.first_event is not None:
+                    metric.values[one.daemon.side].append(outcome.first_event * 1e3)
+    return [_medians(metric, turns)]
+
+
+@measure("events")
+def events(bench: Bench) -> list[Metric]:
+    share = 0.25 if bench.quick else 1
+    plans = [
+        ("10/ms, 1 reader", 1, Pace(int(6000 * share), 1, 10), 2.0),
+        ("1/ms, 1 reader", 1, Pace(int(1500 * share), 1, 1), None),
+        ("10/ms, 50 readers", 50, Pace(int(2000 * share), 1, 10), 0.2),
+        ("1/ms, 50 readers", 50, Pace(int(1000 * share), 1, 1), 0.2),
+    ]
+    with bench.all_running() as sides:
+        return [_cpu_per_event(bench, sides, *plan) for plan in plans]
+
+
+def _cpu_per_event(
+    bench: Bench, sides: Sequence[Running], title: str, readers: int, pace: Pace, aim: float | None
+) -> Metric:
+    """Per event that a reader got: what one side lost, it is not credited for."""
+    name = "event_" + title.replace("/", "_per_").replace(", ", "_").replace(" ", "_")
+    metric = Metric(name, f"CPU per event, {title}", "us", aim)
+    with ExitStack() as stack:
+        sessions = {one.daemon.side: stack.enter_context(one.session()) for one in sides}
+        for one in sides:
+            _attach(one, sessions[one.daemon.side], readers)
+            _turn(one, sessions[one.daemon.side], Pace(200, 1, 1))
+        for one in bench.take_turns(sides):
+            before = one.cpu()
+            outcome = _turn(one, sessions[one.daemon.side], pace)
+            delivered = max(1, sum(outcome.delivered))
+            metric.values[one.daemon.side].append((one.cpu() - before) / delivered * 1e6)
+        for one in sides:
+            _carry_out(one, Detach(seconds=5))
+    return metric
+
+
+def _medians(metric: Metric, size: int) -> Metric:
+    """Many single values become one per round."""
+    for side, values in metric.values.items():
+        rounds = [sorted(values[at : at + size]) for at in range(0, len(values), size)]
+        metric.values[side] = [one[len(one) // 2] for one in rounds]
+    return metric
+
+
+def _attach(one: Running, session: str, readers: int) -> None:
+    path = one.daemon.events_path(session)
+    _carry_out(one, Attach(path=path, readers=readers, marks=one.daemon.marks, seconds=20))
+
+
+def _turn(one: Running, session: str, pace: Pace) -> Outcome:
+    seconds = 10 + 4 * pace.events * pace.every_ms / pace.burst / 1000
+    outcome = _carry_out(one, one.daemon.turn(session, pace.prompt, seconds))
+    ledger = one.daemon.ledger
+    sent = pace.events * len(outcome.delivered)
+    ledger.sent += sent
+    ledger.lost += sent - sum(outcome.delivered)
+    ledger.doubled += outcome.doubled
+    return outcome
+
+
+def _carry_out(one: Running, order: Order) -> Outcome:
+    outcome = one.load.order(order)
+    one.daemon.ledger.hung += outcome.hung
+    one.daemon.ledger.wrong += outcome.wrong
+    return outcome

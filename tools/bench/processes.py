@@ -1,0 +1,130 @@
+"""What the kernel knows of processes: CPU time, memory, descendants, and which of them outlive their daemon."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import time
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+PR_SET_CHILD_SUBREAPER = 36
+CPU_CLOCK_OF_PROCESS = 2
+"""The kernel's clock of all the CPU time that a process used; `/proc/<pid>/stat` shows the same in steps of 10 ms."""
+
+
+class Memory(NamedTuple):
+    rss: int
+    pss: int
+
+
+def adopt_orphans() -> None:
+    """What a daemon leaves behind becomes our child, so that it is counted and ended."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def allow_many_files(wanted: int = 8192) -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard < 0 else min(wanted, hard), hard))
+
+
+def cpu_seconds(pids: Iterable[int]) -> float:
+    return sum(_cpu_seconds(pid) for pid in pids)
+
+
+def _cpu_seconds(pid: int) -> float:
+    try:
+        return time.clock_gettime((~pid << 3) | CPU_CLOCK_OF_PROCESS)
+    except OSError:  # gone, or a zombie
+        return 0.0
+
+
+def memory(pids: Iterable[int]) -> Memory:
+    """The resident memory in bytes, summed over processes."""
+    rss = pss = 0
+    for pid in pids:
+        try:
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        except OSError:
+            continue
+        sizes = {line.split()[0]: int(line.split()[1]) * 1024 for line in lines[1:]}
+        rss += sizes["Rss:"]
+        pss += sizes["Pss:"]
+    return Memory(rss, pss)
+
+
+def descendants(pid: int) -> list[int]:
+    """Every process under this one, zombies too, parents first."""
+    children: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and (parent := _parent(int(entry))) is not None:
+            children.setdefault(parent, []).append(int(entry))
+    found, queue = [], [pid]
+    while queue:
+        below = children.get(queue.pop(), [])
+        found += below
+        queue += below
+    return found
+
+
+def _parent(pid: int) -> int | None:
+    try:
+        # The name in parentheses may hold anything; what follows the last one is state, then parent.
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return None
+
+
+def runs_script(pid: int, script: str) -> bool:
+    """Whether this process runs that script, rather than naming it in the arguments of another."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return False
+    first = next((word for word in words[1:] if not word.startswith("-")), "")
+    return Path(first).name == script
+
+
+def belongs_to(pid: int, home: Path) -> bool:
+    """Whether a process works in this home, or was given it as its own."""
+    folder = Path("/proc") / str(pid)
+    try:
+        if Path(os.readlink(folder / "cwd")).is_relative_to(home):
+            return True
+        return str(home).encode() in (folder / "environ").read_bytes() + (folder / "cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def wait_until_gone(pids: Collection[int], seconds: float) -> list[int]:
+    """Those that are still there after so long."""
+    deadline = time.monotonic() + seconds
+    while left := [pid for pid in pids if _exists(pid)]:
+        if time.monotonic() > deadline:
+            return left
+        time.sleep(0.02)
+    return []
+
+
+def _exists(pid: int) -> bool:
+    _reap(pid)
+    return Path(f"/proc/{pid}").exists()
+
+
+def end(pids: Collection[int]) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    wait_until_gone(pids, 1.0)
+
+
+def _reap(pid: int) -> None:
+    try:
+        os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        pass

@@ -1,0 +1,143 @@
+"""What was measured, as a table to read, as JSON, and as the filled-in part of the documentation."""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, field
+
+from .daemons import Ledger, Side
+
+BEGIN = "<!-- bench:begin -->"
+END = "<!-- bench:end -->"
+
+
+class Metric(Struct):
+    """One figure of both sides, a value for each round; round i of one side belongs to round i of the other."""
+
+    name: str
+    title: str
+    unit: str
+    aim: float | None = None
+    """The ratio ours / theirs that we want to stay at or below."""
+    values: dict[Side, list[float]] = field(default_factory=lambda: {"ours": [], "peer": []})
+
+    def median(self, side: Side) -> float | None:
+        return statistics.median(self.values[side]) if self.values[side] else None
+
+    def ratios(self) -> list[float]:
+        pairs = zip(self.values["ours"], self.values["peer"], strict=False)
+        return [ours / peer for ours, peer in pairs if peer > 0]
+
+
+class Summary(Struct):
+    """A metric as it is written to JSON."""
+
+    name: str
+    title: str
+    unit: str
+    aim: float | None
+    ours: float | None
+    peer: float | None
+    ratio: float | None
+    ratio_min: float | None
+    ratio_max: float | None
+    rounds: dict[Side, list[float]]
+
+
+class Report(Struct):
+    machine: str
+    rounds: int
+    seconds: float
+    metrics: list[Summary]
+    counts: dict[Side, Ledger]
+
+
+def report(metrics: Iterable[Metric], counts: dict[Side, Ledger], rounds: int, seconds: float) -> Report:
+    machine = f"{os.cpu_count()} CPUs, {platform.machine()}, {platform.system()} {platform.release()}"
+    return Report(machine, rounds, round(seconds, 1), [_summary(metric) for metric in metrics], counts)
+
+
+def _summary(metric: Metric) -> Summary:
+    ratios = metric.ratios()
+    return Summary(
+        name=metric.name,
+        title=metric.title,
+        unit=metric.unit,
+        aim=metric.aim,
+        ours=metric.median("ours"),
+        peer=metric.median("peer"),
+        ratio=statistics.median(ratios) if ratios else None,
+        ratio_min=min(ratios, default=None),
+        ratio_max=max(ratios, default=None),
+        rounds=metric.values,
+    )
+
+
+def table(result: Report) -> str:
+    """A table that reads well on a terminal and is Markdown as well."""
+    head = ("metric", "ours", "peer", "ratio: median [min-max]", "aim", "")
+    rows = [*(_metric_row(one) for one in result.metrics), *_count_rows(result.counts)]
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    lines = [_line(head, widths), "|" + "|".join("-" * (width + 2) for width in widths) + "|"]
+    return "\n".join([*lines, *(_line(row, widths) for row in rows)])
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    return "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+
+
+def _metric_row(one: Summary) -> tuple[str, ...]:
+    ratio = verdict = ""
+    if one.ratio is not None:
+        ratio = f"{one.ratio:.2f} [{one.ratio_min:.2f}-{one.ratio_max:.2f}]"
+        if one.aim is not None:
+            verdict = "ok" if one.ratio <= one.aim else "missed"
+    aim = "" if one.aim is None else f"<= {one.aim:g}"
+    return one.title, _value(one.ours, one.unit), _value(one.peer, one.unit), ratio, aim, verdict
+
+
+def _value(value: float | None, unit: str) -> str:
+    if value is None:
+        return "-"
+    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
+    return f"{value:.{digits}f} {unit}"
+
+
+def _count_rows(counts: dict[Side, Ledger]) -> list[tuple[str, ...]]:
+    def row(title: str, show: str, aim: str = "0") -> tuple[str, ...]:
+        cells = {side: show.format(count=count) for side, count in counts.items()}
+        ours = cells.get("ours", "-")
+        verdict = "" if ours == "-" else "ok" if ours.split()[0] == "0" else "missed"
+        return title, ours, cells.get("peer", "-"), "", aim, verdict
+
+    return [
+        row("events lost", "{count.lost} of {count.sent}"),
+        row("events doubled", "{count.doubled}"),
+        row("requests hung", "{count.hung}"),
+        row("requests refused", "{count.wrong}"),
+        row("processes leaked", "{count.leaked}"),
+    ]
+
+
+def footnote(result: Report) -> str:
+    return f"{result.rounds} rounds in {result.seconds:.0f} s on {result.machine}."
+
+
+def write_json(result: Report, file: Path) -> None:
+    file.write_bytes(msgspec.json.format(msgspec.json.encode(result)) + b"\n")
+
+
+def write_docs(result: Report, page: Path) -> None:
+    """Replace what stands between the two marks of the page."""
+    text = page.read_text()
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"{page} has no place for the figures ({BEGIN} and {END})")
+    page.write_text(f"{before}{BEGIN}\n{table(result)}\n\n{footnote(result)}\n{END}{after}")
