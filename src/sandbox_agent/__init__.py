@@ -1,0 +1,3 @@
+"""One API for every coding agent."""
+
+__version__ = "0.1.0"

@@ -22,10 +22,10 @@ class Bench(Struct):
     rounds: int
     quick: bool = False
 
-    def take_turns(self, running: Sequence[Running], rounds: int | None = None) -> Iterator[Running]:
+    def take_turns(self, sides: Sequence[Running]) -> Iterator[Running]:
         """Every side once per round; who begins alternates."""
-        for number in range(rounds or self.rounds):
-            yield from running if number % 2 == 0 else reversed(running)
+        for number in range(self.rounds):
+            yield from sides if number % 2 == 0 else reversed(sides)
 
     @contextmanager
     def all_running(self) -> Iterator[list[Running]]:

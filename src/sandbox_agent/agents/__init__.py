@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from .amp import Amp
 from .base import Agent
+from .claude import Claude
+from .codex import Codex
 from .mock import Mock
+from .opencode import OpenCode
+from .pi import Pi
 
-AGENTS: dict[str, Agent] = {agent.name: agent for agent in (Mock(),)}
+AGENTS: dict[str, Agent] = {
+    agent.name: agent for agent in (Amp(), Claude(), Codex(), Mock(), OpenCode(), Pi())
+}

@@ -22,6 +22,7 @@ from ..schema.events import (
     DecidedBy,
     ErrorCode,
     ErrorEvent,
+    Event,
     ItemCompleted,
     ItemDelta,
     ItemStarted,
@@ -117,6 +118,8 @@ class Turn(Struct):
     began: float
     failed: bool = False
     """An `error` event was written in this turn: one failure is one event."""
+    stop_reason: StopReason | None = None
+    """Why we ended it ourselves, whatever the agent calls its end."""
 
 
 class _OpenText:
@@ -204,7 +207,11 @@ class Scribe:
     """Writes the events of one session."""
 
     def __init__(
-        self, make_id: MakeId, clock: Callable[[], float], used_call_ids: Iterable[str] = ()
+        self,
+        make_id: MakeId,
+        clock: Callable[[], float],
+        used_call_ids: Iterable[str] = (),
+        image_folder: str = "",
     ) -> None:
         self.drafts: list[Draft] = []
         self.blobs: dict[str, bytes] = {}
@@ -218,6 +225,7 @@ class Scribe:
         self.pending: dict[str, Pending] = {}
         self._make_id = make_id
         self._clock = clock
+        self._image_folder = image_folder
         self._used_call_ids = set(used_call_ids)
         self._texts: dict[str, _OpenText] = {}
         self._calls: dict[str, _OpenCall] = {}
@@ -276,7 +284,8 @@ class Scribe:
         self._fail_open(lambda item: not item.outlives_turn)
         if duration_ms is None:
             duration_ms = round((self._clock() - turn.began) * 1000)
-        self._write(TurnEnded(turn.id, TurnMetadata(stop_reason, duration_ms, usage)), source)
+        reason = turn.stop_reason or stop_reason
+        self._write(TurnEnded(turn.id, TurnMetadata(reason, duration_ms, usage)), source)
         self.turn = None
 
     def crash(
@@ -318,6 +327,8 @@ class Scribe:
             mime = file.mime or mimetypes.guess_type(file.path)[0]
             is_image = mime is not None and mime.startswith("image/")
             parts.append(Image(file.path, mime) if is_image else FileRef(file.path, "read"))
+        if not parts:
+            return  # an empty prompt is no message
         item_id = self._make_id("itm")
         self._start(item_id, native_id, parent, "message", "user", (), source)
         if text:
@@ -534,7 +545,7 @@ class Scribe:
         suffix = mimetypes.guess_extension(mime) or ""
         name = hashlib.sha256(data).hexdigest()[:24] + suffix
         self.blobs[name] = data
-        return Image(name, mime)
+        return Image(self._image_folder + name, mime)
 
     # -- permissions and questions ------------------------------------------------------------
 
@@ -667,6 +678,64 @@ class Scribe:
         raw = self.frame.bytes
         digest = hashlib.sha256(raw).hexdigest() if raw is not None else None
         self._write(AgentUnparsed(error, location, digest), "daemon")
+
+    # -- after a restart ----------------------------------------------------------------------
+
+    def recover(self, events: Iterable[Event]) -> None:
+        """Learn from stored events what is open, so that it can be closed: the scribe that opened it is gone."""
+        self.started = True
+        for event in events:
+            self.native_session_id = event.native_session_id
+            match event.data:
+                case TurnStarted(turn_id):
+                    self.turn = Turn(turn_id, self._clock())
+                case TurnEnded():
+                    self.turn = None
+                case SessionEnded():
+                    self.ended = True
+                case PermissionRequested(id) | QuestionRequested(id):
+                    self.pending[id] = Pending(id, id, event.data)
+                case PermissionResolved(id) | QuestionResolved(id):
+                    self.pending.pop(id, None)
+                case ItemStarted(item):
+                    self._recover_start(item)
+                case ItemDelta(item_id, _, delta):
+                    self._recover_delta(item_id, delta)
+                case ItemCompleted(item):
+                    self._recover_end(item)
+
+    def _recover_start(self, item: Item) -> None:
+        match item.content:
+            case (Text() | Reasoning(), *_) if item.role == "assistant":
+                visibility = part.visibility if isinstance(part := item.content[0], Reasoning) else None
+                self._texts[item.item_id] = _OpenText(
+                    item.item_id, item.native_item_id, item.parent_id, "assistant", visibility, True
+                )
+            case (ToolCall(name, _, call_id), *_):
+                self._calls[call_id] = _OpenCall(
+                    item.item_id, item.native_item_id, item.parent_id, name, call_id, True
+                )
+            case (ToolResult(call_id), *_) if call := self._calls.get(call_id):
+                call.result_id = item.item_id
+
+    def _recover_delta(self, item_id: str, delta: str) -> None:
+        if open_text := self._texts.get(item_id):
+            open_text.chunks.append(delta)
+        for call in self._calls.values():
+            if item_id in (call.item_id, call.result_id):
+                call.chunks.append(delta)
+
+    def _recover_end(self, item: Item) -> None:
+        self._texts.pop(item.item_id, None)
+        match item.content:
+            case (ToolCall(_, _, call_id), *_) if call := self._calls.get(call_id):
+                call.completed = True
+                call.chunks = []
+            case (ToolResult(call_id), *_):
+                self._calls.pop(call_id, None)
+
+    def nothing_open(self) -> bool:
+        return self.turn is None and not (self._texts or self._calls or self.pending)
 
     # -- how it is done -----------------------------------------------------------------------
 

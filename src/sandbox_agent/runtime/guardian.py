@@ -41,7 +41,7 @@ def parents() -> "dict[int, int]":
                 except (OSError, IndexError, ValueError):
                     continue
         return table
-    with os.popen("ps -axo pid=,ppid=") as listing:  # noqa: S605, S607 - systems without /proc
+    with os.popen("ps -axo pid=,ppid=") as listing:  # noqa: S605 - systems without /proc
         for line in listing:
             pid, ppid = line.split()
             table[int(pid)] = int(ppid)
@@ -50,10 +50,10 @@ def parents() -> "dict[int, int]":
 
 def descendants(root: int) -> "set[int]":
     table = parents()
-    children: "dict[int, list[int]]" = {}
+    children: dict[int, list[int]] = {}
     for pid, ppid in table.items():
         children.setdefault(ppid, []).append(pid)
-    found: "set[int]" = set()
+    found: set[int] = set()
     queue = [root]
     while queue:
         for child in children.get(queue.pop(), ()):

@@ -69,7 +69,8 @@ class AgentProcess:
         our_out, child_out = os.pipe()
         our_err, child_err = os.pipe()
         try:
-            self._popen = subprocess.Popen(
+            # Returns within a millisecond; a thread would cost more than it frees.
+            self._popen = subprocess.Popen(  # noqa: ASYNC220
                 [
                     sys.executable,
                     "-I",
@@ -140,6 +141,10 @@ class AgentProcess:
             with contextlib.suppress(ProcessLookupError):
                 self._popen.kill()
             await asyncio.wait_for(self.ended.wait(), 5.0)
+
+    @property
+    def exit_code(self) -> int | None:
+        return exit_facts(self._returncode)[0]
 
     def stderr(self) -> Stderr | None:
         return self._stderr.read()

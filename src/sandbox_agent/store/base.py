@@ -42,9 +42,8 @@ class SessionRecord(Struct, omit_defaults=True):
     native_stored: bool = False
     """The agent has finished a turn, so it must be able to resume; before that, a lost conversation is started anew."""
     turn_id: str | None = None
-    waiting: bool = False
-    """Something waits for an answer."""
-    queued: int = 0
+    prompted: bool = False
+    """A prompt was handed to the agent under this native id, so there may be something to resume."""
     ended: bool = False
     event_count: int = 0
     open_since: int | None = None
@@ -56,13 +55,15 @@ class SessionRecord(Struct, omit_defaults=True):
     @property
     def active(self) -> bool:
         """Needs attention after a restart."""
-        return self.turn_id is not None or self.open_since is not None or self.queued > 0
+        return self.turn_id is not None or self.open_since is not None
 
 
 class QueuedMessage(Struct, frozen=True, omit_defaults=True):
     turn_id: str
     prompt: Prompt
     created_at: str
+    fresh: bool = False
+    """Start a new conversation where the agent's own is gone."""
 
 
 class PendingRow(Struct, frozen=True):
@@ -134,7 +135,9 @@ class AddPending(NamedTuple):
     row: PendingRow
 
 
-class RemovePending(NamedTuple):
+class ResolvePending(NamedTuple):
+    """It was answered: it waits no more, but that it was asked stays known."""
+
     session_id: str
     id: str
 
@@ -150,6 +153,10 @@ class RememberCalls(NamedTuple):
     call_ids: Sequence[str]
 
 
+class Probe(NamedTuple):
+    """Writes something small: it fails as long as writing fails."""
+
+
 Change = (
     SaveSession
     | SaveSecrets
@@ -158,9 +165,10 @@ Change = (
     | Enqueue
     | Dequeue
     | AddPending
-    | RemovePending
+    | ResolvePending
     | RememberKey
     | RememberCalls
+    | Probe
 )
 
 
@@ -204,7 +212,7 @@ class Store(ABC):
 
     @abstractmethod
     def active_sessions(self) -> list[str]:
-        """Sessions whose last saved record was active: the ones to look after when the daemon starts."""
+        """Sessions to look after when the daemon starts: active ones, and those with a queue or something pending."""
 
     @abstractmethod
     def secrets(self, session_id: str) -> Secrets: ...
@@ -213,7 +221,12 @@ class Store(ABC):
     def queue(self, session_id: str) -> list[QueuedMessage]: ...
 
     @abstractmethod
-    def pending(self, session_id: str) -> list[PendingRow]: ...
+    def pending(self, session_id: str) -> list[PendingRow]:
+        """What waits for an answer, in the order it was asked."""
+
+    @abstractmethod
+    def was_asked(self, session_id: str, id: str) -> bool:
+        """Whether this permission or question was ever asked."""
 
     @abstractmethod
     def key(self, session_id: str, key: str) -> KeyRow | None: ...

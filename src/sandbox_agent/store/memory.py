@@ -17,10 +17,11 @@ from .base import (
     EventRow,
     KeyRow,
     PendingRow,
+    Probe,
     QueuedMessage,
     RememberCalls,
     RememberKey,
-    RemovePending,
+    ResolvePending,
     SaveSecrets,
     SaveSession,
     Secrets,
@@ -38,7 +39,7 @@ class _Session:
         self.secrets = Secrets()
         self.events: list[EventRow] = []
         self.queue: dict[str, QueuedMessage] = {}
-        self.pending: dict[str, PendingRow] = {}
+        self.pending: dict[str, PendingRow | None] = {}  # None: answered
         self.keys: dict[str, KeyRow] = {}
         self.call_ids: list[str] = []
 
@@ -81,12 +82,14 @@ class MemoryStore(Store):
                 self._sessions[session_id].queue.pop(turn_id, None)
             case AddPending(session_id, pending):
                 self._sessions[session_id].pending[pending.id] = pending
-            case RemovePending(session_id, id):
-                self._sessions[session_id].pending.pop(id, None)
+            case ResolvePending(session_id, id):
+                self._sessions[session_id].pending[id] = None
             case RememberKey(session_id, key, key_row):
                 self._sessions[session_id].keys[key] = key_row
             case RememberCalls(session_id, call_ids):
                 self._sessions[session_id].call_ids += call_ids
+            case Probe():
+                pass
 
     def position(self) -> int:
         return self._position
@@ -124,7 +127,11 @@ class MemoryStore(Store):
 
     def active_sessions(self) -> list[str]:
         with self._lock:
-            return [name for name, kept in self._sessions.items() if kept.record.active]
+            return [
+                name
+                for name, kept in self._sessions.items()
+                if kept.record.active or kept.queue or any(kept.pending.values())
+            ]
 
     def secrets(self, session_id: str) -> Secrets:
         kept = self._sessions.get(session_id)
@@ -136,7 +143,11 @@ class MemoryStore(Store):
 
     def pending(self, session_id: str) -> list[PendingRow]:
         kept = self._sessions.get(session_id)
-        return list(kept.pending.values()) if kept else []
+        return [row for row in kept.pending.values() if row] if kept else []
+
+    def was_asked(self, session_id: str, id: str) -> bool:
+        kept = self._sessions.get(session_id)
+        return kept is not None and id in kept.pending
 
     def key(self, session_id: str, key: str) -> KeyRow | None:
         kept = self._sessions.get(session_id)

@@ -22,10 +22,11 @@ from .base import (
     Enqueue,
     KeyRow,
     PendingRow,
+    Probe,
     QueuedMessage,
     RememberCalls,
     RememberKey,
-    RemovePending,
+    ResolvePending,
     SaveSecrets,
     SaveSession,
     Secrets,
@@ -128,8 +129,11 @@ class SqliteStore(Store):
                     "INSERT OR REPLACE INTO pending (session, id, kind, body) VALUES (?, ?, ?, ?)",
                     (self._ordinal(session_id), row.id, row.kind, row.body),
                 )
-            case RemovePending(session_id, id):
-                execute("DELETE FROM pending WHERE session = ? AND id = ?", (self._ordinal(session_id), id))
+            case ResolvePending(session_id, id):
+                execute(
+                    "UPDATE pending SET body = NULL WHERE session = ? AND id = ?",
+                    (self._ordinal(session_id), id),
+                )
             case RememberKey(session_id, key, key_row):
                 execute(
                     "INSERT OR REPLACE INTO keys (session, key, digest, turn_id) VALUES (?, ?, ?, ?)",
@@ -143,6 +147,8 @@ class SqliteStore(Store):
                 )
             case DeleteSession(session_id):
                 self._delete(session_id)
+            case Probe():
+                self._set_meta("probe", random.token_hex(8))
 
     def _delete(self, session_id: str) -> None:
         row = next(
@@ -205,7 +211,11 @@ class SqliteStore(Store):
         return [(ordinal, _record.decode(record)) for ordinal, record in rows]
 
     def active_sessions(self) -> list[str]:
-        return [row[0] for row in self._reader().execute("SELECT session_id FROM sessions WHERE active")]
+        rows = self._reader().execute(
+            "SELECT session_id FROM sessions WHERE active OR ordinal IN (SELECT session FROM queue) "
+            "OR ordinal IN (SELECT session FROM pending WHERE body IS NOT NULL) ORDER BY ordinal"
+        )
+        return [row[0] for row in rows]
 
     def secrets(self, session_id: str) -> Secrets:
         row = self._one("SELECT secrets FROM sessions WHERE session_id = ?", session_id)
@@ -216,8 +226,13 @@ class SqliteStore(Store):
         return [_message.decode(row[0]) for row in rows]
 
     def pending(self, session_id: str) -> list[PendingRow]:
-        rows = self._of_session("SELECT id, kind, body FROM pending", session_id, "ORDER BY rowid")
+        rows = self._of_session(
+            "SELECT id, kind, body FROM pending", session_id, "AND body IS NOT NULL ORDER BY rowid"
+        )
         return [PendingRow(*row) for row in rows]
+
+    def was_asked(self, session_id: str, id: str) -> bool:
+        return any(True for _ in self._of_session("SELECT 1 FROM pending", session_id, "AND id = ?", id))
 
     def key(self, session_id: str, key: str) -> KeyRow | None:
         rows = self._of_session("SELECT digest, turn_id, key FROM keys", session_id, "AND key = ?", key)

@@ -102,10 +102,15 @@ def cache_folder() -> Path:
 
 
 def installed(name: str, cache: Path | None = None) -> Path | None:
-    """The program of an agent, where its pinned version is in the cache."""
+    """The program of an agent, where its pinned version, or one put there by hand, is in the cache."""
     cache = cache or cache_folder()
     program = cache / "bin" / name
-    return program if program.exists() and _folder(cache, AGENTS[name]).is_dir() else None
+    if not program.exists():
+        return None
+    leads_to = os.readlink(program).encode() if program.is_symlink() else _beginning(program)
+    is_ours = os.fsencode(cache / "trees") in leads_to
+    is_pinned = os.fsencode(_folder(cache, AGENTS[name])) + b"/" in leads_to
+    return None if is_ours and not is_pinned else program
 
 
 def install(name: str, cache: Path | None = None) -> Path:
@@ -134,6 +139,11 @@ def version(program: Path) -> str:
     if said.returncode:
         raise CannotInstall(f"{program} --version ended with {said.returncode}: {said.stderr.strip()}")
     return said.stdout.strip().splitlines()[0]
+
+
+def _beginning(program: Path) -> bytes:
+    with program.open("rb") as file:
+        return file.read(4096)
 
 
 def _platform() -> dict[str, str]:

@@ -13,7 +13,7 @@ import msgspec
 from ...schema.features import Capabilities
 from ...schema.inputs import McpServer, Settings
 from ..base import Agent, Launch, Place, Wire
-from .commands import native_mode
+from .commands import flag_settings, native_mode
 from .wire import MODES, ClaudeWire
 
 CREDENTIALS = (
@@ -59,6 +59,7 @@ class Claude(Agent):
         argv = [str(place.executable), "--print", "--verbose"]
         argv += ["--input-format=stream-json", "--output-format=stream-json", "--include-partial-messages"]
         argv += ["--permission-prompt-tool=stdio", f"--permission-mode={native_mode(settings)}"]
+        argv += [f"--settings={msgspec.json.encode(flag_settings(settings)).decode()}"]
         # Without it no later switch to bypass is possible; by itself it allows nothing.
         argv += ["--allow-dangerously-skip-permissions"]
         if native_id is not None:

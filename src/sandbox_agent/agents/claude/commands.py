@@ -32,6 +32,20 @@ def native_mode(settings: Settings) -> str:
     return "plan" if settings.agent_mode == "plan" else NATIVE_MODES[settings.permission_mode]
 
 
+EDITING_COMMANDS = ("mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed")
+"""Commands that Claude counts as edits, so that it would not ask for them in its mode `acceptEdits`."""
+
+
+def flag_settings(settings: Settings) -> dict[str, Any]:
+    """Settings of this process alone: what stands between Claude's idea of a permission mode and ours."""
+    asked = EDITING_COMMANDS if settings.permission_mode == "acceptEdits" else ()
+    return {
+        # Else a classifier decides about commands while Claude plans, and nobody is asked.
+        "useAutoModeDuringPlan": False,
+        "permissions": {"ask": [f"Bash({command} *)" for command in asked]},
+    }
+
+
 # -- lines we write ---------------------------------------------------------------------------
 
 
@@ -44,19 +58,19 @@ class UserMessage(Struct, frozen=True):
     role: str = "user"
 
 
-class UserLine(Command, tag="user", omit_defaults=True):
+class UserLine(Command, frozen=True, tag="user", omit_defaults=True):
     message: UserMessage
     uuid: str | None = None
     client_composed: bool = False
     """Deliver the text as it is: no slash commands, no `@path`."""
 
 
-class ControlRequestLine(Command, tag="control_request"):
+class ControlRequestLine(Command, frozen=True, tag="control_request"):
     request_id: str
     request: dict[str, Any]  # `subtype` and what belongs to it
 
 
-class ControlResponseLine(Command, tag="control_response"):
+class ControlResponseLine(Command, frozen=True, tag="control_response"):
     response: Reply
 
 

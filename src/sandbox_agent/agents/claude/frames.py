@@ -42,25 +42,25 @@ class Block(Struct, frozen=True, tag_field="type"):
     pass
 
 
-class TextBlock(Block, tag="text"):
+class TextBlock(Block, frozen=True, tag="text"):
     text: str = ""
 
 
-class ThinkingBlock(Block, tag="thinking"):
+class ThinkingBlock(Block, frozen=True, tag="thinking"):
     thinking: str = ""
 
 
-class RedactedThinking(Block, tag="redacted_thinking"):
+class RedactedThinking(Block, frozen=True, tag="redacted_thinking"):
     """Thinking that nobody may read: no text, no item."""
 
 
-class ToolUse(Block, tag="tool_use"):
+class ToolUse(Block, frozen=True, tag="tool_use"):
     id: str
     name: str
     input: Any = None
 
 
-class ServerToolUse(Block, tag="server_tool_use"):
+class ServerToolUse(Block, frozen=True, tag="server_tool_use"):
     """A tool that runs at the model's provider."""
 
     id: str
@@ -68,7 +68,7 @@ class ServerToolUse(Block, tag="server_tool_use"):
     input: Any = None
 
 
-class McpToolUse(Block, tag="mcp_tool_use"):
+class McpToolUse(Block, frozen=True, tag="mcp_tool_use"):
     id: str
     name: str
     input: Any = None
@@ -80,33 +80,33 @@ class ImageSource(Struct, frozen=True):
     data: str = ""
 
 
-class ImageBlock(Block, tag="image"):
+class ImageBlock(Block, frozen=True, tag="image"):
     source: ImageSource = ImageSource()
 
 
-class ToolResultBlock(Block, tag="tool_result"):
+class ToolResultBlock(Block, frozen=True, tag="tool_result"):
     tool_use_id: str
     content: str | list[Raw] | None = None
     is_error: bool | None = None
 
 
-class McpToolResult(Block, tag="mcp_tool_result"):
+class McpToolResult(Block, frozen=True, tag="mcp_tool_result"):
     tool_use_id: str
     content: str | list[Raw] | None = None
     is_error: bool | None = None
 
 
-class WebSearchResult(Block, tag="web_search_tool_result"):
+class WebSearchResult(Block, frozen=True, tag="web_search_tool_result"):
     tool_use_id: str
     content: Any = None
 
 
-class WebFetchResult(Block, tag="web_fetch_tool_result"):
+class WebFetchResult(Block, frozen=True, tag="web_fetch_tool_result"):
     tool_use_id: str
     content: Any = None
 
 
-class CodeResult(Block, tag="code_execution_tool_result"):
+class CodeResult(Block, frozen=True, tag="code_execution_tool_result"):
     tool_use_id: str
     content: Any = None
 
@@ -131,11 +131,11 @@ class MessageHead(Struct, frozen=True):
     id: str = ""
 
 
-class MessageStart(Event, tag="message_start"):
+class MessageStart(Event, frozen=True, tag="message_start"):
     message: MessageHead = MessageHead()
 
 
-class BlockStart(Event, tag="content_block_start"):
+class BlockStart(Event, frozen=True, tag="content_block_start"):
     index: int
     content_block: Raw
 
@@ -149,28 +149,28 @@ class Delta(Struct, frozen=True):
     partial_json: str = ""
 
 
-class BlockDelta(Event, tag="content_block_delta"):
+class BlockDelta(Event, frozen=True, tag="content_block_delta"):
     index: int
     delta: Delta
 
 
-class BlockStop(Event, tag="content_block_stop"):
+class BlockStop(Event, frozen=True, tag="content_block_stop"):
     index: int
 
 
-class MessageDelta(Event, tag="message_delta"):
+class MessageDelta(Event, frozen=True, tag="message_delta"):
     """Stop reason and usage: `result` tells them again."""
 
 
-class MessageStop(Event, tag="message_stop"):
+class MessageStop(Event, frozen=True, tag="message_stop"):
     pass
 
 
-class Ping(Event, tag="ping"):
+class Ping(Event, frozen=True, tag="ping"):
     pass
 
 
-class StreamError(Event, tag="error"):
+class StreamError(Event, frozen=True, tag="error"):
     """The stream broke; the program retries, or says so in `result`."""
 
 
@@ -197,7 +197,7 @@ class Suggestion(Struct, frozen=True):
     rules: tuple[RuleValue, ...] = ()
 
 
-class CanUseTool(Request, tag="can_use_tool"):
+class CanUseTool(Request, frozen=True, tag="can_use_tool"):
     tool_name: str
     input: dict[str, Any] = field(default_factory=dict)
     tool_use_id: str | None = None
@@ -206,19 +206,19 @@ class CanUseTool(Request, tag="can_use_tool"):
     permission_suggestions: tuple[Suggestion, ...] | None = None
 
 
-class HookCallback(Request, tag="hook_callback"):
+class HookCallback(Request, frozen=True, tag="hook_callback"):
     pass
 
 
-class McpMessage(Request, tag="mcp_message"):
+class McpMessage(Request, frozen=True, tag="mcp_message"):
     pass
 
 
-class Elicitation(Request, tag="elicitation"):
+class Elicitation(Request, frozen=True, tag="elicitation"):
     message: str = ""
 
 
-class UserDialog(Request, tag="request_user_dialog"):
+class UserDialog(Request, frozen=True, tag="request_user_dialog"):
     """A dialog of a kind that we did not declare: the protocol wants no answer."""
 
 
@@ -238,7 +238,7 @@ class SystemMessage(Struct, frozen=True, tag_field="subtype"):
     pass
 
 
-class Init(SystemMessage, tag="init"):
+class Init(SystemMessage, frozen=True, tag="init"):
     """The state of the session; comes at the beginning of every turn."""
 
     session_id: str
@@ -251,44 +251,48 @@ class Init(SystemMessage, tag="init"):
     claude_code_version: str | None = None
 
 
-class Status(SystemMessage, tag="status"):
+class Status(SystemMessage, frozen=True, tag="status"):
     status: str | None = None
     permissionMode: str | None = None
     compact_result: str | None = None
     compact_error: str | None = None
 
 
-class ApiRetry(SystemMessage, tag="api_retry"):
+class ApiRetry(SystemMessage, frozen=True, tag="api_retry"):
     attempt: int | None = None
     max_retries: int | None = None
     error: str | None = None
 
 
-class StateChanged(SystemMessage, tag="session_state_changed"):
+class StateChanged(SystemMessage, frozen=True, tag="session_state_changed"):
     state: str = ""
 
 
-class LocalCommandOutput(SystemMessage, tag="local_command_output"):
+class LocalCommandOutput(SystemMessage, frozen=True, tag="local_command_output"):
     content: str = ""
 
 
-class LocalCommand(SystemMessage, tag="local_command"):
+class LocalCommand(SystemMessage, frozen=True, tag="local_command"):
     content: str = ""
 
 
-class TaskStarted(SystemMessage, tag="task_started"):
+class TaskStarted(SystemMessage, frozen=True, tag="task_started"):
+    task_id: str = ""
     tool_use_id: str | None = None
 
 
-class TaskProgress(SystemMessage, tag="task_progress"):
+class TaskProgress(SystemMessage, frozen=True, tag="task_progress"):
+    task_id: str = ""
     tool_use_id: str | None = None
 
 
-class TaskUpdated(SystemMessage, tag="task_updated"):
+class TaskUpdated(SystemMessage, frozen=True, tag="task_updated"):
+    task_id: str = ""
     tool_use_id: str | None = None
 
 
-class TaskNotification(SystemMessage, tag="task_notification"):
+class TaskNotification(SystemMessage, frozen=True, tag="task_notification"):
+    task_id: str = ""
     tool_use_id: str | None = None
 
 
@@ -310,7 +314,7 @@ class ApiMessage(Struct, frozen=True):
     content: str | list[Raw] = ""
 
 
-class Assistant(Line, tag="assistant"):
+class Assistant(Line, frozen=True, tag="assistant"):
     """One content block of an API message; or, from the model `<synthetic>`, what the program itself says."""
 
     message: ApiMessage
@@ -334,7 +338,7 @@ class UserContent(Struct, frozen=True):
     content: str | list[Raw] = ""
 
 
-class User(Line, tag="user"):
+class User(Line, frozen=True, tag="user"):
     message: UserContent
     parent_tool_use_id: str | None = None
     isReplay: bool = False
@@ -360,7 +364,7 @@ class ApiUsage(Struct, frozen=True):
     cache_creation_input_tokens: int | None = None
 
 
-class Result(Line, tag="result"):
+class Result(Line, frozen=True, tag="result"):
     """The end of a turn."""
 
     subtype: str = "success"
@@ -376,20 +380,21 @@ class Result(Line, tag="result"):
     usage: ApiUsage | None = None
     model_usage_since_last_result: dict[str, ModelUsage] | None = None
     user_message_uuids: tuple[str, ...] = ()
+    queued_turn_count: int = 0
     origin: Origin | None = None
 
 
-class StreamEvent(Line, tag="stream_event"):
+class StreamEvent(Line, frozen=True, tag="stream_event"):
     event: Raw
     parent_tool_use_id: str | None = None
     api_message_id: str | None = None
 
 
-class System(Line, tag="system"):
+class System(Line, frozen=True, tag="system"):
     subtype: str
 
 
-class ControlRequest(Line, tag="control_request"):
+class ControlRequest(Line, frozen=True, tag="control_request"):
     request_id: str
     request: Raw
 
@@ -402,55 +407,55 @@ class Reply(Struct, frozen=True):
     error_code: str | None = None
 
 
-class ControlResponse(Line, tag="control_response"):
+class ControlResponse(Line, frozen=True, tag="control_response"):
     response: Reply
 
 
-class ControlCancel(Line, tag="control_cancel_request"):
+class ControlCancel(Line, frozen=True, tag="control_cancel_request"):
     request_id: str
 
 
-class CommandLifecycle(Line, tag="command_lifecycle"):
+class CommandLifecycle(Line, frozen=True, tag="command_lifecycle"):
     """What becomes of the message that was sent with this uuid."""
 
-    uuid: str = ""
+    command_uuid: str = ""
     state: str = ""
 
 
-class ToolProgress(Line, tag="tool_progress"):
+class ToolProgress(Line, frozen=True, tag="tool_progress"):
     subagent_retry: Any = None
     parent_tool_use_id: str | None = None
 
 
-class ConversationReset(Line, tag="conversation_reset"):
+class ConversationReset(Line, frozen=True, tag="conversation_reset"):
     """`/clear`: the next `init` names the new session."""
 
 
-class AuthStatus(Line, tag="auth_status"):
+class AuthStatus(Line, frozen=True, tag="auth_status"):
     pass
 
 
-class RateLimit(Line, tag="rate_limit_event"):
+class RateLimit(Line, frozen=True, tag="rate_limit_event"):
     pass
 
 
-class ToolUseSummary(Line, tag="tool_use_summary"):
+class ToolUseSummary(Line, frozen=True, tag="tool_use_summary"):
     pass
 
 
-class ActiveGoal(Line, tag="active_goal"):
+class ActiveGoal(Line, frozen=True, tag="active_goal"):
     pass
 
 
-class PromptSuggestion(Line, tag="prompt_suggestion"):
+class PromptSuggestion(Line, frozen=True, tag="prompt_suggestion"):
     """What the user might say next: for an input field, not for a transcript."""
 
 
-class KeepAlive(Line, tag="keep_alive"):
+class KeepAlive(Line, frozen=True, tag="keep_alive"):
     pass
 
 
-class TranscriptMirror(Line, tag="transcript_mirror"):
+class TranscriptMirror(Line, frozen=True, tag="transcript_mirror"):
     pass
 
 

@@ -65,6 +65,12 @@ def path_of(input: Any) -> str | None:
     return None
 
 
+def plan_of(input: Any) -> str | None:
+    """The plan in the arguments of an ExitPlanMode call."""
+    plan = input.get("plan") if isinstance(input, dict) else None
+    return plan if isinstance(plan, str) and plan else None
+
+
 def _paths_of(request: CanUseTool) -> tuple[str, ...] | None:
     path = path_of(request.input) or request.blocked_path
     return (path,) if path else None

@@ -18,9 +18,12 @@ from msgspec import Raw, Struct, field
 from ...schema.events import StopReason, Usage
 from ...schema.items import ContentPart, arguments_of
 from ..base import Conversation, Start, Wire
+from ..scribe import Turn
+from .facts import FACTS, IGNORED
 from .frames import (
     AnyBlock,
     AnySystem,
+    AnyTask,
     AnyToolResult,
     AnyToolUse,
     ApiRetry,
@@ -64,83 +67,9 @@ from .frames import (
     systems,
 )
 from .outcome import Failure, error_code_of, error_details_of, message_of, stop_reason_of, usage_of
-from .tools import ask_of, exit_code_of, file_ref_of, path_of, questions_of
+from .tools import ask_of, exit_code_of, file_ref_of, path_of, plan_of, questions_of
 
 LEAVING_PLAN = "The agent is ready to leave plan mode."
-
-FACTS = {
-    "agents_killed": "task",
-    "away_summary": "summary",
-    "code_change_published": "files",
-    "compact_boundary": "compaction",
-    "elicitation_complete": "elicitation",
-    "file_attachments_missing": "notice",
-    "files_persisted": "files",
-    "hook_progress": "hook",
-    "hook_response": "hook",
-    "hook_started": "hook",
-    "informational": "notice",
-    "instruction_size_warning": "notice",
-    "memory_recall": "memory",
-    "memory_saved": "memory",
-    "model_consent_fallback": "model",
-    "model_fallback": "model",
-    "model_refusal_fallback": "refusal",
-    "model_refusal_no_fallback": "refusal",
-    "notification": "notice",
-    "peer_message_hold": "notice",
-    "permission_denied": "permission_denied",
-    "permission_retry": "notice",
-    "plugin_install": "plugin",
-    "post_turn_summary": "summary",
-    "scheduled_task_fire": "task",
-    "session_title_changed": "title",
-    "session_writes_lost": "notice",
-    "stop_hook_summary": "hook",
-    "task_summary": "summary",
-    "turn_preempted": "notice",
-    "worker_shutting_down": "notice",
-}
-"""System messages that become status items, and the label they get."""
-
-IGNORED = {
-    "background_tasks_changed",  # the task messages say the same
-    "bridge_state",
-    "bridge_status",
-    "cloud_session_delta",
-    "cloud_session_status",
-    "commands_changed",
-    "control_request_progress",
-    "dev_intent",
-    "feedback_draft_queued",
-    "file_snapshot",
-    "inherited_asks_settled",
-    "mirror_error",
-    "per_turn_effort_changed",
-    "permission_check_status",
-    "session_metadata",
-    "start_folder",
-    "thinking",  # comes as a content block, too
-    "thinking_tokens",
-    "turn_began_before_init",
-    "turn_duration",
-    "turn_handoff_available",
-    "turn_starting",
-    "ui_focus",
-    "ui_invalidate",
-    "ui_log",
-    "ui_notify",
-    "ui_notify_cancel",
-    "ui_panes",
-    "ui_placed",
-    "ui_scroll",
-    "ui_status",
-    "ui_toast",
-    "upgrade_relay_marker",
-    "vcs_state_changed",
-    "voice_call_talk",
-}
-"""System messages that say nothing to a reader."""
 
 SOMEBODY_ELSE = {"human", "channel", "peer"}
 """Origins of a user message that a person or another program sent, not the agent's own program."""
@@ -152,7 +81,8 @@ class Call(Struct):
     key: str
     name: str
     message: str
-    input: Any = None
+    path: str | None = None
+    plan: str | None = None
 
 
 class Part(Struct):
@@ -193,12 +123,14 @@ class ClaudeConversation(Conversation):
         """What Claude waits for, by request id."""
         self.awaiting: set[str] = set()
         """Prompts, by uuid, that no result has answered yet."""
+        self._begun: set[str] = set()  # of those, the ones that Claude works on
         self._calls: dict[str, Call] = {}
+        self._tasks: dict[str, str] = {}  # task id -> the id of the call that started it
         self._messages: dict[str | None, Message] = {}
         self._facts = Facts()
         self._failure: Failure | None = None
         self._carried: Usage | None = None
-        self._woke_up = False
+        self._own_turn: Turn | None = None
 
     # -- what the model says ------------------------------------------------------------------
 
@@ -224,7 +156,8 @@ class ClaudeConversation(Conversation):
 
     def assistant(self, frame: Assistant) -> None:
         owner = frame.parent_tool_use_id
-        text = _text_of(frame.message.content)
+        content = _decoded(frame.message.content)
+        text = _text_of(content)
         if frame.is_api_error_message or frame.error is not None:
             self._note_failure(owner, frame, text)
         elif frame.local_command_source is not None or frame.message.model == "<synthetic>":
@@ -235,9 +168,7 @@ class ClaudeConversation(Conversation):
             message = self._message(owner, frame.message.id)
             if message.id != frame.message.id:
                 message = self._begin_message(owner, frame.message.id)
-            if isinstance(frame.message.content, str):
-                self._finish_text(owner, message, "text", text, frame.aborted)
-            for block, raw in _decoded(frame.message.content):
+            for block, raw in content:
                 self._finish_block(owner, message, block, raw, frame.aborted)
 
     def _note_failure(self, owner: str | None, frame: Assistant, text: str) -> None:
@@ -363,7 +294,7 @@ class ClaudeConversation(Conversation):
         call = self._calls.get(use.id)
         if call is None or call.message != message.id:
             call = self._new_call(message, use)
-        call.input = use.input
+        call.path, call.plan = path_of(use.input), plan_of(use.input)
         for part in message.parts.values():
             if part.key == call.key:
                 part.done = True
@@ -412,7 +343,7 @@ class ClaudeConversation(Conversation):
             )
         failed = bool(block.is_error)
         output, extra = self._output(block.content)
-        if not failed and (changed := file_ref_of(call.name, path_of(call.input), told)):
+        if not failed and (changed := file_ref_of(call.name, call.path, told)):
             extra.append(changed)
         code = exit_code_of(call.name, output, failed)
         self.scribe.result(call.key, output, exit_code=code, extra=extra, failed=failed)
@@ -442,10 +373,11 @@ class ClaudeConversation(Conversation):
     def user(self, frame: User) -> None:
         """Results of tools, and text that the program injects. Our own prompts are not repeated, or marked as replayed."""
         owner = frame.parent_tool_use_id
-        text = _text_of(frame.message.content)
+        content = _decoded(frame.message.content)
+        text = _text_of(content)
         if frame.isReplay and not (frame.isSynthetic or text.startswith("<local-command-")):
             return
-        for block, _ in _decoded(frame.message.content):
+        for block, _ in content:
             if isinstance(block, ToolResultBlock | McpToolResult):
                 self._result(owner, block, frame.tool_use_result)
         if not text or owner is not None:
@@ -454,11 +386,13 @@ class ClaudeConversation(Conversation):
             self._wake_up(None)
             self.scribe.user_message(text, native_id=frame.uuid, source="agent")
         else:
-            self.scribe.status("injected", {"text": text}, text)
+            self.scribe.status("injected", {"text": text})
 
     # -- permissions and questions ------------------------------------------------------------
 
     def can_use_tool(self, request_id: str, request: CanUseTool) -> None:
+        if request_id in self.requests:
+            return  # asked again, not anew
         if request.agent_id is None:
             self._wake_up(None)
         self.requests[request_id] = request
@@ -481,20 +415,18 @@ class ClaudeConversation(Conversation):
     def _plan(self, request: CanUseTool) -> str:
         """The plan stands in the request, where there is a plan file; else in the arguments of the call, if at all."""
         call = self._calls.get(request.tool_use_id or "")
-        for source in (request.input, call.input if call else None):
-            if isinstance(source, dict) and isinstance(plan := source.get("plan"), str) and plan:
-                return plan
-        return LEAVING_PLAN
+        return plan_of(request.input) or (call and call.plan) or LEAVING_PLAN
 
     # -- facts --------------------------------------------------------------------------------
 
     def system(self, subtype: str, frame: bytes) -> None:
-        message = systems.decode(frame)
-        if message is not None:
-            self._known_system(message, frame)
-        elif subtype in FACTS:
+        if subtype in IGNORED:
+            return
+        if subtype in FACTS:
             self.fact(FACTS[subtype], frame)
-        elif subtype not in IGNORED:
+        elif (message := systems.decode(frame)) is not None:
+            self._known_system(message, frame)
+        else:
             self.scribe.unknown(msgspec.json.decode(frame))
 
     def _known_system(self, message: AnySystem, frame: bytes) -> None:
@@ -514,9 +446,15 @@ class ClaudeConversation(Conversation):
             case LocalCommandOutput(content) | LocalCommand(content):
                 if content:
                     self.scribe.system(content)
-            case TaskStarted(id) | TaskProgress(id) | TaskUpdated(id) | TaskNotification(id):
-                parent = self.scribe.call_item(self._key(id)) if id else None
-                self.fact("task", frame, parent=parent)
+            case TaskStarted() | TaskProgress() | TaskUpdated() | TaskNotification():
+                self._task(message, frame)
+
+    def _task(self, task: AnyTask, frame: bytes) -> None:
+        """News of a sub-agent or a command; only some of it names the call."""
+        if task.tool_use_id is not None:
+            self._tasks[task.task_id] = task.tool_use_id
+        call = self._tasks.get(task.task_id)
+        self.fact("task", frame, parent=self.scribe.call_item(self._key(call)) if call else None)
 
     def fact(self, label: str, frame: bytes, detail: str | None = None, parent: str | None = None) -> None:
         self.scribe.status(label, _payload(frame), detail, parent=parent)
@@ -549,11 +487,16 @@ class ClaudeConversation(Conversation):
 
     # -- turns --------------------------------------------------------------------------------
 
+    @property
+    def _woke_up(self) -> bool:
+        """The open turn is one that Claude began by itself."""
+        return self._own_turn is not None and self._own_turn is self.scribe.turn
+
     def _wake_up(self, owner: str | None) -> None:
         """A turn that nobody asked for: a background task ended, a timer fired. Sub-agents have no turns."""
         if owner is None and self.scribe.turn is None:
-            self._woke_up = True
             self.scribe.start_turn(source="agent")
+            self._own_turn = self.scribe.turn
 
     def result(self, result: Result) -> bool:
         """The end of the turn; False when it was another's (a wake-up that came between us and our prompt)."""
@@ -573,24 +516,31 @@ class ClaudeConversation(Conversation):
             self.scribe.status("limit", error_details_of(result, self._failure), said)
         elif self._failure is not None and stop_reason != "interrupted":
             self.scribe.system(self._failure.text)  # it failed, and got over it
-        self.awaiting.clear()
+        self.awaiting -= set(result.user_message_uuids) or self.awaiting
+        self._begun &= self.awaiting
         self._end_turn(stop_reason, usage)
         return True
 
     def _is_of_another_turn(self, result: Result) -> bool:
         by_itself = result.origin is not None and result.origin.kind != "human"
-        return by_itself and bool(self.awaiting) and self.awaiting.isdisjoint(result.user_message_uuids)
+        waiting = (
+            self.awaiting.isdisjoint(result.user_message_uuids) if self.awaiting else result.queued_turn_count
+        )
+        return by_itself and bool(waiting) and not self._woke_up
 
-    def drop_prompt(self, uuid: str) -> None:
-        """The prompt was taken out of Claude's queue before it began: no result will follow."""
-        if uuid in self.awaiting:
+    def lifecycle(self, uuid: str, state: str) -> None:
+        """What becomes of a prompt. One that is taken out of Claude's queue before it began gets no result."""
+        if state == "started":
+            self._begun.add(uuid)
+        elif state != "queued" and uuid in self.awaiting:
             self.awaiting.discard(uuid)
-            self._end_turn("interrupted", self._carried)
+            if uuid not in self._begun and not self.awaiting:
+                self._end_turn("interrupted", self._carried)
 
     def _end_turn(self, stop_reason: StopReason, usage: Usage | None) -> None:
         self._failure = None
         self._carried = None
-        self._woke_up = False
+        self._own_turn = None
         self._messages = {owner: message for owner, message in self._messages.items() if owner is not None}
         self.scribe.end_turn(stop_reason, usage)
 
@@ -599,15 +549,14 @@ class ClaudeConversation(Conversation):
 
 
 def _decoded(content: str | list[Raw]) -> list[tuple[AnyBlock | None, Raw]]:
+    """Content blocks, each with its source; plain text is one block."""
     if isinstance(content, str):
-        return []
+        return [(TextBlock(content), Raw(b"null"))]
     return [(blocks.decode(raw), raw) for raw in content]
 
 
-def _text_of(content: str | list[Raw]) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(block.text for block, _ in _decoded(content) if isinstance(block, TextBlock))
+def _text_of(content: list[tuple[AnyBlock | None, Raw]]) -> str:
+    return "\n".join(block.text for block, _ in content if isinstance(block, TextBlock))
 
 
 def _bytes_of(data: str) -> bytes | None:

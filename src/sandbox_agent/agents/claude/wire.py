@@ -46,6 +46,7 @@ from .commands import (
     content_of,
     decision_in,
     denial,
+    flag_settings,
     message_in,
     native_mode,
     permission_of,
@@ -133,6 +134,8 @@ class ClaudeWire(Wire):
             self._request("set_model", model=settings.model or "default")
         if before.variant != settings.variant:
             self._request("apply_flag_settings", settings={"effortLevel": settings.variant})
+        if flag_settings(before) != flag_settings(settings):
+            self._request("apply_flag_settings", settings=flag_settings(settings))
         if native_mode(before) != native_mode(settings):
             self._request("set_permission_mode", mode=native_mode(settings))
         return True
@@ -198,8 +201,8 @@ class ClaudeWire(Wire):
                 self._asked_by_claude(conversation, id, request)
             case frames.ControlCancel(id):
                 conversation.withdraw(id)
-            case frames.CommandLifecycle(id, "cancelled" | "discarded"):
-                conversation.drop_prompt(id)
+            case frames.CommandLifecycle(id, state):
+                conversation.lifecycle(id, state)
             case frames.ToolProgress(retry) if retry is not None:
                 conversation.fact("retry", frame)
             case frames.ConversationReset():
@@ -215,7 +218,7 @@ class ClaudeWire(Wire):
             case None:
                 conversation.scribe.unknown(msgspec.json.decode(frame))
             case _:
-                pass  # CommandLifecycle, ToolProgress, PromptSuggestion, KeepAlive, TranscriptMirror: nothing to tell
+                pass  # ToolProgress, PromptSuggestion, KeepAlive, TranscriptMirror: nothing to tell
 
     def _answered(self, reply: Reply) -> None:
         asked = self._asked.pop(reply.request_id, None)

@@ -34,8 +34,11 @@ _CODES: dict[str, ErrorCode] = {
 _MESSAGES: tuple[tuple[str, ErrorCode], ...] = (
     ("Missing environment variable", "authentication_failed"),
     ("reason: content_filter", "refusal"),
-    ("stream disconnected", "connection_failed"),
+    ("stream closed before", "connection_failed"),
     ("idle timeout", "connection_failed"),
+    ("error sending request", "connection_failed"),
+    # The stream was fine and the model API said in it that it failed.
+    ("stream disconnected", "server_error"),
     ("invalid_request_error", "invalid_request"),
 )
 

@@ -33,7 +33,7 @@ class Native(Struct, frozen=True, rename="camel", kw_only=True):
     """A native object; camelCase on the wire."""
 
 
-class Params(Native):
+class Params(Native, frozen=True, kw_only=True):
     """What a notification or a request is about."""
 
     thread_id: str | None = None
@@ -43,12 +43,12 @@ class Params(Native):
 # -- answers to our requests ------------------------------------------------------------------
 
 
-class ThreadInfo(Native):
+class ThreadInfo(Native, frozen=True, kw_only=True):
     id: str
     cli_version: str | None = None
 
 
-class ThreadOpened(Native):
+class ThreadOpened(Native, frozen=True, kw_only=True):
     """The answer to `thread/start`, `thread/resume` and `thread/fork`."""
 
     thread: ThreadInfo
@@ -56,13 +56,13 @@ class ThreadOpened(Native):
     reasoning_effort: str | None = None
 
 
-class TurnError(Native):
+class TurnError(Native, frozen=True, kw_only=True):
     message: str = ""
     codex_error_info: Any = None  # a name, or an object with one name as its key
     additional_details: str | None = None
 
 
-class Turn(Native):
+class Turn(Native, frozen=True, kw_only=True):
     id: str
     root_turn_id: str | None = None
     status: str = "inProgress"
@@ -70,15 +70,18 @@ class Turn(Native):
     duration_ms: int | None = None
 
 
-class TurnAnswer(Native):
-    turn: Turn
+class TurnAnswer(Native, frozen=True, kw_only=True):
+    """The answer to `turn/start` and `review/start`; `turn/steer` names only the turn's id."""
+
+    turn: Turn | None = None
+    turn_id: str | None = None
 
 
-class Effort(Native):
+class Effort(Native, frozen=True, kw_only=True):
     reasoning_effort: str
 
 
-class ListedModel(Native):
+class ListedModel(Native, frozen=True, kw_only=True):
     id: str
     display_name: str | None = None
     supported_reasoning_efforts: tuple[Effort, ...] = ()
@@ -86,7 +89,7 @@ class ListedModel(Native):
     is_default: bool = False
 
 
-class ModelPage(Native):
+class ModelPage(Native, frozen=True, kw_only=True):
     data: tuple[ListedModel, ...]
     next_cursor: str | None = None
 
@@ -94,37 +97,37 @@ class ModelPage(Native):
 # -- items ------------------------------------------------------------------------------------
 
 
-class Item(Native):
+class Item(Native, frozen=True, kw_only=True):
     id: str
 
 
-class TextInput(Native, tag_field="type", tag="text"):
+class TextInput(Native, tag_field="type", tag="text", frozen=True, kw_only=True):
     text: str
 
 
-class ImageInput(Native, tag_field="type", tag="image"):
+class ImageInput(Native, tag_field="type", tag="image", frozen=True, kw_only=True):
     url: str | None = None
     file_id: str | None = None
 
 
-class LocalImageInput(Native, tag_field="type", tag="localImage"):
+class LocalImageInput(Native, tag_field="type", tag="localImage", frozen=True, kw_only=True):
     path: str
 
 
-class AudioInput(Native, tag_field="type", tag="audio"):
+class AudioInput(Native, tag_field="type", tag="audio", frozen=True, kw_only=True):
     url: str = ""
 
 
-class LocalAudioInput(Native, tag_field="type", tag="localAudio"):
+class LocalAudioInput(Native, tag_field="type", tag="localAudio", frozen=True, kw_only=True):
     path: str
 
 
-class SkillInput(Native, tag_field="type", tag="skill"):
+class SkillInput(Native, tag_field="type", tag="skill", frozen=True, kw_only=True):
     path: str
     name: str | None = None
 
 
-class MentionInput(Native, tag_field="type", tag="mention"):
+class MentionInput(Native, tag_field="type", tag="mention", frozen=True, kw_only=True):
     path: str
     name: str | None = None
 
@@ -134,30 +137,30 @@ UserInput = (
 )
 
 
-class UserMessage(Item):
+class UserMessage(Item, frozen=True, kw_only=True):
     content: tuple[UserInput, ...] = ()
 
 
-class HookPrompt(Item):
+class HookPrompt(Item, frozen=True, kw_only=True):
     """Text that a hook puts into the conversation as if the user had said it."""
 
     fragments: Any = None
 
 
-class AgentMessage(Item):
+class AgentMessage(Item, frozen=True, kw_only=True):
     text: str = ""
 
 
-class Plan(Item):
+class Plan(Item, frozen=True, kw_only=True):
     text: str = ""
 
 
-class Reasoning(Item):
+class Reasoning(Item, frozen=True, kw_only=True):
     summary: tuple[str, ...] = ()
     content: tuple[str, ...] = ()
 
 
-class CommandExecution(Item):
+class CommandExecution(Item, frozen=True, kw_only=True):
     command: str = ""
     cwd: str | None = None
     source: str = "agent"
@@ -166,32 +169,32 @@ class CommandExecution(Item):
     exit_code: int | None = None
 
 
-class ChangeKind(Struct, frozen=True):
+class ChangeKind(Struct, frozen=True, omit_defaults=True):
     type: str
     move_path: str | None = None
 
 
-class Change(Native):
+class Change(Native, frozen=True, kw_only=True):
     path: str
     kind: ChangeKind
     diff: str = ""
 
 
-class FileChange(Item):
+class FileChange(Item, frozen=True, kw_only=True):
     changes: tuple[Change, ...] = ()
     status: str = "inProgress"
 
 
-class McpResult(Native):
+class McpResult(Native, frozen=True, kw_only=True):
     content: tuple[Any, ...] = ()
     structured_content: Any = None
 
 
-class McpError(Native):
+class McpError(Native, frozen=True, kw_only=True):
     message: str = ""
 
 
-class McpToolCall(Item):
+class McpToolCall(Item, frozen=True, kw_only=True):
     server: str
     tool: str
     status: str = "inProgress"
@@ -204,7 +207,7 @@ class McpToolCall(Item):
         return f"{self.server}.{self.tool}"
 
 
-class DynamicToolCall(Item):
+class DynamicToolCall(Item, frozen=True, kw_only=True):
     """A tool that a client gave to codex and runs itself."""
 
     tool: str
@@ -215,7 +218,7 @@ class DynamicToolCall(Item):
     success: bool | None = None
 
 
-class CollabAgentToolCall(Item):
+class CollabAgentToolCall(Item, frozen=True, kw_only=True):
     """The first generation of sub-agent tools: spawnAgent, sendInput, wait and so on."""
 
     tool: str
@@ -227,7 +230,7 @@ class CollabAgentToolCall(Item):
     agents_states: Any = None
 
 
-class SubAgentActivity(Item):
+class SubAgentActivity(Item, frozen=True, kw_only=True):
     """The second generation says only that a sub-agent was started, spoken to, stopped or is done."""
 
     kind: str
@@ -237,23 +240,23 @@ class SubAgentActivity(Item):
     reasoning_effort: str | None = None
 
 
-class FunctionCallOutput(Item):
+class FunctionCallOutput(Item, frozen=True, kw_only=True):
     name: str
     namespace: str | None = None
     output: Any = None
 
 
-class WebSearch(Item):
+class WebSearch(Item, frozen=True, kw_only=True):
     query: str = ""
     action: Any = None
     results: Any = None
 
 
-class ImageView(Item):
+class ImageView(Item, frozen=True, kw_only=True):
     path: str
 
 
-class ImageGeneration(Item):
+class ImageGeneration(Item, frozen=True, kw_only=True):
     status: str = ""
     revised_prompt: str | None = None
     failure: Any = None
@@ -262,19 +265,19 @@ class ImageGeneration(Item):
     """The image in base64."""
 
 
-class Sleep(Item):
+class Sleep(Item, frozen=True, kw_only=True):
     duration_ms: int | None = None
 
 
-class EnteredReviewMode(Item):
+class EnteredReviewMode(Item, frozen=True, kw_only=True):
     review: str = ""
 
 
-class ExitedReviewMode(Item):
+class ExitedReviewMode(Item, frozen=True, kw_only=True):
     review: str = ""
 
 
-class ContextCompaction(Item):
+class ContextCompaction(Item, frozen=True, kw_only=True):
     pass
 
 
@@ -318,64 +321,64 @@ def item_of(raw: Raw) -> Item | None:
 # -- notifications ----------------------------------------------------------------------------
 
 
-class TurnStarted(Params):
+class TurnStarted(Params, frozen=True, kw_only=True):
     turn: Turn
 
 
-class TurnCompleted(Params):
+class TurnCompleted(Params, frozen=True, kw_only=True):
     turn: Turn
 
 
-class ItemStarted(Params):
+class ItemStarted(Params, frozen=True, kw_only=True):
     item: Raw
 
 
-class ItemCompleted(Params):
+class ItemCompleted(Params, frozen=True, kw_only=True):
     item: Raw
 
 
-class TextDelta(Params):
+class TextDelta(Params, frozen=True, kw_only=True):
     """A piece of a message or of a plan."""
 
     item_id: str
     delta: str = ""
 
 
-class SummaryDelta(Params):
+class SummaryDelta(Params, frozen=True, kw_only=True):
     item_id: str
     delta: str = ""
     summary_index: int = 0
 
 
-class ThoughtDelta(Params):
+class ThoughtDelta(Params, frozen=True, kw_only=True):
     item_id: str
     delta: str = ""
     content_index: int = 0
 
 
-class OutputDelta(Params):
+class OutputDelta(Params, frozen=True, kw_only=True):
     """A piece of what a command or a patch prints."""
 
     item_id: str
     delta: str = ""
 
 
-class TerminalInteraction(Params):
+class TerminalInteraction(Params, frozen=True, kw_only=True):
     item_id: str
     stdin: str = ""
 
 
-class McpProgress(Params):
+class McpProgress(Params, frozen=True, kw_only=True):
     item_id: str
     message: str = ""
 
 
-class ErrorNotice(Params):
+class ErrorNotice(Params, frozen=True, kw_only=True):
     error: TurnError
     will_retry: bool = False
 
 
-class Tokens(Native):
+class Tokens(Native, frozen=True, kw_only=True):
     """Counts of one thread; `input` includes what came from the cache, `output` includes reasoning."""
 
     total_tokens: int = 0
@@ -386,68 +389,68 @@ class Tokens(Native):
     reasoning_output_tokens: int = 0
 
 
-class ThreadUsage(Native):
+class ThreadUsage(Native, frozen=True, kw_only=True):
     total: Tokens
     last: Tokens
     model_context_window: int | None = None
 
 
-class TokenUsageUpdated(Params):
+class TokenUsageUpdated(Params, frozen=True, kw_only=True):
     token_usage: ThreadUsage
 
 
-class PlanUpdated(Params):
+class PlanUpdated(Params, frozen=True, kw_only=True):
     explanation: str | None = None
     plan: Any = None
 
 
-class NameUpdated(Params):
+class NameUpdated(Params, frozen=True, kw_only=True):
     thread_name: str | None = None
 
 
-class Warned(Params):
+class Warned(Params, frozen=True, kw_only=True):
     """`warning` and `guardianWarning`."""
 
     message: str
 
 
-class McpStatus(Params):
+class McpStatus(Params, frozen=True, kw_only=True):
     name: str
     status: str
     error: str | None = None
 
 
-class RequestResolved(Params):
+class RequestResolved(Params, frozen=True, kw_only=True):
     request_id: RequestId
 
 
-class Fact(Params):
+class Fact(Params, frozen=True, kw_only=True):
     """A notification that is told as it is, as a status item with this label."""
 
     LABEL: ClassVar[str]
 
 
-class ModelRerouted(Fact):
+class ModelRerouted(Fact, frozen=True, kw_only=True):
     LABEL: ClassVar[str] = "model"
 
 
-class ModelVerification(Fact):
+class ModelVerification(Fact, frozen=True, kw_only=True):
     LABEL: ClassVar[str] = "model_verification"
 
 
-class AuthRecovery(Fact):
+class AuthRecovery(Fact, frozen=True, kw_only=True):
     LABEL: ClassVar[str] = "authentication"
 
 
-class GoalUpdated(Fact):
+class GoalUpdated(Fact, frozen=True, kw_only=True):
     LABEL: ClassVar[str] = "goal"
 
 
-class HookCompleted(Fact):
+class HookCompleted(Fact, frozen=True, kw_only=True):
     LABEL: ClassVar[str] = "hook"
 
 
-class ApprovalReview(Fact):
+class ApprovalReview(Fact, frozen=True, kw_only=True):
     LABEL: ClassVar[str] = "approval_review"
 
 
@@ -559,19 +562,19 @@ class Command(Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=T
     """Parameters of a request of ours; also read back from recordings, where clients say less."""
 
 
-class ClientInfo(Command):
+class ClientInfo(Command, frozen=True, kw_only=True):
     name: str
     title: str
     version: str
 
 
-class ClientCapabilities(Command):
+class ClientCapabilities(Command, frozen=True, kw_only=True):
     # Plan mode and the list of background commands need it. A factory: `true` must be on the wire.
     experimental_api: bool = field(default_factory=lambda: True)
     opt_out_notification_methods: tuple[str, ...] = ()
 
 
-class Initialize(Command):
+class Initialize(Command, frozen=True, kw_only=True):
     client_info: ClientInfo
     capabilities: ClientCapabilities
 
@@ -591,7 +594,7 @@ class ThreadConfig(Struct, frozen=True, omit_defaults=True):
     model_reasoning_effort: str | None = None
 
 
-class OpenThread(Command):
+class OpenThread(Command, frozen=True, kw_only=True):
     """`thread/start`, and with `thread_id` `thread/resume`."""
 
     thread_id: str | None = None
@@ -603,7 +606,7 @@ class OpenThread(Command):
     exclude_turns: bool = False
 
 
-class SandboxPolicy(Command):
+class SandboxPolicy(Command, frozen=True, kw_only=True):
     type: Literal["dangerFullAccess", "readOnly"]
 
 
@@ -618,7 +621,7 @@ class CollaborationMode(Struct, frozen=True):
     settings: CollaborationSettings
 
 
-class StartTurn(Command):
+class StartTurn(Command, frozen=True, kw_only=True):
     thread_id: str
     input: tuple[UserInput, ...] = ()
     model: str | None = None
@@ -628,16 +631,16 @@ class StartTurn(Command):
     collaboration_mode: CollaborationMode | None = None
 
 
-class Interrupt(Command):
+class Interrupt(Command, frozen=True, kw_only=True):
     thread_id: str
     turn_id: str
 
 
-class OnThread(Command):
+class OnThread(Command, frozen=True, kw_only=True):
     thread_id: str
 
 
-class ListModels(Command):
+class ListModels(Command, frozen=True, kw_only=True):
     cursor: str | None = None
 
 

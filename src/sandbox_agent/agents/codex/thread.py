@@ -17,7 +17,7 @@ from msgspec import Raw
 
 from ...schema.events import StopReason, Usage
 from ...schema.inputs import Attachment, Prompt
-from ...schema.items import ContentPart, FileRef, Image, arguments_of
+from ...schema.items import ContentPart, FileRef, Image, Visibility, arguments_of
 from ..diffs import diff_of_hunk_text, diff_of_texts
 from ..scribe import Scribe
 from .errors import failure_of
@@ -63,11 +63,9 @@ from .frames import (
     TextInput,
     ThoughtDelta,
     ThreadUsage,
-    TokenUsageUpdated,
     Tokens,
+    TokenUsageUpdated,
     Turn,
-    TurnCompleted,
-    TurnStarted,
     UserInput,
     UserMessage,
     Warned,
@@ -76,7 +74,7 @@ from .frames import (
 )
 
 if TYPE_CHECKING:
-    from .wire import CodexConversation
+    from .conversation import CodexConversation
 
 COMMAND_TOOL = "exec_command"
 PATCH_TOOL = "apply_patch"
@@ -84,35 +82,36 @@ ATTACHED = "Attached file: "
 
 
 class Thread:
-    def __init__(self, id: str, conversation: CodexConversation, parent: str | None = None) -> None:
+    def __init__(
+        self, id: str, conversation: CodexConversation, *, parent: str | None = None, is_agent: bool = False
+    ) -> None:
         self.id = id
         self.conversation = conversation
+        self.is_agent = is_agent
+        """A sub-agent's thread: its turns give no turn events, and its items may outlive the turn."""
         self.parent = parent
-        """The item of the call that started this sub-agent; None for the conversation's own thread."""
+        """The item of the call that started the sub-agent."""
         self.running: str | None = None
         """The turn that codex has reported as started and that can be interrupted."""
         self.turn_ids: set[str] = set()
         self.prompts: list[str] = []
-        """What we said in this turn and codex has not echoed yet."""
+        """What we said and codex has not echoed yet."""
         self.started_agents: list[tuple[str, str | None]] = []
         """Sub-agents that were just started: their thread and the item of the call."""
         self.changes: dict[str, tuple[Change, ...]] = {}
         self.mcp_calls: dict[str, McpToolCall] = {}
         self._ended: deque[str] = deque(maxlen=64)
         self._commands: set[str] = set()
+        self._left_running: set[str] = set()
         self._occurrences: dict[str, int] = {}
         self._finished: set[str] = set()
         self._failed = False
+        self._reviewing = False
         self._total: Tokens | None = None
 
     @property
     def scribe(self) -> Scribe:
         return self.conversation.scribe
-
-    @property
-    def is_agent(self) -> bool:
-        """A sub-agent's thread: its turns give no turn events, and its items may outlive the turn."""
-        return self.parent is not None
 
     def key(self, turn_id: str | None, item_id: str) -> str:
         """The scribe's key of an item. An id that the model uses again in one turn gets a new one."""
@@ -121,6 +120,11 @@ class Thread:
         return f"{key}#{again + 1}" if again else key
 
     # -- turns --------------------------------------------------------------------------------
+
+    def know_turn(self, turn_id: str) -> None:
+        """Codex has taken a prompt and named the turn, which is not running yet."""
+        if turn_id not in self._ended:
+            self.turn_ids.add(turn_id)
 
     def start_turn(self, turn: Turn) -> None:
         self.running = turn.id
@@ -147,13 +151,12 @@ class Thread:
         self._ended.extend({turn.id, *self.turn_ids})
         self.running = None
         self.turn_ids.clear()
-        self.prompts.clear()
         self.changes.clear()
         self.mcp_calls.clear()
         self._commands.clear()
         self._occurrences.clear()
         self._finished.clear()
-        self._failed = False
+        self._failed = self._reviewing = False
         return True
 
     def _tell_failure(self, turn: Turn) -> None:
@@ -168,12 +171,13 @@ class Thread:
             if self.scribe.has_open_call(key):
                 self.scribe.start_result(key)
                 self.scribe.keep_running(key)
+                self._left_running.add(key)
 
     def _close_items(self) -> None:
         """A sub-agent is done: fail what it leaves open, but for commands that go on."""
         self._abandon_texts()
         for key in self.scribe.open_call_keys():
-            if key.startswith(f"{self.id}/") and key not in self._commands:
+            if key.startswith(f"{self.id}/") and key not in self._left_running:
                 self.scribe.result(key, "", failed=True, source="daemon")
 
     def _abandon_texts(self) -> None:
@@ -181,11 +185,13 @@ class Thread:
             if key.startswith(f"{self.id}/"):
                 self.scribe.abandon(key)
 
-    def _is_in_turn(self, turn_id: str | None) -> bool:
+    def is_in_turn(self, turn_id: str | None) -> bool:
         """Whether something of this turn may be told; an agent that began by itself opens the turn so."""
+        if turn_id in self._ended:
+            return False
         if self.is_agent or self.scribe.turn is not None:
             return True
-        if turn_id is None or turn_id in self._ended:
+        if turn_id is None:
             return False
         self.turn_ids.add(turn_id)
         self.scribe.start_turn(source="agent")
@@ -195,10 +201,6 @@ class Thread:
 
     def hear(self, note: Params, payload: Raw) -> None:
         match note:
-            case TurnStarted(turn=turn):
-                self.start_turn(turn)
-            case TurnCompleted(turn=turn):
-                self.end_turn(turn)
             case ItemStarted(turn_id=turn_id, item=raw):
                 self._hear_item(turn_id, raw, completed=False)
             case ItemCompleted(turn_id=turn_id, item=raw):
@@ -251,7 +253,10 @@ class Thread:
             before = _minus(usage.total, usage.last)
         if before == usage.total:
             return
-        self.conversation.spend(_minus(usage.total, before or Tokens()))
+        spent = _minus(usage.total, before or Tokens())
+        if spent.input_tokens or spent.output_tokens:
+            # A full context window is told as a total without any parts: nothing was spent then.
+            self.conversation.spend(spent)
         self.status("usage", msgspec.to_builtins(usage))
 
     # -- items --------------------------------------------------------------------------------
@@ -261,9 +266,11 @@ class Thread:
         if item is None:
             self.scribe.unknown(msgspec.json.decode(raw))
             return
-        if self._tell_fact(item, completed=completed) or not self._is_in_turn(turn_id):
+        if self._tell_fact(item, completed=completed):
             return
         key = self.key(turn_id, item.id)
+        if not self.scribe.has_open_call(key) and not self.is_in_turn(turn_id):
+            return
         if not completed and key in self._finished:
             base = f"{self.id}/{turn_id}/{item.id}"
             self._occurrences[base] = self._occurrences.get(base, 0) + 1
@@ -286,9 +293,11 @@ class Thread:
                 if completed:
                     self.status("injected", {"fragments": fragments})
             case EnteredReviewMode(review=review):
+                self._reviewing = True
                 if completed:
                     self.status("review", {"state": "entered", "review": review}, review)
             case ExitedReviewMode(review=review):
+                self._reviewing = False
                 if completed:
                     self.status("review", {"state": "exited", "review": review})
             case SubAgentActivity(kind=kind, agent_thread_id=agent) if kind != "started":
@@ -348,6 +357,7 @@ class Thread:
             case CommandExecution(status=status):
                 self._begin(key, item)
                 self._commands.discard(key)
+                self._left_running.discard(key)
                 output = item.aggregated_output or ("declined" if status == "declined" else "")
                 self.scribe.result(key, output, exit_code=item.exit_code, failed=status != "completed")
             case FileChange(changes=changes, status=status):
@@ -409,6 +419,11 @@ class Thread:
         self._begin(key, CommandExecution(id=item_id, command=command, cwd=cwd))
         return key
 
+    def open_mcp_call(self, server: str) -> str | None:
+        """The key of the call that an MCP server's request is about: the last one that is open on it."""
+        calls = [key for key, call in self.mcp_calls.items() if call.server == server]
+        return calls[-1] if calls else None
+
     def _start_agent(self, key: str, item: SubAgentActivity) -> None:
         arguments = {
             "agentPath": item.agent_path,
@@ -422,6 +437,8 @@ class Thread:
         said = self.conversation.read_input(item.content)
         if said.text in self.prompts:
             self.prompts.remove(said.text)
+        elif self._reviewing:
+            self.status("injected", {"text": said.text})
         elif not self.is_agent and (said.text or said.attachments):
             # Somebody else typed into the same thread.
             self.scribe.user_message(said.text, said.attachments, native_id=item.id, source="agent")
@@ -429,14 +446,12 @@ class Thread:
     # -- text, thinking, output ---------------------------------------------------------------
 
     def _text(self, turn_id: str | None, item_id: str, delta: str) -> None:
-        if self._is_in_turn(turn_id):
+        if self.is_in_turn(turn_id):
             key = self.key(turn_id, item_id)
-            self.scribe.text(
-                key, delta, native_id=item_id, parent=self.parent, outlives_turn=self.is_agent
-            )
+            self.scribe.text(key, delta, native_id=item_id, parent=self.parent, outlives_turn=self.is_agent)
 
     def _think(self, turn_id: str | None, item_id: str, part: str, delta: str) -> None:
-        if self._is_in_turn(turn_id):
+        if self.is_in_turn(turn_id):
             self.scribe.text(
                 f"{self.key(turn_id, item_id)}/{part}",
                 delta,
@@ -447,28 +462,29 @@ class Thread:
             )
 
     def _end_thinking(self, key: str, item: Reasoning) -> None:
-        for visibility, name, parts in (
-            ("public", "summary", item.summary),
-            ("private", "content", item.content),
-        ):
-            for index, text in enumerate(parts):
-                self.scribe.end_text(
-                    f"{key}/{name}/{index}",
-                    text,
-                    native_id=item.id,
-                    parent=self.parent,
-                    thinking=visibility,  # type: ignore[arg-type]
-                    outlives_turn=self.is_agent,
-                )
+        for index, text in enumerate(item.summary):
+            self._end_thought(f"{key}/summary/{index}", item.id, text, "public")
+        for index, text in enumerate(item.content):
+            self._end_thought(f"{key}/content/{index}", item.id, text, "private")
         for open_key in self.scribe.open_text_keys():
             # A part that was streamed and is not among the final ones.
             if open_key.startswith(f"{key}/"):
                 self.scribe.end_text(open_key)
 
+    def _end_thought(self, key: str, item_id: str, text: str, visibility: Visibility) -> None:
+        self.scribe.end_text(
+            key,
+            text,
+            native_id=item_id,
+            parent=self.parent,
+            thinking=visibility,
+            outlives_turn=self.is_agent,
+        )
+
     def _preview(self, turn_id: str | None, item_id: str, delta: str) -> None:
         key = self.key(turn_id, item_id)
         if not self.scribe.has_open_call(key):
-            if not self._is_in_turn(turn_id):
+            if not self.is_in_turn(turn_id):
                 return
             self.scribe.call(
                 key,

@@ -12,9 +12,10 @@ from msgspec import Struct, structs
 from ...schema.events import StopReason, Usage
 from ...schema.inputs import Attachment, Prompt
 from ..base import Conversation, Start, Wire
-from . import failures
-from .failures import Failure, failure_of
-from .native import AssistantMessage, NativeError, Session, StepFinish
+from ..failures import Failure
+from . import errors
+from .errors import failure_of
+from .native import AssistantMessage, NativeError, PromptBody, Session, StepFinish
 from .permissions import MCP_PREFIX
 
 
@@ -41,10 +42,10 @@ class TurnState:
     def __init__(self) -> None:
         self.alive = False
         """The server did something in this turn. An `idle` before that belongs to the turn before."""
+        self.busy = False
         self.idle = False
         self.running: set[str] = set()
         """Assistant messages that are not complete."""
-        self.answered = False
         self.aborted = False
         self.rejected = False
         """A permission or a question was rejected, and the model was not called since."""
@@ -62,13 +63,22 @@ class TurnState:
 class OpenCodeConversation(Conversation):
     def __init__(self, wire: Wire, start: Start) -> None:
         super().__init__(wire, start)
+        if not self.directory:
+            # A recorded client that left it to the server, which tells when it opens the session.
+            self._metadata = structs.replace(self._metadata, directory=None)
         self.turn = TurnState()
+        self.turns = 0
+        """How many turns are over."""
         self.handed: list[Handed] = []
         self.typed: Typed | None = None
         self.title: str | None = None
         self.created = 0.0
         self.waiting_mcp = 0
         """MCP servers that are being added before the conversation is ready."""
+        self.unruled = 0
+        """Changes of its rules that the server has not confirmed."""
+        self.unsent: list[tuple[Handed, PromptBody]] = []
+        """Prompts that wait for that."""
         self.deleted_by_us = False
         self.plans: set[str] = set()
         """Questions that are plans to approve."""
@@ -98,15 +108,14 @@ class OpenCodeConversation(Conversation):
 
     def tool_name(self, tool: str) -> str:
         """The name as the client knows it, without the mark of whose server it is."""
-        return tool.removeprefix(self.mcp_prefix()) if self.settings.mcp else tool
+        return tool.removeprefix(self.mcp_prefix())
 
     # -- prompts --------------------------------------------------------------------------------
 
     def hand_over(self, prompt: Prompt | None, message_id: str | None, *, resume_turn: bool) -> Handed:
         """A prompt is sent. None is a slash command, whose text we do not know."""
         if not resume_turn:
-            self.turn = TurnState()
-            self.handed = []
+            self._next_turn()
         texts = () if prompt is None else (prompt.text, *(file.path for file in prompt.attachments))
         handed = Handed(message_id, tuple(text for text in texts if text))
         self.handed.append(handed)
@@ -116,13 +125,16 @@ class OpenCodeConversation(Conversation):
     def take_echo(self, message_id: str, text: str | None) -> bool:
         """Whether this user message is a prompt of ours that the server repeats."""
         for handed in self.handed:
-            if handed.message_id == message_id or (
-                handed.message_id is None and text is not None and (text in handed.texts or not handed.texts)
-            ):
+            unnamed = handed.message_id is None and text is not None
+            if handed.message_id == message_id or (unnamed and (text in handed.texts or not handed.texts)):
                 self.handed.remove(handed)
                 self.turn.texts.update(handed.texts)
+                self.turn.alive = True
                 return True
         return text is not None and self.scribe.turn is not None and text in self.turn.texts
+
+    def is_handed(self, message_id: str) -> bool:
+        return any(handed.message_id == message_id for handed in self.handed)
 
     def refuse(self, handed: Handed, failure: Failure) -> None:
         """The server did not take the prompt."""
@@ -146,7 +158,7 @@ class OpenCodeConversation(Conversation):
     def message_began(self, message: AssistantMessage) -> None:
         self.wake()
         self.turn.running.add(message.id)
-        self.turn.answered = True
+        self.turn.busy = True
         self.turn.idle = False
         self.turn.rejected = False
         self.turn.finish = None
@@ -163,10 +175,12 @@ class OpenCodeConversation(Conversation):
     def busy(self) -> None:
         if self.scribe.turn is not None:
             self.wake()
+            self.turn.busy = True
             self.turn.idle = False
 
     def idle(self) -> None:
         if self.turn.alive:
+            self.turn.busy = False
             self.turn.idle = True
             self.settle()
 
@@ -184,21 +198,21 @@ class OpenCodeConversation(Conversation):
 
     def native_error(self, error: NativeError, *, of_message: bool = False) -> None:
         """`session.error`, or the error that a message ended with: mostly the same, told twice."""
-        if failures.is_stack_trace(error) and self._expects_trace:
+        if errors.is_stack_trace(error) and self._expects_trace:
             self._expects_trace = False
             return
         if self.scribe.turn is None:
             return  # A turn's error can come late; between turns nothing fails.
-        if error.name == failures.ABORTED:
+        if error.name == errors.ABORTED:
             self.turn.aborted = True
-        elif error.name == failures.OUTPUT_LENGTH:
+        elif error.name == errors.OUTPUT_LENGTH:
             self.turn.finish = "length"
-        elif error.name == failures.OVERFLOW and not of_message:
+        elif error.name == errors.OVERFLOW and not of_message:
             self.turn.overflow = error
         else:
             self._expects_trace = error.name == "UnknownError"
             self.fail(failure_of(error))
-        if not of_message and not self.turn.running and self.handed:
+        if not of_message and not self.turn.busy and self.handed:
             # The prompt was refused before it became a message: no `idle` will follow.
             self.handed.pop(0)
             self.turn.idle = True
@@ -220,12 +234,16 @@ class OpenCodeConversation(Conversation):
         if turn.overflow is not None:
             self.fail(failure_of(turn.overflow))
         self.scribe.end_turn(self._stop_reason(), turn.usage)
-        self.turn = TurnState()
+        self._next_turn()
 
     def lose_turn(self) -> None:
         """The server that ran the turn does not know it any more."""
         self.scribe.crash(None, None, None, "the agent's server was lost and with it the running turn")
+        self._next_turn()
+
+    def _next_turn(self) -> None:
         self.turn = TurnState()
+        self.turns += 1
         self.handed = []
 
     def _stop_reason(self) -> StopReason:

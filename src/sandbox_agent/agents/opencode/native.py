@@ -22,7 +22,7 @@ class Frame(Struct, frozen=True):
     id: str | None = None
     body: Raw = Raw(b"null")
     sse: str | None = None
-    data: Raw | None = None
+    data: Raw = Raw(b"")
     closed: Any = None
 
 
@@ -71,11 +71,11 @@ class Message(Struct, frozen=True, tag_field="role"):
     time: Time = Time()
 
 
-class UserMessage(Message, tag="user"):
+class UserMessage(Message, frozen=True, tag="user"):
     summary: Any = None  # the changes of its turn; a message that is new has none yet
 
 
-class AssistantMessage(Message, tag="assistant"):
+class AssistantMessage(Message, frozen=True, tag="assistant"):
     parentID: str = ""
     mode: str = ""
     finish: str | None = None
@@ -93,13 +93,13 @@ class Part(Struct, frozen=True, tag_field="type"):
     messageID: str
 
 
-class TextPart(Part, tag="text"):
+class TextPart(Part, frozen=True, tag="text"):
     text: str = ""
     synthetic: bool = False
     time: Time = Time()
 
 
-class ReasoningPart(Part, tag="reasoning"):
+class ReasoningPart(Part, frozen=True, tag="reasoning"):
     text: str = ""
     time: Time = Time()
 
@@ -117,24 +117,24 @@ class State(Struct, frozen=True, tag_field="status"):
     metadata: Raw = Raw(b"{}")
 
 
-class Pending(State, tag="pending"):
+class Pending(State, frozen=True, tag="pending"):
     pass
 
 
-class Running(State, tag="running"):
+class Running(State, frozen=True, tag="running"):
     pass
 
 
-class Completed(State, tag="completed"):
+class Completed(State, frozen=True, tag="completed"):
     output: str = ""
     attachments: tuple[FilePart, ...] = ()
 
 
-class Failed(State, tag="error"):
+class Failed(State, frozen=True, tag="error"):
     error: str = ""
 
 
-class ToolPart(Part, tag="tool"):
+class ToolPart(Part, frozen=True, tag="tool"):
     tool: str
     callID: str
     state: Pending | Running | Completed | Failed
@@ -154,39 +154,39 @@ class Tokens(Struct, frozen=True):
     cache: Cache = Cache()
 
 
-class StepStart(Part, tag="step-start"):
+class StepStart(Part, frozen=True, tag="step-start"):
     pass
 
 
-class StepFinish(Part, tag="step-finish"):
+class StepFinish(Part, frozen=True, tag="step-finish"):
     reason: str = ""
     tokens: Tokens = Tokens()
     cost: float = 0
 
 
-class CompactionPart(Part, tag="compaction"):
+class CompactionPart(Part, frozen=True, tag="compaction"):
     auto: bool = False
     overflow: bool = False
 
 
-class RetryPart(Part, tag="retry"):
+class RetryPart(Part, frozen=True, tag="retry"):
     attempt: int = 0
     error: NativeError = NativeError()
 
 
-class SubtaskPart(Part, tag="subtask"):
+class SubtaskPart(Part, frozen=True, tag="subtask"):
     """A slash command that runs in a sub-agent: the prompt of its call."""
 
 
-class AgentPart(Part, tag="agent"):
+class AgentPart(Part, frozen=True, tag="agent"):
     """A sub-agent that the user mentioned by name."""
 
 
-class SnapshotPart(Part, tag="snapshot"):
+class SnapshotPart(Part, frozen=True, tag="snapshot"):
     pass
 
 
-class PatchPart(Part, tag="patch"):
+class PatchPart(Part, frozen=True, tag="patch"):
     """The files that a step changed, which the results of its tools tell better."""
 
 
@@ -252,15 +252,15 @@ class SessionEvent(Struct, frozen=True):
     sessionID: str = ""
 
 
-class SessionCreated(SessionEvent):
+class SessionCreated(SessionEvent, frozen=True):
     info: Session = Session("")
 
 
-class SessionUpdated(SessionEvent):
+class SessionUpdated(SessionEvent, frozen=True):
     info: Session = Session("")
 
 
-class SessionDeleted(SessionEvent):
+class SessionDeleted(SessionEvent, frozen=True):
     info: Session = Session("")
 
 
@@ -268,43 +268,43 @@ class Status(Struct, frozen=True):
     type: str
     attempt: int = 0
     message: str = ""
-    next: float | None = None
+    next: int | float | None = None
     action: Any = None
 
 
-class SessionStatus(SessionEvent, kw_only=True):
+class SessionStatus(SessionEvent, frozen=True, kw_only=True):
     status: Status
 
 
-class SessionIdle(SessionEvent):
+class SessionIdle(SessionEvent, frozen=True):
     pass
 
 
-class SessionCompacted(SessionEvent):
+class SessionCompacted(SessionEvent, frozen=True):
     pass
 
 
-class SessionError(SessionEvent):
+class SessionError(SessionEvent, frozen=True):
     error: NativeError | None = None
 
 
-class MessageUpdated(SessionEvent, kw_only=True):
+class MessageUpdated(SessionEvent, frozen=True, kw_only=True):
     info: AnyMessage
 
 
-class MessageRemoved(SessionEvent, kw_only=True):
+class MessageRemoved(SessionEvent, frozen=True, kw_only=True):
     messageID: str
 
 
-class PartUpdated(SessionEvent, kw_only=True):
+class PartUpdated(SessionEvent, frozen=True, kw_only=True):
     part: Raw
 
 
-class PartRemoved(SessionEvent, kw_only=True):
+class PartRemoved(SessionEvent, frozen=True, kw_only=True):
     partID: str
 
 
-class PartDelta(SessionEvent, kw_only=True):
+class PartDelta(SessionEvent, frozen=True, kw_only=True):
     messageID: str
     partID: str
     field: str = "text"
@@ -316,7 +316,7 @@ class CallRef(Struct, frozen=True):
     callID: str
 
 
-class PermissionAsked(SessionEvent, kw_only=True):
+class PermissionAsked(SessionEvent, frozen=True, kw_only=True):
     id: str
     permission: str
     patterns: tuple[str, ...] = ()
@@ -325,7 +325,7 @@ class PermissionAsked(SessionEvent, kw_only=True):
     tool: CallRef | None = None
 
 
-class PermissionReplied(SessionEvent, kw_only=True):
+class PermissionReplied(SessionEvent, frozen=True, kw_only=True):
     requestID: str
     reply: Literal["once", "always", "reject"]
 
@@ -342,22 +342,22 @@ class Question(Struct, frozen=True):
     multiple: bool = False
 
 
-class QuestionAsked(SessionEvent, kw_only=True):
+class QuestionAsked(SessionEvent, frozen=True, kw_only=True):
     id: str
     questions: tuple[Question, ...] = ()
     tool: CallRef | None = None
 
 
-class QuestionReplied(SessionEvent, kw_only=True):
+class QuestionReplied(SessionEvent, frozen=True, kw_only=True):
     requestID: str
     answers: tuple[tuple[str, ...], ...] = ()
 
 
-class QuestionRejected(SessionEvent, kw_only=True):
+class QuestionRejected(SessionEvent, frozen=True, kw_only=True):
     requestID: str
 
 
-class TodoUpdated(SessionEvent):
+class TodoUpdated(SessionEvent, frozen=True):
     todos: Any = ()  # shown as it is
 
 
@@ -619,11 +619,12 @@ class AnswersBody(Struct, frozen=True):
 # -- decoding ---------------------------------------------------------------------------------
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 _frame = msgspec.json.Decoder(Frame)
 _payload = msgspec.json.Decoder(Payload)
-_part = msgspec.json.Decoder(_AnyPart)
-_part_types = {kind.__struct_config__.tag for kind in _AnyPart.__args__}  # type: ignore[attr-defined]
+_part: msgspec.json.Decoder[_AnyPart] = msgspec.json.Decoder(_AnyPart)
+_part_types = {kind.__struct_config__.tag for kind in _AnyPart.__args__}
 
 
 class _Typed(Struct):
@@ -647,7 +648,7 @@ def decode_part(raw: Raw) -> AnyPart:
     return _part.decode(raw)
 
 
-def lenient(raw: Raw, shape: type[T], otherwise: T) -> T:
+def lenient(raw: Raw, shape: type[T], otherwise: U) -> T | U:
     """Facts that others may give any shape: what is not as we know it is as good as absent."""
     try:
         return msgspec.json.decode(raw, type=shape)

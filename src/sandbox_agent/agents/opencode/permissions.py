@@ -46,24 +46,24 @@ def server_permissions(environ: Mapping[str, str]) -> str:
     return msgspec.json.encode({**own, **asked}).decode()
 
 
-def ask_of(asked: PermissionAsked, call: ToolPart | None, name: str) -> Ask:
-    """The request as ours. `name` is the tool's; the permission's own name is told where it differs."""
+def ask_of(asked: PermissionAsked, call: ToolPart | None, name: str, permission: str) -> Ask:
+    """The request as ours: `name` is the tool's, and what the permission itself is called is told where it differs."""
     metadata = lenient(asked.metadata, AskMetadata, AskMetadata())
     shown = call.state.input if call and call.state.input else msgspec.json.decode(asked.metadata)
     paths = tuple(file.filePath for file in metadata.files) or (
         (metadata.filepath,) if metadata.filepath is not None else None
     )
-    whole = (Rule(asked.permission, arguments_of(shown)),)
+    whole = (Rule(permission, arguments_of(shown)),)
     return Ask(
         action=name,
         input=shown,
-        kind=_kind(asked.permission, call.tool if call else None),
+        kind=_kind(permission, call.tool if call else None),
         call=call.id if call else None,
         paths=paths,
         diff=metadata.diff,
-        reason=asked.permission if asked.permission != name else None,
-        needs=tuple(Rule(asked.permission, pattern) for pattern in asked.patterns) or whole,
-        always=tuple(rule for pattern in asked.always for rule in _rules(asked.permission, pattern)),
+        reason=permission if permission != name else None,
+        needs=tuple(Rule(permission, pattern) for pattern in asked.patterns) or whole,
+        always=tuple(rule for pattern in asked.always for rule in _rules(permission, pattern)),
     )
 
 

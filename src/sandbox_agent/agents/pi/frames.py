@@ -85,6 +85,7 @@ class Update(Native, frozen=True):
     type: str
     content_index: int = 0
     delta: str = ""
+    content: str = ""
     id: str = ""
     tool_name: str = ""
     tool_call: Block | None = None
@@ -272,7 +273,7 @@ AnyFrame = (
 )
 
 _decoder = msgspec.json.Decoder(AnyFrame)
-_known_types = {frame.__struct_config__.tag for frame in AnyFrame.__args__}  # type: ignore[attr-defined]
+_known_types = {frame.__struct_config__.tag for frame in AnyFrame.__args__}
 
 
 def decode(line: bytes) -> AnyFrame | None:

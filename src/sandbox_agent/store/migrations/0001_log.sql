@@ -32,9 +32,10 @@ CREATE TABLE pending (
     session INTEGER NOT NULL,
     id TEXT NOT NULL,
     kind TEXT NOT NULL,
-    body BLOB NOT NULL,
+    body BLOB, -- null: answered
     PRIMARY KEY (session, id)
 );
+CREATE INDEX pending_unanswered ON pending (session) WHERE body IS NOT NULL;
 
 CREATE TABLE keys (
     session INTEGER NOT NULL,

@@ -43,9 +43,11 @@ class Entry(Struct, frozen=True):
     call_ids: tuple[str, ...] = ()
 
     @property
-    def own_text(self) -> str:
-        """What a user said, without what the agent put beside it."""
-        return "\n".join(filter(None, (_without_injected(text) for text in self.texts))).strip()
+    def own_texts(self) -> tuple[str, ...]:
+        """What the user said, without what the agent put beside it."""
+        if self.role != "user":
+            return ()
+        return tuple(filter(None, map(_without_injected, self.texts)))
 
 
 class Asked(Struct, frozen=True):
@@ -64,7 +66,7 @@ class Asked(Struct, frozen=True):
         """A turn of the conversation, or one of the calls that agents make for themselves."""
         # In a turn the agent offers tools; what it asks for itself it asks without them, or by well-known words.
         said = "\n".join([*self._last_texts(), *(() if self.tools else self.system_texts)])
-        if not self.tools and _TITLE.search(said):
+        if self.title_tool or (not self.tools and _TITLE.search(said)):
             return "title"
         if _COMPACTION.search(said) or (not self.tools and _SUMMARY.search(said)):
             return "compaction"
@@ -73,18 +75,27 @@ class Asked(Struct, frozen=True):
         return "turn"
 
     @property
+    def title_tool(self) -> Tool | None:
+        """The tool by which Amp wants its title."""
+        match self.tools:
+            case (Tool(name="set_title") as tool,):
+                return tool
+        return None
+
+    @property
     def system_texts(self) -> tuple[str, ...]:
         return tuple(text for entry in self.history if entry.role == "system" for text in entry.texts)
 
     @property
     def prompt(self) -> str:
         """The newest text of the user's own."""
+        # Claude joins a prompt that got no answer with the one after it: only the last counts.
         at = self._prompt_at
-        return "" if at is None else self.history[at].own_text
+        return "" if at is None else self.history[at].own_texts[-1]
 
     @property
     def user_messages(self) -> int:
-        return sum(1 for entry in self.history if entry.role == "user" and entry.own_text)
+        return sum(len(entry.own_texts) for entry in self.history)
 
     @property
     def round(self) -> int:
@@ -116,7 +127,7 @@ class Asked(Struct, frozen=True):
     @property
     def _prompt_at(self) -> int | None:
         for at in reversed(range(len(self.history))):
-            if self.history[at].role == "user" and self.history[at].own_text:
+            if self.history[at].own_texts:
                 return at
         return None
 
@@ -163,9 +174,13 @@ _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>|</?image\b[^>]*>
 _INJECTED = re.compile(
     r"<([\w-]+)[^>]*>.*</\1>\s*\Z"
     r"|\[Request interrupted by user"
+    r"|\[Image: source:"
     r"|Output token limit hit"
+    r"|Your response above was stopped by a safety classifier"
     r"|Called the \w+ tool with the following input"
-    r"|# AGENTS\.md instructions",
+    r"|This session is being continued from a previous conversation"
+    r"|# AGENTS\.md instructions"
+    r"|# User State",
     re.DOTALL,
 )
 _DIRECTORY = re.compile(r"(?:[Ww]orking directory: *|<cwd>\s*)(/[^\n<]*)")

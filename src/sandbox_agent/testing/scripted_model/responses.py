@@ -21,6 +21,7 @@ class ContentPart(Struct):
     type: str = ""
     text: str = ""
     image_url: str = ""
+    encrypted_content: str = ""
 
 
 class ToolDefinition(Struct):
@@ -56,7 +57,9 @@ class Body(Struct):
 def read(body: bytes) -> Asked:
     request = msgspec.json.decode(body, type=Body)
     items = [Item(role="user", content=request.input)] if isinstance(request.input, str) else request.input
-    definitions = itertools.chain(request.tools or (), *(item.tools for item in items))
+    # What a search for tools finds also comes as an item with tools, but is no offer for the whole conversation.
+    more = (item.tools for item in items if item.type == "additional_tools")
+    definitions = itertools.chain(request.tools or (), *more)
     return Asked(
         wire="responses",
         model=request.model,
@@ -90,11 +93,20 @@ def _history(items: Iterable[Item]) -> Iterator[Entry]:
             case Item(type="message"):
                 parts = _parts(item.content)
                 yield Entry(_ROLES.get(item.role, "user"), _texts(parts), _images(parts))
+            case Item(type="agent_message"):
+                yield _from_agent(_parts(item.content))
             case Item(type=type) if type.endswith("_output"):
                 parts = _output(item.output)
                 yield Entry("tool", _texts(parts), _images(parts))
             case _:
                 yield Entry("assistant", call_ids=(item.call_id,) if item.call_id else ())
+
+
+def _from_agent(parts: list[ContentPart]) -> Entry:
+    """What Codex's agents say to each other: a task is the prompt of a sub-agent, all else is news."""
+    payload = tuple(part.encrypted_content for part in parts if part.encrypted_content)
+    is_task = any("Message Type: NEW_TASK" in part.text for part in parts)
+    return Entry("user" if is_task else "system", payload)
 
 
 def _parts(content: str | list[ContentPart] | None) -> list[ContentPart]:

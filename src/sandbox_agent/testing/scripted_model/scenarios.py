@@ -184,7 +184,7 @@ SCENARIOS: Mapping[str, Scenario] = {
         Text("That was expensive."),
     ],
     "max_tokens": [Text("This is cut sho"), Stop("max_tokens"), Text("rt.")],
-    "refusal": [Text("I would rather not."), Stop("refusal")],
+    "refusal": [Text("I would rather not."), Stop("refusal"), Stop("refusal")],  # Claude asks twice
     "error_400": _error(400, "Scripted bad request"),
     "error_401": _error(401, "Scripted: the key is wrong"),
     "error_404": _error(404, "Scripted: no such model"),

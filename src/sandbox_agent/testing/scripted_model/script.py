@@ -61,7 +61,7 @@ def reply_to(
     """The reply that is due, or the error to answer with."""
     match asked.kind:
         case "title":
-            return _reply(asked, (Text(_title(asked)),))
+            return _title(asked, call_prefix)
         case "compaction":
             return _reply(asked, (Text("<summary>The user ran scripted scenarios.</summary>"),))
         case "probe":
@@ -160,6 +160,11 @@ def _fill(value: Any, values: Mapping[str, str]) -> Any:
     return value
 
 
-def _title(asked: Asked) -> str:
+def _title(asked: Asked, call_prefix: str) -> Reply:
+    title = {"title": "Scripted title"}
+    if tool := asked.title_tool:
+        reply = _reply(asked, ())
+        use = ToolUse(tool.name, title, call_id(call_prefix, reply.id, 0))
+        return msgspec.structs.replace(reply, parts=(use,), stop="tool_use")
     wants_json = any("json" in text.lower() for text in asked.system_texts)
-    return '{"title": "Scripted title"}' if wants_json else "Scripted title"
+    return _reply(asked, (Text(msgspec.json.encode(title).decode() if wants_json else title["title"]),))

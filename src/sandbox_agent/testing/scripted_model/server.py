@@ -7,6 +7,7 @@ import re
 import socket
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -66,7 +67,7 @@ class ScriptedModel:
         self._stopping = threading.Event()
         self._server = _Server((host, port), _Handler)
         self._server.model = self
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -82,9 +83,13 @@ class ScriptedModel:
         self._server.serve_forever()
 
     def close(self) -> None:
+        """Stop serving, and cut whoever is still connected."""
+        if self._stopping.is_set():
+            return
         self._stopping.set()
         self._server.shutdown()
         self._server.server_close()
+        self._server.cut_all()
 
     @property
     def base_url(self) -> str:
@@ -126,7 +131,8 @@ class ScriptedModel:
 
     def pause(self, seconds: float) -> None:
         """Wait, but no longer than the server lives."""
-        self._stopping.wait(seconds)
+        if self._stopping.wait(seconds):
+            raise ConnectionAbortedError("the scripted model was closed")
 
     def _noted(self, asked: Asked) -> Request:
         return Request(
@@ -139,7 +145,7 @@ class ScriptedModel:
             images=asked.images,
             prompt=asked.prompt,
             user_messages=asked.user_messages,
-            scenario=choose(asked.prompt, self._scenarios).name,
+            scenario=choose(asked.prompt, self._scenarios).name if asked.kind == "turn" else "",
             round=asked.round,
         )
 
@@ -155,6 +161,15 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
     model: ScriptedModel
 
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        super().__init__(address, handler)
+        self.connections: set[socket.socket] = set()
+
+    def cut_all(self) -> None:
+        for connection in list(self.connections):
+            with suppress(OSError):  # it may have ended by itself just now
+                connection.shutdown(socket.SHUT_RDWR)
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """An agent that goes away in mid-stream is nothing to report."""
 
@@ -162,6 +177,15 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Server
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.connections.add(self.connection)
+
+    def finish(self) -> None:
+        self.server.connections.discard(self.connection)
+        with suppress(OSError):  # nobody reads the rest any more
+            super().finish()
 
     def log_message(self, format: str, *arguments: Any) -> None:
         pass

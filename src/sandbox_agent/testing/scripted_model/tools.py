@@ -81,6 +81,7 @@ def _purpose(step: ToolStep, asked: Asked) -> tuple[tuple[str, ...], dict[str, A
                 "message": prompt,
                 "subagent_type": kind,
                 "task_name": "scripted_job",
+                "fork_turns": "none",
                 "run_in_background": False,
             }
     raise TypeError(step)

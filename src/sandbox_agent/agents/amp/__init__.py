@@ -1,0 +1,136 @@
+"""Amp: `amp -x --stream-json --stream-json-input`, one process for many turns, resumed by its thread id.
+
+Permissions are asked by a program that Amp runs before a tool:
+
+- `launch` writes a settings file of its own with a rule that delegates to `delegate.py`, and asks the runtime (`Launch.delegate`)
+  to listen for it and to put the address (`unix:<path>` or `tcp:<host>:<port>`) into the child's `SANDBOX_AGENT_DELEGATE`.
+- One connection is one question: a line `{"tool","tool_use_id","thread","input"}`. The runtime feeds it to the wire as
+  `{"type":"delegate","id":<of its choice>, ...the line}`, as if the process had written it.
+- The answer leaves the wire as `{"type":"delegate_reply","id","allow","message"}`. The runtime takes it out of the outbox instead of
+  writing it to stdin, sends the line `{"allow","message"}` over that connection and closes it. Closing it without a line rejects.
+
+A workspace's own `.amp/settings.json` wins over the file we give: it can allow what we would ask for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ...schema.features import Capabilities
+from ...schema.inputs import McpServer, Settings
+from ..base import Agent, Launch, Place, Wire
+from .wire import MODES, READ_ONLY, AmpWire
+
+
+class Amp(Agent):
+    name = "amp"
+    title = "Amp"
+    tested_version = "0.0.1777266064-g47b6f7"
+    executables = ("amp",)
+    env_families = ("AMP_",)
+    modes = MODES
+    capabilities = Capabilities(
+        text_messages=True,
+        tool_calls=True,
+        tool_results=True,
+        permissions=True,
+        images=True,
+        file_attachments=True,
+        session_lifecycle=True,
+        error_events=True,
+        reasoning=True,
+        command_execution=True,
+        file_changes=True,
+        mcp_tools=True,
+    )
+
+    def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
+        folder = place.data_dir / "launch"
+        bypass = settings.permission_mode == "bypass"
+        helper = str(folder / "amp-delegate")
+        config = msgspec.json.encode(_settings(user_settings(place.environ), helper, bypass))
+        config_path = _named(folder, "settings", config)
+        files = {config_path: config, helper: _launcher()}
+        argv = [str(place.executable)]
+        if resume and native_id:
+            argv += ["threads", "continue", native_id]
+        argv += ["-x", "--stream-json", "--stream-json-thinking", "--stream-json-input"]
+        argv += ["--settings-file", config_path]
+        if settings.agent_mode != "build":
+            argv += ["--mode", settings.agent_mode]
+        if settings.mcp:
+            servers = msgspec.json.encode({name: _server(server) for name, server in settings.mcp.items()})
+            mcp_path = _named(folder, "mcp", servers)
+            files[mcp_path] = servers
+            argv += ["--mcp-config", mcp_path]
+        return Launch(argv, {"AMP_SKIP_UPDATE_CHECK": "1"}, files=files, delegate=not bypass)
+
+    def wire(self) -> Wire:
+        return AmpWire()
+
+    def is_gone(self, stderr: str) -> bool:
+        return re.search(r"Thread T-\S+ does not exist", stderr) is not None
+
+    def has_credentials(self, environ: Mapping[str, str], home: Path) -> bool:
+        if environ.get("AMP_API_KEY"):
+            return True
+        data = Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+        return (data / "amp" / "secrets.json").is_file()
+
+
+def user_settings(environ: Mapping[str, str]) -> dict[str, Any]:
+    """The user's own settings (JSON with comments): `--settings-file` takes the place of that file."""
+    home = Path(environ.get("HOME") or Path.home())
+    folder = Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "amp"
+    given = environ.get("AMP_SETTINGS_FILE")
+    paths = [Path(given)] if given else [folder / "settings.json", folder / "settings.jsonc"]
+    for path in paths:
+        try:
+            return msgspec.json.decode(_without_comments(path.read_text()), type=dict[str, Any])
+        except (OSError, UnicodeDecodeError, msgspec.DecodeError):
+            continue
+    return {}
+
+
+def _without_comments(text: str) -> str:
+    """JSON with comments and trailing commas, as plain JSON; what stands in strings stays."""
+    strings_or_comments = r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/'
+    strings_or_commas = r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])'
+    plain = re.sub(strings_or_comments, lambda found: found[1] or "", text, flags=re.DOTALL)
+    return re.sub(strings_or_commas, lambda found: found[1] or "", plain)
+
+
+def _settings(user: dict[str, Any], helper: str, bypass: bool) -> dict[str, Any]:
+    """The user's settings with our permissions: what they reject stays rejected, all else is asked for."""
+    own = user.get("amp.permissions") or ()
+    rejected = [rule for rule in own if isinstance(rule, dict) and rule.get("action") == "reject"]
+    allowed = [{"tool": tool, "action": "allow"} for tool in READ_ONLY]
+    asked = {"tool": "*", "action": "delegate", "to": helper}
+    rules = [*rejected, *allowed, asked]
+    # The setting works in every version; the flag of that name is gone in newer ones.
+    return {**user, "amp.dangerouslyAllowAll": bypass, "amp.permissions": rules}
+
+
+def _launcher() -> bytes:
+    """Amp runs one program without arguments, and this Python may not be on its PATH."""
+    script = Path(__file__).with_name("delegate.py")
+    return f"#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -S {shlex.quote(str(script))}\n".encode()
+
+
+def _server(server: McpServer) -> dict[str, object]:
+    if server.command is not None:
+        return {"command": server.command, "args": server.args, "env": server.env}
+    return {"url": server.url, "headers": server.headers}
+
+
+def _named(folder: Path, kind: str, content: bytes) -> str:
+    """A name for each content: sessions that run at the same time do not write over each other's files."""
+    return str(folder / f"amp-{kind}-{hashlib.sha256(content).hexdigest()[:16]}.json")

@@ -1,0 +1,60 @@
+"""The program that Amp runs before a tool: asks the daemon and tells Amp the answer by its exit code.
+
+Amp gives the tool's input as JSON on stdin and the rest in its environment; `SANDBOX_AGENT_DELEGATE` says where the daemon
+listens: `unix:<path>` or `tcp:<host>:<port>`. One JSON line goes there, one comes back. Exit 0 lets the tool run, 2 rejects
+the call, and what stands on stderr is what the model reads. No answer is a rejection. Only the standard library: it starts
+once per tool call, and in the agent's environment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+
+ALLOW = 0
+REJECT = 2
+
+
+def connect(address: str) -> socket.socket:
+    kind, _, where = address.partition(":")
+    if kind == "unix":
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(where)
+        return connection
+    host, _, port = where.rpartition(":")
+    return socket.create_connection((host, int(port)))
+
+
+def ask(address: str, question: dict[str, object]) -> tuple[bool, str]:
+    """What the daemon says: allowed or not, and why not. Waits as long as it takes."""
+    with connect(address) as connection, connection.makefile("rwb") as stream:
+        stream.write(json.dumps(question).encode() + b"\n")
+        stream.flush()
+        line = stream.readline()
+    if not line:
+        return False, "The permission was not answered."
+    answer = json.loads(line)
+    return answer.get("allow") is True, answer.get("message") or "The user rejected this call."
+
+
+def main() -> int:
+    question = {
+        "tool": os.environ.get("AGENT_TOOL_NAME", ""),
+        "tool_use_id": os.environ.get("AGENT_TOOL_USE_ID"),
+        "thread": os.environ.get("AMP_THREAD_ID"),
+        "input": json.loads(sys.stdin.read() or "null"),
+    }
+    try:
+        allowed, reason = ask(os.environ["SANDBOX_AGENT_DELEGATE"], question)
+    except (OSError, KeyError, ValueError) as error:
+        allowed, reason = False, f"The permission could not be asked for: {error}"
+    if allowed:
+        return ALLOW
+    sys.stderr.write(reason)
+    return REJECT
+
+
+if __name__ == "__main__":
+    sys.exit(main())

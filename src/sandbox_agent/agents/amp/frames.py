@@ -1,0 +1,136 @@
+"""The lines that `amp --stream-json` writes and reads, and those of our delegate, decoded. Only the fields we read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from ...schema.events import Usage
+
+
+class ImageSource(Struct, frozen=True):
+    media_type: str = "image/png"
+    data: str = ""
+    type: str = field(default_factory=lambda: "base64")
+
+
+class Block(Struct, frozen=True, omit_defaults=True):
+    """A content block: `text`, `thinking`, `redacted_thinking`, `tool_use`, `tool_result` or `image`."""
+
+    type: str
+    text: str = ""
+    thinking: str = ""
+    id: str = ""
+    name: str = ""
+    input: Any = None  # the tool's own input
+    tool_use_id: str = ""
+    content: str | tuple[Block, ...] = ""
+    is_error: bool = False
+    source: ImageSource | None = None
+
+
+class NativeUsage(Struct, frozen=True):
+    input_tokens: int = 0
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    output_tokens: int = 0
+
+    def universal(self) -> Usage:
+        cached, written = self.cache_read_input_tokens, self.cache_creation_input_tokens
+        spent = self.input_tokens + (cached or 0) + (written or 0)
+        return Usage(spent, self.output_tokens, cached, written)
+
+
+class Message(Struct, frozen=True, omit_defaults=True):
+    content: tuple[Block, ...] = ()
+    role: str = field(default_factory=lambda: "user")
+    stop_reason: str | None = None
+    usage: NativeUsage | None = None
+
+
+class Frame(Struct, frozen=True, tag_field="type"):
+    """A line of stdout, or what the delegate asks."""
+
+
+class System(Frame, frozen=True, tag="system"):
+    subtype: str = ""
+    session_id: str | None = None
+    mcp_servers: tuple[Any, ...] = ()
+
+
+class User(Frame, frozen=True, tag="user", omit_defaults=True):
+    """Also what Amp reads."""
+
+    message: Message
+    parent_tool_use_id: str | None = None
+
+
+class Assistant(Frame, frozen=True, tag="assistant"):
+    message: Message
+    parent_tool_use_id: str | None = None
+
+
+class Result(Frame, frozen=True, tag="result"):
+    subtype: str = "success"
+    is_error: bool = False
+    error: str | None = None
+    result: str | None = None
+
+
+class Delegate(Frame, frozen=True, tag="delegate"):
+    id: str
+    tool: str
+    input: Any = None  # the tool's own input
+    thread: str | None = None
+    tool_use_id: str | None = None
+
+
+class DelegateReply(Frame, frozen=True, tag="delegate_reply"):
+    id: str
+    allow: bool
+    message: str | None = None
+
+
+AnyFrame = System | User | Assistant | Result | Delegate
+
+_frames = msgspec.json.Decoder(AnyFrame)
+_known_types = {frame.__struct_config__.tag for frame in AnyFrame.__args__}
+_written = msgspec.json.Decoder(User | DelegateReply)
+
+
+def decode(line: bytes) -> AnyFrame | None:
+    """The frame on this line; None for a type we do not know. A known type of the wrong shape raises."""
+    try:
+        frame: AnyFrame = _frames.decode(line)
+    except msgspec.ValidationError:
+        payload = msgspec.json.decode(line)
+        if not isinstance(payload, dict) or payload.get("type") in _known_types or "type" not in payload:
+            raise
+        return None
+    return frame
+
+
+def decode_written(line: bytes) -> User | DelegateReply:
+    """What a client wrote."""
+    written: User | DelegateReply = _written.decode(line)
+    return written
+
+
+class ToolInput(Struct, frozen=True):
+    """What we read of the input of Amp's own tools."""
+
+    path: str | None = None
+    cmd: str | None = None
+    command: str | None = None
+    old_str: str | None = None
+    new_str: str | None = None
+
+
+class ToolOutput(Struct, frozen=True):
+    """Most results are a JSON string."""
+
+    output: str | None = None
+    exit_code: int | None = field(default=None, name="exitCode")
+    diff: str | None = None

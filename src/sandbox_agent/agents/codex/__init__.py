@@ -1,0 +1,115 @@
+"""Codex: one `codex app-server` carries all conversations, over stdio.
+
+Its home (`CODEX_HOME`) is the user's and only ever read: where it holds no login and the environment holds a key, which the
+server would ignore, the command line defines a provider that uses it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...schema.features import Capabilities
+from ...schema.inputs import Settings
+from ...schema.items import arguments_of
+from ..base import Agent, Launch, Place, Wire
+from .wire import MODES, CodexWire
+
+KEYS = ("CODEX_API_KEY", "OPENAI_API_KEY")
+PROVIDER = "sandbox-agent"
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+class Codex(Agent):
+    name = "codex"
+    title = "Codex"
+    stability = "stable"
+    tested_version = "0.166.0"
+    executables = ("codex",)
+    env_families = ("CODEX_", "OPENAI_")
+    modes = MODES
+    capabilities = Capabilities(
+        text_messages=True,
+        tool_calls=True,
+        tool_results=True,
+        questions=True,
+        permissions=True,
+        plan_mode=True,
+        images=True,
+        file_attachments=True,
+        session_lifecycle=True,
+        error_events=True,
+        reasoning=True,
+        command_execution=True,
+        file_changes=True,
+        mcp_tools=True,
+        streaming_deltas=True,
+        item_started=True,
+        variants=True,
+        status=True,
+        shared_process=True,
+    )
+
+    def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
+        home = _codex_home(place.environ, Path(place.environ.get("HOME", "/")))
+        overrides = provider_overrides(place.environ, home)
+        return Launch(
+            [str(place.executable), "app-server", *(part for one in overrides for part in ("-c", one))]
+        )
+
+    def wire(self) -> Wire:
+        return CodexWire()
+
+    def has_credentials(self, environ: Mapping[str, str], home: Path) -> bool:
+        codex_home = _codex_home(environ, home)
+        has_key = any(environ.get(key) for key in KEYS)
+        return has_key or _has_login(codex_home) or _has_provider(_config(codex_home))
+
+
+def provider_overrides(environ: Mapping[str, str], home: Path) -> list[str]:
+    """Settings for a provider that uses the key in the environment; none where the user has said otherwise."""
+    key = next((name for name in KEYS if environ.get(name)), None)
+    config = _config(home)
+    if key is None or config is None or _has_login(home) or _has_provider(config) or _keeps_login(config):
+        return []
+    url = environ.get("OPENAI_BASE_URL") or config.get("openai_base_url") or OPENAI_URL
+    table = f"model_providers.{PROVIDER}"
+    told = {"name": "OpenAI", "base_url": url, "env_key": key, "wire_api": "responses"}
+    # A JSON string is a TOML string too.
+    return [
+        f"model_provider={arguments_of(PROVIDER)}",
+        *(f"{table}.{name}={arguments_of(value)}" for name, value in told.items()),
+    ]
+
+
+def _codex_home(environ: Mapping[str, str], home: Path) -> Path:
+    return Path(environ.get("CODEX_HOME") or home / ".codex")
+
+
+def _config(codex_home: Path) -> dict[str, Any] | None:
+    """The user's config.toml; None when it cannot be read, so that codex itself complains about it."""
+    try:
+        return tomllib.loads((codex_home / "config.toml").read_text())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError):
+        return None
+
+
+def _has_login(codex_home: Path) -> bool:
+    return (codex_home / "auth.json").is_file()
+
+
+def _has_provider(config: dict[str, Any] | None) -> bool:
+    if not config:
+        return False
+    profiles = config.get("profiles")
+    chosen = profiles.get(config.get("profile")) if isinstance(profiles, dict) else None
+    return "model_provider" in config or (isinstance(chosen, dict) and "model_provider" in chosen)
+
+
+def _keeps_login(config: dict[str, Any]) -> bool:
+    """The login may be in the system's key store, where we do not look."""
+    return config.get("cli_auth_credentials_store") in ("keyring", "auto")

@@ -1,0 +1,141 @@
+"""A conversation on codex: its thread and its sub-agents' threads, what it has spent, and its settings in codex's words."""
+
+from __future__ import annotations
+
+import mimetypes
+from typing import Any, Literal
+
+import msgspec
+
+from ...schema.events import Usage
+from ...schema.inputs import PermissionMode, Prompt, Settings
+from ...schema.items import Image
+from ..base import Conversation, Start, Wire
+from .frames import (
+    CollaborationMode,
+    CollaborationSettings,
+    LocalImageInput,
+    McpConfig,
+    SandboxPolicy,
+    StartTurn,
+    TextInput,
+    ThreadConfig,
+    ThreadOpened,
+    Tokens,
+    UserInput,
+)
+from .thread import ATTACHED, Thread, image_of_data_url, prompt_of, usage_of
+
+
+class CodexConversation(Conversation):
+    def __init__(self, wire: Wire, start: Start) -> None:
+        super().__init__(wire, start)
+        self.thread: Thread | None = None
+        self.agents: dict[str, Thread] = {}
+        self.model: str | None = None
+        """The model that codex chose, where the settings name none."""
+        self.went_on = False
+        """The thread is older than this process."""
+        self.told: Settings | None = None
+        """The settings that codex works with; null when we do not know them all."""
+        self.wants_interrupt = False
+        self.closed = False
+        self._spent: Tokens | None = None
+
+    def opened(self, thread: Thread, answer: ThreadOpened) -> None:
+        self.thread = thread
+        self.native_id = thread.id
+        self.model = answer.model
+        known = self._metadata
+        self._metadata = msgspec.structs.replace(
+            known,
+            agent_version=known.agent_version or answer.thread.cli_version,
+            model=known.model or answer.model,
+            variant=known.variant or answer.reasoning_effort,
+        )
+
+    def threads(self) -> list[Thread]:
+        own = [self.thread] if self.thread else []
+        return [*own, *self.agents.values()]
+
+    def call_of_agent(self, thread_id: str) -> str | None:
+        agent = self.agents.get(thread_id)
+        return agent.parent if agent else None
+
+    def spend(self, tokens: Tokens) -> None:
+        before = msgspec.structs.asdict(self._spent or Tokens())
+        added = msgspec.structs.asdict(tokens)
+        self._spent = Tokens(**{name: count + added[name] for name, count in before.items()})
+
+    def take_usage(self) -> Usage | None:
+        """What this conversation and its sub-agents spent since the last turn ended."""
+        spent, self._spent = self._spent, None
+        return usage_of(spent) if spent else None
+
+    def read_input(self, content: tuple[UserInput, ...]) -> Prompt:
+        return prompt_of(self.scribe, content)
+
+    def stored(self, url: str) -> list[Image]:
+        return image_of_data_url(self.scribe, url)
+
+
+def turn_params(thread: Thread, prompt: Prompt) -> StartTurn:
+    """A prompt, with the settings that codex does not work with yet."""
+    conversation = thread.conversation
+    settings, told = conversation.settings, conversation.told
+    params = StartTurn(thread_id=thread.id, input=input_of(prompt))
+    if settings == told:
+        return params
+    policy, sandbox = access(settings.permission_mode)
+    model = settings.model or conversation.model
+    mode: Literal["plan", "default"] = "plan" if plans(settings) else "default"
+    collaboration = CollaborationMode(mode, CollaborationSettings(model or "", settings.variant))
+    return msgspec.structs.replace(
+        params,
+        model=model,
+        effort=settings.variant,
+        approval_policy=policy,
+        sandbox_policy=SandboxPolicy(type="readOnly" if sandbox == "read-only" else "dangerFullAccess"),
+        collaboration_mode=collaboration if model else None,
+    )
+
+
+def input_of(prompt: Prompt) -> tuple[UserInput, ...]:
+    parts: list[UserInput] = [TextInput(text=prompt.text)] if prompt.text else []
+    for file in prompt.attachments:
+        mime = file.mime or mimetypes.guess_type(file.path)[0]
+        is_image = mime is not None and mime.startswith("image/")
+        parts.append(
+            LocalImageInput(path=file.path) if is_image else TextInput(text=f"{ATTACHED}{file.path}")
+        )
+    return tuple(parts)
+
+
+def access(mode: PermissionMode) -> tuple[str, str]:
+    """Approval policy and sandbox. Only `untrusted` asks when codex's own sandbox is off, and plan mode needs no questions:
+    what may not be done fails in the sandbox, and a way out of it is asked for."""
+    match mode:
+        case "bypass":
+            return "never", "danger-full-access"
+        case "plan":
+            return "on-request", "read-only"
+    return "untrusted", "danger-full-access"
+
+
+def permission_mode(policy: Any, sandbox: Any) -> PermissionMode:
+    if sandbox == "read-only":
+        return "plan"
+    return "bypass" if (policy, sandbox) == ("never", "danger-full-access") else "default"
+
+
+def plans(settings: Settings) -> bool:
+    return "plan" in (settings.agent_mode, settings.permission_mode)
+
+
+def config_of(settings: Settings) -> ThreadConfig | None:
+    servers = {
+        name: McpConfig(server.command, server.args, server.env, server.url, server.headers)
+        for name, server in settings.mcp.items()
+    }
+    config = ThreadConfig(servers, settings.variant)
+    return config if config != ThreadConfig() else None

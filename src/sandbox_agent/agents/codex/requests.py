@@ -1,0 +1,437 @@
+"""What codex asks its client: approvals (permissions) and questions, and what their answers look like.
+
+Each class is a request's parameters; it knows how the request is put to a client, how a decision is told to codex
+(`reply`), and how to read a reply back from a recording (`read`).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from ...schema.events import AskedQuestion, Choice
+from ...schema.inputs import Reply
+from ...schema.items import arguments_of
+from ..scribe import Ask, Rule
+from .frames import Native, Params
+from .thread import COMMAND_TOOL, PATCH_TOOL, Thread, diff_of, patch_input
+
+Answers = tuple[tuple[str, ...], ...]
+
+
+class Approval(Params, frozen=True, kw_only=True):
+    @abstractmethod
+    def ask(self, thread: Thread) -> Ask:
+        """The permission as a client sees it."""
+
+    @abstractmethod
+    def reply(self, reply: Reply) -> Any:
+        """The result that tells codex."""
+
+    @abstractmethod
+    def read(self, result: Raw) -> Reply:
+        """The decision in a result."""
+
+
+class Inquiry(Params, frozen=True, kw_only=True):
+    def call(self, thread: Thread) -> str | None:
+        """The key of the tool call that asks, where codex tells it as an item."""
+        return None
+
+    @abstractmethod
+    def questions(self) -> tuple[AskedQuestion, ...]:
+        """The questions as a client sees them."""
+
+    @abstractmethod
+    def reply(self, answers: Answers | None) -> Any:
+        """The result that tells codex; None is a rejection."""
+
+    @abstractmethod
+    def read(self, result: Raw) -> Answers | None:
+        """The answers in a result."""
+
+
+# -- approvals --------------------------------------------------------------------------------
+
+
+class Decided(Struct, frozen=True):
+    decision: Any  # a name, or an object with one name as its key
+
+
+_DECISIONS: dict[Reply, str] = {"once": "accept", "always": "acceptForSession", "reject": "decline"}
+_REPLIES: dict[str, Reply] = {
+    "accept": "once",
+    "acceptForSession": "always",
+    # Rules that codex writes down; we never answer so.
+    "acceptWithExecpolicyAmendment": "always",
+    "applyNetworkPolicyAmendment": "always",
+}
+
+
+class DecisionApproval(Approval, frozen=True, kw_only=True):
+    """Commands and patches are answered with the name of a decision."""
+
+    item_id: str
+    reason: str | None = None
+
+    def reply(self, reply: Reply) -> Any:
+        return Decided(_DECISIONS[reply])
+
+    def read(self, result: Raw) -> Reply:
+        decision = msgspec.json.decode(result, type=Decided).decision
+        name = next(iter(decision), "") if isinstance(decision, dict) else decision
+        return _REPLIES.get(name, "reject") if isinstance(name, str) else "reject"
+
+
+class NetworkContext(Native, frozen=True, kw_only=True):
+    host: str
+    protocol: str | None = None
+
+
+class CommandApproval(DecisionApproval, frozen=True, kw_only=True):
+    kind: str = "command"
+    command: str | None = None
+    cwd: str | None = None
+    network_approval_context: NetworkContext | None = None
+
+    def ask(self, thread: Thread) -> Ask:
+        if self.network_approval_context is not None:
+            return self._ask_for_network(self.network_approval_context, thread)
+        tool = "write_stdin" if self.kind == "writeStdin" else COMMAND_TOOL
+        command = self.command or ""
+        return Ask(
+            tool,
+            {"command": command, "cwd": self.cwd},
+            "command",
+            call=thread.open_command(self.turn_id, self.item_id, command, self.cwd),
+            reason=self.reason,
+            needs=(Rule(tool, command),),
+        )
+
+    def _ask_for_network(self, network: NetworkContext, thread: Thread) -> Ask:
+        call = thread.key(self.turn_id, self.item_id)
+        return Ask(
+            "network_access",
+            {"host": network.host, "protocol": network.protocol, "command": self.command},
+            call=call if thread.scribe.has_open_call(call) else None,
+            reason=self.reason,
+            needs=(Rule("network_access", network.host),),
+        )
+
+
+class FileChangeApproval(DecisionApproval, frozen=True, kw_only=True):
+    grant_root: str | None = None
+
+    def ask(self, thread: Thread) -> Ask:
+        # The request names only the item; what would change was told when the item started.
+        call = thread.key(self.turn_id, self.item_id)
+        changes = thread.changes.get(call, ())
+        paths = tuple(change.path for change in changes)
+        moved = tuple(change.kind.move_path for change in changes if change.kind.move_path)
+        return Ask(
+            PATCH_TOOL,
+            patch_input(changes),
+            "edit",
+            call=call if thread.scribe.has_open_call(call) else None,
+            paths=paths + moved,
+            diff="".join(diff_of(change) for change in changes) or None,
+            reason=self.reason,
+            needs=tuple(Rule(PATCH_TOOL, path) for path in paths + moved) or (Rule(PATCH_TOOL, ""),),
+        )
+
+
+class Granted(Struct, frozen=True):
+    permissions: Any
+    scope: str = "turn"
+
+
+class PermissionsApproval(Approval, frozen=True, kw_only=True):
+    """The model asks for more than its sandbox allows."""
+
+    reason: str | None = None
+    permissions: Any = None
+
+    def ask(self, thread: Thread) -> Ask:
+        rule = Rule("request_permissions", arguments_of(self.permissions))
+        return Ask("request_permissions", self.permissions, reason=self.reason, needs=(rule,))
+
+    def reply(self, reply: Reply) -> Any:
+        if reply == "reject":
+            # A scope needs a word on the wire, so it is not left to the default.
+            return Granted({}, "turn")
+        return Granted(self.permissions, "session" if reply == "always" else "turn")
+
+    def read(self, result: Raw) -> Reply:
+        granted = msgspec.json.decode(result, type=Granted)
+        some = isinstance(granted.permissions, dict) and any(granted.permissions.values())
+        if not some:
+            return "reject"
+        return "always" if granted.scope == "session" else "once"
+
+
+# -- elicitations: an approval of an MCP tool, or a real question of an MCP server -----------------
+
+
+class ElicitationMeta(Struct, frozen=True):
+    codex_approval_kind: str | None = None
+    tool_params: Any = None
+
+
+class Elicited(Struct, frozen=True):
+    """The answer; all three members are always on the wire."""
+
+    action: str
+    content: Any
+    meta: Any = field(name="_meta")
+
+
+class _ReadElicited(Struct, frozen=True):
+    action: str = "decline"
+    content: Any = None
+    meta: Any = field(default=None, name="_meta")
+
+
+class Elicitation(Params, frozen=True, kw_only=True):
+    """Before we know which of the two it is."""
+
+    server_name: str = ""
+    mode: str = "form"
+    message: str = ""
+    meta: ElicitationMeta | None = field(default=None, name="_meta")
+    requested_schema: Any = None
+    url: str | None = None
+
+    def classify(self) -> Approval | Inquiry | None:
+        """None for what we cannot put to a client, a proof of who the user is."""
+        if self.meta is not None and self.meta.codex_approval_kind:
+            return McpApproval(
+                thread_id=self.thread_id,
+                turn_id=self.turn_id,
+                server=self.server_name,
+                message=self.message,
+                tool_params=self.meta.tool_params,
+            )
+        if self.mode == "openai/userVerification":
+            return None
+        return McpQuestion(
+            thread_id=self.thread_id,
+            turn_id=self.turn_id,
+            server=self.server_name,
+            message=self.message if self.url is None else f"{self.message}\n{self.url}",
+            fields=_form_fields(self.requested_schema),
+        )
+
+
+class McpApproval(Approval, frozen=True, kw_only=True):
+    server: str
+    message: str
+    tool_params: Any = None
+
+    def ask(self, thread: Thread) -> Ask:
+        key = thread.open_mcp_call(self.server)
+        call = thread.mcp_calls[key] if key else None
+        name = call.name if call else self.server
+        arguments = call.arguments if call else self.tool_params
+        return Ask(name, arguments, call=key, reason=self.message, needs=(Rule(name),))
+
+    def reply(self, reply: Reply) -> Any:
+        if reply == "reject":
+            return Elicited("decline", None, None)
+        return Elicited("accept", {}, {"persist": "session"} if reply == "always" else None)
+
+    def read(self, result: Raw) -> Reply:
+        answer = msgspec.json.decode(result, type=_ReadElicited)
+        if answer.action != "accept":
+            return "reject"
+        return "always" if isinstance(answer.meta, dict) and answer.meta.get("persist") else "once"
+
+
+class FormField(Struct, frozen=True):
+    """One property of the form that an MCP server wants filled in."""
+
+    name: str
+    title: str
+    type: str = "string"
+    values: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+
+    def value(self, answer: tuple[str, ...]) -> Any:
+        chosen = [self._named(label) for label in answer]
+        if self.type == "array":
+            return chosen
+        text = chosen[0] if chosen else ""
+        match self.type:
+            case "boolean":
+                return text.lower() in ("true", "yes")
+            case "integer" | "number":
+                return _number(text)
+        return text
+
+    def labels_of(self, value: Any) -> tuple[str, ...]:
+        values = value if isinstance(value, list) else [value]
+        texts = [one if isinstance(one, str) else arguments_of(one) for one in values]
+        known = dict(zip(self.values, self.labels, strict=True))
+        return tuple(known.get(text, text) for text in texts)
+
+    def _named(self, label: str) -> str:
+        return dict(zip(self.labels, self.values, strict=True)).get(label, label)
+
+
+class McpQuestion(Inquiry, frozen=True, kw_only=True):
+    server: str
+    message: str
+    fields: tuple[FormField, ...] = ()
+
+    def call(self, thread: Thread) -> str | None:
+        return thread.open_mcp_call(self.server)
+
+    def questions(self) -> tuple[AskedQuestion, ...]:
+        if not self.fields:
+            return (AskedQuestion(self.message, "", (Choice("accept"), Choice("decline"))),)
+        alone = len(self.fields) == 1
+        return tuple(
+            AskedQuestion(
+                self.message if alone else f"{self.message} ({one.title})",
+                one.title,
+                tuple(Choice(label) for label in one.labels),
+                one.type == "array",
+            )
+            for one in self.fields
+        )
+
+    def reply(self, answers: Answers | None) -> Any:
+        if answers is None or (not self.fields and answers[:1] == (("decline",),)):
+            return Elicited("decline", None, None)
+        given = zip(self.fields, answers, strict=False)
+        return Elicited("accept", {one.name: one.value(answer) for one, answer in given}, None)
+
+    def read(self, result: Raw) -> Answers | None:
+        answer = msgspec.json.decode(result, type=_ReadElicited)
+        if answer.action != "accept":
+            return None
+        if not self.fields:
+            return (("accept",),)
+        content = answer.content if isinstance(answer.content, dict) else {}
+        return tuple(one.labels_of(content[one.name]) if one.name in content else () for one in self.fields)
+
+
+class _Option(Struct, frozen=True):
+    const: str
+    title: str | None = None
+
+
+class _Options(Struct, frozen=True, rename={"any_of": "anyOf"}):
+    enum: tuple[str, ...] = ()
+    any_of: tuple[_Option, ...] = ()
+
+
+class _Property(Struct, frozen=True, rename={"enum_names": "enumNames", "one_of": "oneOf"}):
+    type: str = "string"
+    title: str | None = None
+    description: str | None = None
+    enum: tuple[str, ...] = ()
+    enum_names: tuple[str, ...] = ()
+    one_of: tuple[_Option, ...] = ()
+    items: _Options | None = None
+
+
+class _Form(Struct, frozen=True):
+    properties: dict[str, _Property] = {}
+
+
+def _form_fields(schema: Any) -> tuple[FormField, ...]:
+    try:
+        form = msgspec.convert(schema or {}, _Form)
+    except msgspec.ValidationError:
+        # A form in a language of its own: it can still be declined, or accepted empty.
+        return ()
+    return tuple(_form_field(name, one) for name, one in form.properties.items())
+
+
+def _form_field(name: str, told: _Property) -> FormField:
+    options = told.one_of or (told.items.any_of if told.items else ())
+    values = tuple(option.const for option in options) or told.enum or (told.items.enum if told.items else ())
+    labels = tuple(option.title or option.const for option in options)
+    if not labels:
+        labels = told.enum_names if len(told.enum_names) == len(values) else values
+    if told.type == "boolean":
+        values = labels = ("true", "false")
+    return FormField(name, told.title or told.description or name, told.type, values, labels)
+
+
+def _number(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text, type=int | float)
+    except msgspec.DecodeError:
+        return text
+
+
+# -- questions of the model -----------------------------------------------------------------------
+
+
+class Option(Native, frozen=True, kw_only=True):
+    label: str
+    description: str | None = None
+
+
+class Question(Native, frozen=True, kw_only=True):
+    id: str
+    header: str = ""
+    question: str = ""
+    options: tuple[Option, ...] | None = None
+
+
+class Chosen(Struct, frozen=True):
+    answers: tuple[str, ...] = field(default_factory=tuple)
+
+
+class Chose(Struct, frozen=True):
+    answers: dict[str, Chosen]
+
+
+class UserInputRequest(Inquiry, frozen=True, kw_only=True):
+    asked: tuple[Question, ...] = field(default=(), name="questions")
+
+    def questions(self) -> tuple[AskedQuestion, ...]:
+        return tuple(
+            AskedQuestion(
+                one.question,
+                one.header,
+                tuple(Choice(option.label, option.description or "") for option in one.options or ()),
+            )
+            for one in self.asked
+        )
+
+    def reply(self, answers: Answers | None) -> Any:
+        given = zip(self.asked, answers or (), strict=False)
+        return Chose({question.id: Chosen(answer) for question, answer in given})
+
+    def read(self, result: Raw) -> Answers | None:
+        chosen = msgspec.json.decode(result, type=Chose).answers
+        if not chosen:
+            return None
+        return tuple(chosen[one.id].answers if one.id in chosen else () for one in self.asked)
+
+
+REQUESTS: dict[str, type[Params]] = {
+    "item/commandExecution/requestApproval": CommandApproval,
+    "item/fileChange/requestApproval": FileChangeApproval,
+    "item/permissions/requestApproval": PermissionsApproval,
+    "mcpServer/elicitation/request": Elicitation,
+    "item/tool/requestUserInput": UserInputRequest,
+}
+
+UNSUPPORTED = frozenset(
+    {
+        "item/tool/call",  # tools of the client's own: we give codex none
+        "account/chatgptAuthTokens/refresh",
+        "attestation/generate",
+        "currentTime/read",
+        # The protocol before threads.
+        "applyPatchApproval",
+        "execCommandApproval",
+    }
+)

@@ -1,0 +1,108 @@
+"""OpenCode: one `opencode serve` for all sessions, reached over HTTP (`wire.py` says what the link must do)."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from ...schema.features import Capabilities, Mode
+from ...schema.inputs import Settings
+from ..base import Agent, Launch, Place, Wire
+from .permissions import server_permissions
+from .wire import OpenCodeWire
+
+PROVIDER_KEYS = (
+    "ANTHROPIC_",
+    "AWS_",
+    "AZURE_",
+    "BASETEN_",
+    "CEREBRAS_",
+    "CLOUDFLARE_",
+    "COHERE_",
+    "DEEPINFRA_",
+    "DEEPSEEK_",
+    "FIREWORKS_",
+    "GEMINI_",
+    "GITHUB_TOKEN",
+    "GITLAB_",
+    "GOOGLE_",
+    "GROQ_",
+    "HF_",
+    "HUGGINGFACE_",
+    "MISTRAL_",
+    "MOONSHOT_",
+    "NVIDIA_",
+    "OLLAMA_",
+    "OPENAI_",
+    "OPENROUTER_",
+    "PERPLEXITY_",
+    "TOGETHER_",
+    "VERCEL_",
+    "VERTEX_",
+    "XAI_",
+    "ZAI_",
+    "ZHIPU_",
+)
+
+
+class OpenCode(Agent):
+    name = "opencode"
+    title = "OpenCode"
+    stability = "stable"
+    tested_version = "1.18.33"
+    executables = ("opencode",)
+    env_families = ("OPENCODE_", *PROVIDER_KEYS)
+    capabilities = Capabilities(
+        text_messages=True,
+        tool_calls=True,
+        tool_results=True,
+        questions=True,
+        permissions=True,
+        plan_mode=True,
+        images=True,
+        file_attachments=True,
+        session_lifecycle=True,
+        error_events=True,
+        reasoning=True,
+        command_execution=True,
+        file_changes=True,
+        mcp_tools=True,
+        streaming_deltas=True,
+        item_started=True,
+        variants=True,
+        status=True,
+        shared_process=True,
+    )
+    modes = (
+        Mode("build", "Build", "The default agent. Executes tools based on configured permissions."),
+        Mode("plan", "Plan", "Plan mode. Disallows all edit tools."),
+    )
+
+    def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
+        argv = [str(place.executable), "serve", "--hostname", "127.0.0.1", "--port", "0"]
+        env = {
+            # One process, one password: the link takes it from here.
+            "OPENCODE_SERVER_USERNAME": "opencode",
+            "OPENCODE_SERVER_PASSWORD": secrets.token_urlsafe(24),
+            "OPENCODE_PERMISSION": server_permissions(place.environ),
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
+            "OPENCODE_DISABLE_EMBEDDED_WEB_UI": "1",
+        }
+        return Launch(argv, env, transport="http")
+
+    def wire(self) -> Wire:
+        return OpenCodeWire()
+
+    def has_credentials(self, environ: Mapping[str, str], home: Path) -> bool:
+        data = Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+        configured = ("OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT", "OPENCODE_API_KEY")
+        has_key = any(
+            value and name.startswith(PROVIDER_KEYS) and name.endswith(("_KEY", "_TOKEN"))
+            for name, value in environ.items()
+        )
+        return (
+            has_key
+            or any(environ.get(name) for name in configured)
+            or (data / "opencode" / "auth.json").is_file()
+        )

@@ -1,0 +1,123 @@
+"""Pi: `pi --mode rpc`, one process per session, with an extension of ours that asks before a tool writes or runs."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from ...schema.features import Capabilities
+from ...schema.inputs import McpServer, Settings
+from ..base import Agent, Launch, Place, Wire
+from .reading import MODES
+from .wire import PiWire
+
+EXTENSION = Path(__file__).with_name("extension.ts")
+PROVIDERS = (
+    "AI_GATEWAY_",
+    "ANTHROPIC_",
+    "ANT_LING_",
+    "AWS_",
+    "AZURE_",
+    "BASETEN_",
+    "CEREBRAS_",
+    "CLOUDFLARE_",
+    "COPILOT_GITHUB_TOKEN",
+    "DEEPSEEK_",
+    "FIREWORKS_",
+    "GEMINI_",
+    "GOOGLE_",
+    "GROQ_",
+    "HF_TOKEN",
+    "KIMI_",
+    "META_API_KEY",
+    "MINIMAX_",
+    "MISTRAL_",
+    "MOONSHOT_",
+    "NVIDIA_API_KEY",
+    "OPENAI_",
+    "OPENCODE_API_KEY",
+    "OPENROUTER_",
+    "QWEN_",
+    "RADIUS_",
+    "TOGETHER_",
+    "TYPESAFE_",
+    "XAI_",
+    "XIAOMI_",
+    "ZAI_",
+)
+KEYS = ("_API_KEY", "_TOKEN", "_ACCESS_KEY_ID", "_CREDENTIALS", "_PROFILE")
+
+
+class Pi(Agent):
+    name = "pi"
+    title = "Pi"
+    stability = "stable"
+    tested_version = "1.5.0"
+    executables = ("pi",)
+    env_families = ("PI_", *PROVIDERS)
+    modes = MODES
+    capabilities = Capabilities(
+        text_messages=True,
+        tool_calls=True,
+        tool_results=True,
+        questions=True,
+        permissions=True,
+        images=True,
+        file_attachments=True,
+        error_events=True,
+        reasoning=True,
+        command_execution=True,
+        file_changes=True,
+        mcp_tools=True,
+        streaming_deltas=True,
+        item_started=True,
+        variants=True,
+        status=True,
+    )
+
+    def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
+        # `--session-id` opens the session of that name or makes it, so a resume is started the same way.
+        argv = [str(place.executable), "--mode", "rpc", "-e", str(EXTENSION)]
+        argv += ["--session-id", native_id] if native_id else ["--no-session"]
+        if settings.model:
+            argv += ["--model", settings.model]
+        if settings.variant:
+            argv += ["--thinking", settings.variant]
+        env = {"PI_SKIP_VERSION_CHECK": "1"}
+        if not settings.mcp:
+            return Launch(argv, env)
+        # Pi reads MCP servers from the user's files only; the extension registers ours for this process.
+        path = str(place.data_dir / "launch" / f"pi-{native_id}.mcp.json")
+        servers = {name: _server(server) for name, server in settings.mcp.items()}
+        return Launch(argv, {**env, "SANDBOX_AGENT_PI_MCP": path}, files={path: msgspec.json.encode(servers)})
+
+    def wire(self) -> Wire:
+        return PiWire()
+
+    def choose_native_id(self) -> str | None:
+        return str(uuid.uuid4())
+
+    def has_credentials(self, environ: Mapping[str, str], home: Path) -> bool:
+        if any(name.startswith(PROVIDERS) and name.endswith(KEYS) and environ[name] for name in environ):
+            return True
+        folder = Path(environ.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
+        # A login is kept in auth.json; a provider of the user's own may carry its key in models.json.
+        return any(_holds_something(folder / name) for name in ("auth.json", "models.json"))
+
+
+def _server(server: McpServer) -> dict[str, object]:
+    """An entry as in `mcp.json`. By default Pi hides MCP tools from the model behind a script tool."""
+    entry: dict[str, object] = {"exposure": "direct"}
+    if server.command is not None:
+        return {**entry, "command": server.command, "args": server.args, "env": server.env}
+    return {**entry, "url": server.url, "headers": server.headers}
+
+
+def _holds_something(path: Path) -> bool:
+    try:
+        return bool(msgspec.json.decode(path.read_bytes()))
+    except (OSError, msgspec.DecodeError):
+        return False

@@ -1,0 +1,111 @@
+"""Small readings of what Pi tells: parts whose shape depends on the tool, images, previews, the catalogue."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+import msgspec
+
+from ...schema.features import Catalogue, Mode, Model
+from ...schema.inputs import Attachment
+from ...schema.items import ContentPart, FileRef
+from ..base import Conversation
+from . import frames as pi
+
+T = TypeVar("T")
+
+MODES = (Mode("default", "Default", "Write code and run commands."),)
+LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
+# Enough of a command's last output to find it again in the next, cut-off preview.
+TAIL = 200
+
+
+def payload_of(frame: bytes) -> dict[str, Any]:
+    """A line as it is, for the JSON part of a status item."""
+    payload: dict[str, Any] = msgspec.json.decode(frame)
+    return {name: value for name, value in payload.items() if name != "type"}
+
+
+def or_empty(arguments: object) -> object:
+    return {} if arguments is None else arguments
+
+
+def read(raw: msgspec.Raw, kind: type[T]) -> T | None:
+    """A part whose shape depends on the tool: None when it is another shape."""
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except msgspec.ValidationError:
+        return None
+
+
+def convert(value: object, kind: type[T]) -> T | None:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return None
+
+
+def added(shown: str, text: str) -> str:
+    """What a preview has more than the one before. Pi repeats the whole output, and of a long one only its end."""
+    if text.startswith(shown):
+        return text[len(shown) :]
+    tail = shown[-TAIL:]
+    at = text.rfind(tail)
+    return text if at < 0 else text[at + len(tail) :]
+
+
+def changes_of(end: pi.ToolEnd, arguments: pi.ToolArguments) -> list[ContentPart]:
+    if arguments.path is None:
+        return []
+    if end.tool_name == "edit":
+        details = read(end.result.details, pi.EditDetails)
+        return [FileRef(arguments.path, "patch", diff=details.patch if details else None)]
+    return [FileRef(arguments.path, "write")] if end.tool_name == "write" else []
+
+
+def _bytes_of(block: pi.Block) -> bytes | None:
+    try:
+        return base64.b64decode(block.data, validate=True) or None
+    except binascii.Error:
+        return None
+
+
+def image_of(conversation: Conversation, block: pi.Block) -> ContentPart | None:
+    data = _bytes_of(block) if block.type == "image" else None
+    return conversation.scribe.image(data, block.mime_type or "image/png") if data else None
+
+
+def attachments_of(conversation: Conversation, pictures: Iterable[pi.Block]) -> tuple[Attachment, ...]:
+    """Images of a prompt that we did not write: stored like those that agents make."""
+    stored = []
+    for picture in pictures:
+        if data := _bytes_of(picture):
+            image = conversation.scribe.image(data, picture.mime_type or "image/png")
+            stored.append(Attachment(image.path, image.mime))
+    return tuple(stored)
+
+
+def catalogue_of(listed: pi.Models, state: pi.State | None) -> Catalogue:
+    current = state.model if state else None
+    models = []
+    for model in listed.models:
+        variants = _variants(model)
+        is_current = current is not None and (current.provider, current.id) == (model.provider, model.id)
+        default = state.thinking_level if state and is_current and variants else None
+        models.append(Model(f"{model.provider}/{model.id}", model.name, variants or None, default))
+    return Catalogue(tuple(models), MODES, f"{current.provider}/{current.id}" if current else None)
+
+
+def _variants(model: pi.NativeModel) -> tuple[str, ...]:
+    """The thinking levels a model has: the two highest only where it says so, none where it says null."""
+    if not model.reasoning:
+        return ()
+    named = model.thinking_level_map or {}
+    return tuple(
+        level
+        for level in LEVELS
+        if named.get(level, "default") is not None and (level not in ("xhigh", "max") or level in named)
+    )

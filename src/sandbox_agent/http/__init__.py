@@ -1,0 +1,1 @@
+"""HTTP: bytes to an operation and back. Knows no session and no agent."""

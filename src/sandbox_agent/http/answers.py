@@ -1,0 +1,93 @@
+"""Answers: JSON, problems, bytes, and streams that end when their reader goes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from .. import __version__
+from ..errors import SandboxAgentError
+from ..ops.operation import Content, Stream
+from .asgi import Receive, Send
+from .gate import HeaderList
+
+_encode = msgspec.json.Encoder().encode
+
+EVERY_ANSWER: HeaderList = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-sandbox-agent-version", __version__.encode()),
+]
+STREAM_HEADERS: HeaderList = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+async def send_bytes(send: Send, status: int, body: bytes, headers: HeaderList) -> None:
+    length = (b"content-length", str(len(body)).encode())
+    await send(
+        {"type": "http.response.start", "status": status, "headers": [*headers, length, *EVERY_ANSWER]}
+    )
+    await send({"type": "http.response.body", "body": body})
+
+
+async def send_result(send: Send, status: int, result: Any, headers: HeaderList) -> None:
+    """What a handler returned: nothing, content, or a struct."""
+    if result is None:
+        start = {"type": "http.response.start", "status": status, "headers": [*headers, *EVERY_ANSWER]}
+        await send(start)
+        await send({"type": "http.response.body"})
+    elif isinstance(result, Content):
+        # Files come from agents and clients: whatever they are, a browser must not run them as ours.
+        safe = [
+            (b"content-type", result.media_type.encode("latin-1", "replace")),
+            (b"content-security-policy", b"default-src 'none'; sandbox"),
+        ]
+        await send_bytes(send, status, result.body, [*headers, *safe])
+    else:
+        await send_bytes(send, status, _encode(result), [*headers, (b"content-type", b"application/json")])
+
+
+async def send_problem(send: Send, error: SandboxAgentError, instance: str, headers: HeaderList) -> None:
+    extra: HeaderList = [(b"content-type", b"application/problem+json")]
+    if error.retry_after is not None:
+        extra.append((b"retry-after", str(error.retry_after).encode()))
+    if error.status == 401:
+        extra.append((b"www-authenticate", b"Bearer"))
+    await send_bytes(send, error.status, _encode(error.problem(instance)), [*headers, *extra])
+
+
+async def send_stream(receive: Receive, send: Send, stream: Stream, headers: HeaderList) -> None:
+    """Send pieces as they come. The reader's going ends the wait for the next piece at once."""
+    await send(
+        {
+            "type": "http.response.start",
+            "status": 200,
+            "headers": [*headers, *STREAM_HEADERS, *EVERY_ANSWER],
+        }
+    )
+    await send({"type": "http.response.body", "body": b"retry: 3000\n\n", "more_body": True})
+    sender = asyncio.current_task()
+    assert sender is not None
+    gone = asyncio.get_running_loop().create_task(_until_gone(receive, sender))
+    try:
+        async for piece in stream.pieces:
+            body = b": ping\n\n" if piece is None else piece
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+    except asyncio.CancelledError:
+        if not gone.done():
+            raise
+        sender.uncancel()
+    finally:
+        gone.cancel()
+        await stream.pieces.aclose()
+
+
+async def _until_gone(receive: Receive, sender: asyncio.Task[Any]) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    sender.cancel()

@@ -1,0 +1,128 @@
+"""The application: finds the operation, asks the gate, calls the handler, sends the answer.
+
+Plain ASGI, because the way to a handler is the cost of a request. Everything that goes wrong on it becomes a problem, here and
+nowhere else.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+
+from ..config import Config
+from ..errors import Internal, MethodNotAllowed, NotFound, SandboxAgentError
+from ..ops import OPERATIONS
+from ..ops.operation import Operation, Stream
+from ..runtime.daemon import Daemon
+from .answers import send_bytes, send_problem, send_result, send_stream
+from .asgi import Receive, Scope, Send
+from .gate import Gate, HeaderList, Headers
+from .requests import query_of, request_of
+
+logger = logging.getLogger("sandbox_agent.http")
+
+Methods = dict[str, Operation]
+Page = Callable[[], tuple[bytes, str]]
+
+
+class App:
+    """One ASGI application for one daemon."""
+
+    def __init__(self, daemon: Daemon, config: Config, token: str | None, pages: dict[str, Page]) -> None:
+        self._daemon = daemon
+        self._max_body = config.max_body_bytes
+        self._gate = Gate(config, token)
+        self._pages = pages
+        self._fixed, self._patterns = _routes()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        headers: Headers = dict(scope["headers"])
+        cors: HeaderList = []
+        try:
+            self._gate.check_host(headers)
+            cors = self._gate.check_site(headers)
+            if self._gate.is_preflight(scope["method"], headers):
+                await send_result(send, 204, None, [*cors, *self._gate.preflight()])
+                return
+            await self._answer(scope, headers, receive, send, cors)
+        except SandboxAgentError as error:
+            await send_problem(send, error, scope["path"], cors)
+        except Exception:
+            # No detail: a traceback may hold what a client must not see. The log has it.
+            logger.exception("%s %s failed", scope["method"], scope["path"])
+            await send_problem(
+                send, Internal("something went wrong; the daemon's log says what"), scope["path"], cors
+            )
+
+    async def _answer(
+        self, scope: Scope, headers: Headers, receive: Receive, send: Send, cors: HeaderList
+    ) -> None:
+        method, path = scope["method"], scope["path"]
+        methods, path_values = self._find(path)
+        operation = methods.get(method) if methods else None
+        if operation is not None and operation.public:
+            query: dict[str, str] = {}
+        else:
+            query = query_of(scope)
+            self._check_token(scope, headers, query, operation)
+        if methods is None:
+            await self._send_page(path, method, send, cors)
+            return
+        if operation is None:
+            raise MethodNotAllowed(f"{path} takes {', '.join(methods)}", allow=list(methods))
+        request = await request_of(operation, path_values, query, headers, receive, self._max_body)
+        result = await operation.handler(self._daemon, request)
+        if isinstance(result, Stream):
+            await send_stream(receive, send, result, cors)
+        else:
+            await send_result(send, operation.status, result, cors)
+
+    def _check_token(
+        self, scope: Scope, headers: Headers, query: dict[str, str], operation: Operation | None
+    ) -> None:
+        """A browser's EventSource cannot send headers: on streams, and only there, the token may be in the query."""
+        in_query = None
+        if operation is not None and operation.response is Stream:
+            in_query = query.pop("access_token", None)
+        client = scope.get("client")
+        self._gate.check_token(headers, in_query, client[0] if client else "")
+
+    async def _send_page(self, path: str, method: str, send: Send, cors: HeaderList) -> None:
+        page = self._pages.get(path)
+        if page is None:
+            raise NotFound(f"there is nothing at {path}")
+        if method != "GET":
+            raise MethodNotAllowed(f"{path} takes GET", allow=["GET"])
+        body, media_type = page()
+        await send_bytes(send, 200, body, [*cors, (b"content-type", media_type.encode()), *PAGE_HEADERS])
+
+    def _find(self, path: str) -> tuple[Methods | None, dict[str, str]]:
+        if methods := self._fixed.get(path):
+            return methods, {}
+        for pattern, methods in self._patterns:
+            if found := pattern.fullmatch(path):
+                return methods, found.groupdict()
+        return None, {}
+
+
+PAGE_HEADERS: HeaderList = [
+    (b"content-security-policy", b"default-src 'self'; frame-ancestors 'none'; base-uri 'none'"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-cache"),
+]
+
+
+def _routes() -> tuple[dict[str, Methods], list[tuple[re.Pattern[str], Methods]]]:
+    by_path: dict[str, Methods] = {}
+    for operation in OPERATIONS.values():
+        by_path.setdefault(operation.path, {})[operation.method] = operation
+    fixed = {path: methods for path, methods in by_path.items() if "{" not in path}
+    patterns = [
+        (re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", path)), methods)
+        for path, methods in by_path.items()
+        if "{" in path
+    ]
+    return fixed, patterns

@@ -1,0 +1,154 @@
+"""Who may ask: the Host check against DNS rebinding, cross-site requests, CORS, and the token.
+
+A decision here never looks at a URL that the client could shape; what a route demands is told by its operation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import time
+from collections.abc import Iterable
+
+from ..config import Config
+from ..errors import MisdirectedHost, PermissionDenied, RateLimited, TokenInvalid
+
+Headers = dict[bytes, bytes]
+HeaderList = list[tuple[bytes, bytes]]
+
+WRONG_TOKENS_PER_MINUTE = 10
+DEFAULT_METHODS = ("GET", "POST", "PATCH", "DELETE")
+DEFAULT_HEADERS = ("authorization", "content-type", "idempotency-key", "last-event-id", "x-sandbox-token")
+
+
+class Gate:
+    def __init__(self, config: Config, token: str | None) -> None:
+        self._digest = _digest(token) if token is not None else None
+        self._host_names = _host_names(config) if _checks_host(config) else None
+        self._any_address = config.host in ("0.0.0.0", "::")  # noqa: S104 - asked, not bound
+        self._origins = frozenset(config.cors_allow_origin)
+        self._cors = _cors_headers(config)
+        self._preflight = _preflight_headers(config)
+        self._wrong: dict[str, list[float]] = {}
+
+    # -- Host and Origin ----------------------------------------------------------------------
+
+    def check_host(self, headers: Headers) -> None:
+        if self._host_names is None:
+            return
+        host = _host_name(headers.get(b"host", b"").decode("latin-1"))
+        if host in self._host_names or (self._any_address and _is_address(host)):
+            return
+        raise MisdirectedHost(
+            f"this daemon does not answer to the host `{host}`; start it with --allow-host {host} if it should",
+            host=host,
+        )
+
+    def check_site(self, headers: Headers) -> HeaderList:
+        """Refuse what another site's page sends; the CORS headers to answer an allowed one with."""
+        origin = headers.get(b"origin")
+        if origin is None:
+            if headers.get(b"sec-fetch-site") == b"cross-site":
+                raise PermissionDenied("a request from another site is refused")
+            return []
+        text = origin.decode("latin-1")
+        if text in self._origins or "*" in self._origins:
+            shown = b"*" if "*" in self._origins and not self._cors else origin
+            return [(b"access-control-allow-origin", shown), (b"vary", b"Origin"), *self._cors]
+        if text.partition("://")[2].encode("latin-1") == headers.get(b"host"):
+            return []
+        raise PermissionDenied(
+            f"a request from {text} is refused; start the daemon with --cors-allow-origin {text} if it should be answered",
+            origin=text,
+        )
+
+    def is_preflight(self, method: str, headers: Headers) -> bool:
+        return method == "OPTIONS" and b"access-control-request-method" in headers and b"origin" in headers
+
+    def preflight(self) -> HeaderList:
+        return self._preflight
+
+    # -- token --------------------------------------------------------------------------------
+
+    def check_token(self, headers: Headers, query_token: str | None, client: str) -> None:
+        if self._digest is None:
+            return
+        given = _token_of(headers) or query_token
+        if not given:
+            raise TokenInvalid("send the token as `Authorization: Bearer …`")
+        if hmac.compare_digest(_digest(given), self._digest):
+            return
+        if self._too_many(client):
+            raise RateLimited("too many wrong tokens", retryAfter=60)
+        raise TokenInvalid("the token is wrong")
+
+    def _too_many(self, client: str) -> bool:
+        """Wrong tokens are counted per address; a right one is never delayed, and missing ones do not count."""
+        now = time.monotonic()
+        recent = [moment for moment in self._wrong.get(client, []) if now - moment < 60]
+        recent.append(now)
+        if len(self._wrong) > 10_000:
+            self._wrong.clear()
+        self._wrong[client] = recent[-WRONG_TOKENS_PER_MINUTE - 1 :]
+        return len(recent) > WRONG_TOKENS_PER_MINUTE
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+
+
+def _token_of(headers: Headers) -> str | None:
+    authorization = headers.get(b"authorization", b"").decode("latin-1")
+    scheme, _, token = authorization.partition(" ")
+    if scheme.lower() == "bearer" and token.strip():
+        return token.strip()
+    return headers.get(b"x-sandbox-token", b"").decode("latin-1") or None
+
+
+def _checks_host(config: Config) -> bool:
+    return config.no_token or config.host == "localhost" or _is_loopback(config.host)
+
+
+def _host_names(config: Config) -> frozenset[str]:
+    names = {config.host.lower(), "localhost", *(name.lower() for name in config.allow_host)}
+    if config.host == "localhost" or _is_loopback(config.host):
+        names |= {"127.0.0.1", "::1"}
+    return frozenset(names)
+
+
+def _host_name(header: str) -> str:
+    if header.startswith("["):
+        return header[1:].partition("]")[0].lower()
+    return header.partition(":")[0].lower()
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _cors_headers(config: Config) -> HeaderList:
+    return [(b"access-control-allow-credentials", b"true")] if config.cors_allow_credentials else []
+
+
+def _preflight_headers(config: Config) -> HeaderList:
+    return [
+        (b"access-control-allow-methods", _joined(config.cors_allow_method or DEFAULT_METHODS)),
+        (b"access-control-allow-headers", _joined(config.cors_allow_header or DEFAULT_HEADERS)),
+        (b"access-control-max-age", b"600"),
+    ]
+
+
+def _joined(names: Iterable[str]) -> bytes:
+    return ", ".join(names).encode("latin-1")

@@ -1,0 +1,95 @@
+"""From an ASGI request to the values of an operation: path, query, headers, body, each bounded and checked."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from ..errors import InvalidRequest, PayloadTooLarge, UnsupportedMediaType
+from ..ops.operation import Operation
+from .asgi import Receive, Scope
+from .gate import Headers
+
+ATTACHMENT_FACTOR = 64
+
+
+def query_of(scope: Scope) -> dict[str, str]:
+    """Query parameters; one that is given twice is refused."""
+    text = scope["query_string"].decode("latin-1")
+    found: dict[str, str] = {}
+    for name, value in parse_qsl(text, keep_blank_values=True):
+        if name in found:
+            raise InvalidRequest(f"`{name}` is given twice", field=name)
+        found[name] = value
+    return found
+
+
+async def request_of(
+    operation: Operation,
+    path_values: dict[str, str],
+    query: dict[str, str],
+    headers: Headers,
+    receive: Receive,
+    max_body: int,
+) -> Any:
+    """The operation's request, decoded and validated."""
+    loose: dict[str, Any] = {**path_values, **query}
+    for field, name in operation.headers.items():
+        if (value := headers.get(name.lower().encode())) is not None:
+            loose[field] = value.decode("latin-1")
+    if operation.body == "bytes":
+        limit = max_body * ATTACHMENT_FACTOR
+        content = await read_body(headers, receive, limit)
+        media = headers.get(b"content-type", b"").decode("latin-1") or None
+        return operation.parse({**loose, "content": content, "content_type": media}, strict=False)
+    body = await read_body(headers, receive, max_body)
+    if not body:
+        return operation.parse(loose, strict=False)
+    if operation.body == "none":
+        _require_json(headers)
+        return operation.parse(loose, strict=False)
+    values = _json_object(headers, body)
+    for name in loose:
+        if name in values:
+            raise InvalidRequest(f"`{name}` is given twice", field=name)
+    return operation.parse({**values, **loose}, strict=True)
+
+
+def _json_object(headers: Headers, body: bytes) -> dict[str, Any]:
+    _require_json(headers)
+    try:
+        values = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidRequest(f"the body is not JSON: {error}") from None
+    except RecursionError:
+        raise InvalidRequest("the body is nested too deeply") from None
+    if not isinstance(values, dict):
+        raise InvalidRequest("the body must be a JSON object")
+    return values
+
+
+def _require_json(headers: Headers) -> None:
+    media = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
+    if media != b"application/json":
+        raise UnsupportedMediaType("send the body with `Content-Type: application/json`")
+
+
+async def read_body(headers: Headers, receive: Receive, limit: int) -> bytes:
+    declared = headers.get(b"content-length", b"0")
+    if declared.isdigit() and int(declared) > limit:
+        raise PayloadTooLarge(f"the body may have {limit} bytes", limit=limit)
+    pieces: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise InvalidRequest("the request was cut off")
+        piece = message.get("body", b"")
+        size += len(piece)
+        if size > limit:
+            raise PayloadTooLarge(f"the body may have {limit} bytes", limit=limit)
+        pieces.append(piece)
+        if not message.get("more_body"):
+            return b"".join(pieces)

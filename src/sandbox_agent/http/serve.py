@@ -1,0 +1,132 @@
+"""Runs the daemon behind uvicorn until it is told to stop; SIGTERM and SIGINT drain it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import uvicorn
+
+from ..config import Config
+from ..errors import InvalidRequest
+from ..runtime.daemon import Daemon
+from ..runtime.folder import FolderInUse
+from ..store.base import StoreCorrupt, StoreTooNew
+from .app import App
+from .logs import configure_logging
+from .pages import pages
+
+logger = logging.getLogger("sandbox_agent.serve")
+
+HOW_TO_TOKEN = """\
+refusing to start without a token: anyone who can reach this address could run code.
+  --token-file FILE   read the token from a file (recommended), e.g.
+                      (umask 077; openssl rand -hex 24 > token) && sandbox-agent server --token-file token
+  --token TOKEN       or the variable SANDBOX_AGENT_TOKEN
+  --no-token          only where nobody else can connect"""
+
+
+def serve(config: Config) -> int:
+    """Run until stopped. Returns the exit code."""
+    configure_logging(config.log_level)
+    try:
+        token = token_of(config)
+        with bound_socket(config) as listening:
+            return _run(config, token, listening)
+    except (InvalidRequest, FolderInUse, StoreCorrupt, StoreTooNew) as error:
+        print(f"sandbox-agent: {error}", file=sys.stderr)  # noqa: T201
+        return 1
+
+
+def token_of(config: Config) -> str | None:
+    """The token to demand; None only when that was said aloud."""
+    if config.token_file is not None:
+        try:
+            token = Path(config.token_file).expanduser().read_text().strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidRequest(f"cannot read --token-file {config.token_file}: {error}") from None
+        if not token:
+            raise InvalidRequest(f"--token-file {config.token_file} is empty")
+        return token
+    if config.token:
+        return config.token
+    if config.no_token:
+        return None
+    raise InvalidRequest(HOW_TO_TOKEN)
+
+
+@contextlib.contextmanager
+def bound_socket(config: Config) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((config.host, config.port))
+        except OSError as error:
+            raise InvalidRequest(
+                f"cannot listen on {config.host}:{config.port}: {error.strerror}; "
+                "is another daemon running? `--port 0` picks a free port"
+            ) from None
+        listening.listen(2048)
+        yield listening
+
+
+def _run(config: Config, token: str | None, listening: socket.socket) -> int:
+    import uvloop
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_serve(config, token, listening))
+
+
+async def _serve(config: Config, token: str | None, listening: socket.socket) -> int:
+    daemon = Daemon(config)
+    server = uvicorn.Server(_uvicorn_config(App(daemon, config, token, pages())))
+    # Our own handlers: a signal drains the daemon first, and stops the server when that is done.
+    server.capture_signals = contextlib.nullcontext  # type: ignore[assignment, method-assign]
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    serving = loop.create_task(server.serve(sockets=[listening]))
+    await daemon.start()
+    _say_where(config, token, listening)
+    waiting = loop.create_task(stopping.wait())
+    await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    logger.info("stopping")
+    await daemon.stop()
+    server.should_exit = True
+    await serving
+    return 0
+
+
+def _uvicorn_config(app: App) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        loop="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=2,
+    )
+
+
+def _say_where(config: Config, token: str | None, listening: socket.socket) -> None:
+    port = listening.getsockname()[1]
+    host = f"[{config.host}]" if ":" in config.host else config.host
+    address = f"http://{host}:{port}"
+    print(f"listening on {address}", file=sys.stderr)  # noqa: T201
+    if "/ui/" in pages():
+        fragment = f"#token={token}" if token is not None else ""
+        print(f"inspector    {address}/ui/{fragment}", file=sys.stderr)  # noqa: T201
+    sys.stderr.flush()

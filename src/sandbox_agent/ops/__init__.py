@@ -1,0 +1,8 @@
+"""The table of operations. HTTP routes, CLI commands, OpenAPI and SDK methods all come from `OPERATIONS`."""
+
+from __future__ import annotations
+
+from . import agents, approvals, attachments, events, sessions, system
+from .operation import OPERATIONS, Operation
+
+__all__ = ["OPERATIONS", "Operation", "agents", "approvals", "attachments", "events", "sessions", "system"]

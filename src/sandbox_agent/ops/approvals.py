@@ -1,0 +1,125 @@
+"""Permissions and questions: what waits, and the answers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from ..errors import Conflict, InvalidRequest, NotFound, SessionNotFound, Unavailable
+from ..runtime.daemon import Daemon
+from ..schema.events import PermissionRequested, QuestionRequested
+from ..schema.inputs import Answer, Decision, Reply
+from .operation import operation
+from .sessions import OneSession, SessionId
+
+Told = Annotated[
+    Annotated[str, Meta(max_length=65536)] | None, Meta(description="Something to tell the agent with it.")
+]
+
+SYNONYMS: dict[str, Reply] = {
+    "once": "once",
+    "accept": "once",
+    "approved": "once",
+    "always": "always",
+    "accept_for_session": "always",
+    "reject": "reject",
+    "denied": "reject",
+}
+
+
+class PermissionList(Struct, frozen=True):
+    permissions: list[PermissionRequested]
+
+
+class QuestionList(Struct, frozen=True):
+    questions: list[QuestionRequested]
+
+
+class ReplyPermission(Struct, frozen=True, rename="camel"):
+    session_id: SessionId
+    permission_id: Annotated[str, Meta(description="The permission that waits.")]
+    reply: Annotated[
+        Literal["once", "always", "reject", "accept", "accept_for_session", "approved", "denied"],
+        Meta(description="`once`, `always` (for this session) or `reject`."),
+    ]
+    message: Told = None
+
+
+class ReplyQuestion(Struct, frozen=True, rename="camel"):
+    session_id: SessionId
+    question_id: Annotated[str, Meta(description="The question that waits.")]
+    answers: Annotated[
+        tuple[tuple[str, ...], ...],
+        Meta(
+            min_length=1, max_length=100, description="Per question the chosen labels; free text is allowed."
+        ),
+    ]
+
+
+class RejectQuestion(Struct, frozen=True, rename="camel"):
+    session_id: SessionId
+    question_id: Annotated[str, Meta(description="The question that waits.")]
+
+
+@operation("GET", "/v1/sessions/{session_id}/permissions", SessionNotFound, name="permissions.list")
+async def permissions(daemon: Daemon, request: OneSession) -> PermissionList:
+    """Show the permissions that wait for an answer."""
+    pending = (await daemon.session(request.session_id)).scribe.pending.values()
+    return PermissionList(
+        [one.requested for one in pending if isinstance(one.requested, PermissionRequested)]
+    )
+
+
+@operation("GET", "/v1/sessions/{session_id}/questions", SessionNotFound, name="questions.list")
+async def questions(daemon: Daemon, request: OneSession) -> QuestionList:
+    """Show the questions that wait for an answer."""
+    pending = (await daemon.session(request.session_id)).scribe.pending.values()
+    return QuestionList([one.requested for one in pending if isinstance(one.requested, QuestionRequested)])
+
+
+@operation(
+    "POST",
+    "/v1/sessions/{session_id}/permissions/{permission_id}/reply",
+    InvalidRequest,
+    SessionNotFound,
+    NotFound,
+    Conflict,
+    Unavailable,
+    name="permissions.reply",
+)
+async def reply_permission(daemon: Daemon, request: ReplyPermission) -> None:
+    """Answer a permission; the second answer gets a conflict."""
+    session = await daemon.session(request.session_id)
+    await session.decide(request.permission_id, Decision(SYNONYMS[request.reply], request.message))
+
+
+@operation(
+    "POST",
+    "/v1/sessions/{session_id}/questions/{question_id}/reply",
+    InvalidRequest,
+    SessionNotFound,
+    NotFound,
+    Conflict,
+    Unavailable,
+    name="questions.reply",
+)
+async def reply_question(daemon: Daemon, request: ReplyQuestion) -> None:
+    """Answer a question; the second answer gets a conflict."""
+    session = await daemon.session(request.session_id)
+    await session.answer(request.question_id, Answer(request.answers))
+
+
+@operation(
+    "POST",
+    "/v1/sessions/{session_id}/questions/{question_id}/reject",
+    SessionNotFound,
+    NotFound,
+    Conflict,
+    Unavailable,
+    name="questions.reject",
+)
+async def reject_question(daemon: Daemon, request: RejectQuestion) -> None:
+    """Refuse to answer a question."""
+    session = await daemon.session(request.session_id)
+    await session.answer(request.question_id, Answer(None))

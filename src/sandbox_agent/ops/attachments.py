@@ -1,0 +1,74 @@
+"""Files that go with messages, and images that agents make."""
+
+from __future__ import annotations
+
+import mimetypes
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from ..errors import InvalidRequest, NotFound, PayloadTooLarge, SessionNotFound, Unavailable
+from ..runtime.daemon import Daemon
+from .operation import Content, operation
+from .sessions import SessionId
+
+
+class UploadAttachment(Struct, frozen=True, rename="camel"):
+    session_id: SessionId
+    content: Annotated[bytes, Meta(description="The file's bytes; on the command line, its path.")]
+    filename: Annotated[
+        Annotated[str, Meta(max_length=1024)] | None, Meta(description="The file's name.")
+    ] = None
+    content_type: Annotated[str | None, Meta(description="Its media type.")] = None
+
+
+class StoredAttachment(Struct, frozen=True):
+    path: str
+    mime: str | None
+    size: int
+
+
+class OneAttachment(Struct, frozen=True, rename="camel"):
+    session_id: SessionId
+    name: Annotated[str, Meta(description="The last part of the attachment's path.")]
+
+
+@operation(
+    "POST",
+    "/v1/sessions/{session_id}/attachments",
+    InvalidRequest,
+    SessionNotFound,
+    PayloadTooLarge,
+    Unavailable,
+    name="attachments.upload",
+    body="bytes",
+)
+async def upload(daemon: Daemon, request: UploadAttachment) -> StoredAttachment:
+    """Upload a file for use in a message."""
+    session = await daemon.session(request.session_id)
+    if not request.content:
+        raise InvalidRequest("the body is empty")
+    try:
+        path = daemon.attachments.save(session.id, request.filename, request.content)
+    except OSError as error:
+        raise Unavailable(f"the file cannot be stored: {error.strerror}", retryAfter=5) from error
+    given = (request.content_type or "").split(";")[0].strip()
+    guessed = mimetypes.guess_type(request.filename or "")[0]
+    unspecific = given in ("", "application/octet-stream", "application/x-www-form-urlencoded")
+    return StoredAttachment(
+        str(path), (guessed or given or None) if unspecific else given, len(request.content)
+    )
+
+
+@operation(
+    "GET",
+    "/v1/sessions/{session_id}/attachments/{name}",
+    SessionNotFound,
+    NotFound,
+    name="attachments.get",
+)
+async def read(daemon: Daemon, request: OneAttachment) -> Content:
+    """Read an attachment back."""
+    session = await daemon.session(request.session_id)
+    path = daemon.attachments.find(session.id, request.name)
+    return Content(path.read_bytes(), mimetypes.guess_type(path.name)[0] or "application/octet-stream")

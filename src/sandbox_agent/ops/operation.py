@@ -1,0 +1,150 @@
+"""What an operation is, and the decorator that puts one into the table."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import typing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from ..errors import InvalidRequest, SandboxAgentError
+from ..runtime.daemon import Daemon
+
+Method = Literal["GET", "POST", "PATCH", "DELETE"]
+Body = Literal["json", "bytes", "none"]
+
+
+class Content(Struct, frozen=True):
+    """An answer that is not JSON."""
+
+    body: bytes
+    media_type: str
+
+
+class Stream(Struct, frozen=True):
+    """An answer that goes on: SSE text in pieces, None where a sign of life is due."""
+
+    pieces: AsyncGenerator[bytes | None, None]
+
+
+class Nothing(Struct, frozen=True):
+    """An operation without arguments."""
+
+
+Handler = Callable[[Daemon, Any], Awaitable[Any]]
+
+
+class Operation(Struct, frozen=True):
+    """One row of the table."""
+
+    name: str
+    """`group.verb`, as in the CLI."""
+    method: Method
+    path: str
+    request: type[Struct]
+    response: Any
+    """A Struct, None for an empty answer, `Content` or `Stream`."""
+    handler: Handler
+    errors: tuple[type[SandboxAgentError], ...]
+    summary: str
+    description: str
+    status: int
+    public: bool
+    body: Body
+    query: tuple[str, ...]
+    headers: Mapping[str, str]
+    """Fields that travel as headers, by the header's name."""
+    aliases: tuple[str, ...]
+
+    @property
+    def path_fields(self) -> tuple[str, ...]:
+        return tuple(re.findall(r"{(\w+)}", self.path))
+
+    @property
+    def query_fields(self) -> tuple[str, ...]:
+        """Fields in the query: all of them where there is no JSON body."""
+        if self.body == "json":
+            return self.query
+        elsewhere = {*self.path_fields, *self.headers, "content", "content_type"}
+        return tuple(name for name in self.request.__struct_fields__ if name not in elsewhere)
+
+    @property
+    def body_fields(self) -> tuple[str, ...]:
+        if self.body != "json":
+            return ()
+        elsewhere = {*self.path_fields, *self.headers, *self.query}
+        return tuple(name for name in self.request.__struct_fields__ if name not in elsewhere)
+
+    def parse(self, values: Mapping[str, Any], *, strict: bool) -> Any:
+        """The request from loose values. Both spellings of every field are understood; unknown ones are refused."""
+        spelled = _spellings(self.request)
+        known: dict[str, Any] = {}
+        for name, value in values.items():
+            field = spelled.get(name)
+            if field is None:
+                raise InvalidRequest(f"unknown field `{name}`", field=name)
+            if field in known:
+                raise InvalidRequest(f"`{name}` is given twice", field=name)
+            known[field] = value
+        try:
+            return msgspec.convert(known, self.request, strict=strict)
+        except msgspec.ValidationError as error:
+            raise InvalidRequest(str(error)) from None
+
+
+def _spellings(request: type[Struct]) -> dict[str, str]:
+    """Every way to spell a field -> how msgspec wants it."""
+    spelled = {}
+    for field in msgspec.structs.fields(request):
+        spelled[field.name] = spelled[field.encode_name] = field.encode_name
+    return spelled
+
+
+OPERATIONS: dict[str, Operation] = {}
+
+
+def operation(
+    method: Method,
+    path: str,
+    *errors: type[SandboxAgentError],
+    name: str,
+    status: int = 200,
+    public: bool = False,
+    body: Body | None = None,
+    query: tuple[str, ...] = (),
+    headers: Mapping[str, str] | None = None,
+    aliases: tuple[str, ...] = (),
+) -> Callable[[Handler], Handler]:
+    """Declare an operation. Request and response types are read from the handler's annotations, help from its docstring."""
+
+    def declare(handler: Handler) -> Handler:
+        hints = typing.get_type_hints(handler)
+        request = next(hint for key, hint in hints.items() if key == "request")
+        response = hints["return"]
+        nothing = response is type(None)
+        text = inspect.getdoc(handler) or ""
+        summary, _, rest = text.partition("\n")
+        OPERATIONS[name] = Operation(
+            name,
+            method,
+            path,
+            request,
+            None if nothing else response,
+            handler,
+            errors,
+            summary,
+            rest.strip(),
+            204 if nothing else status,
+            public,
+            body or ("none" if method in ("GET", "DELETE") else "json"),
+            query,
+            headers or {},
+            aliases,
+        )
+        return handler
+
+    return declare

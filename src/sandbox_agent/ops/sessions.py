@@ -1,0 +1,345 @@
+"""Sessions: create, look, change, talk, end."""
+
+from __future__ import annotations
+
+import mimetypes
+import os
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from ..errors import (
+    AgentNotInstalled,
+    AgentProcessExited,
+    Conflict,
+    IdempotencyMismatch,
+    InstallFailed,
+    InvalidRequest,
+    ModeNotSupported,
+    NotFound,
+    PermissionDenied,
+    SandboxAgentError,
+    SessionAlreadyExists,
+    SessionNotFound,
+    StreamError,
+    Timeout,
+    Unavailable,
+    UnsupportedAgent,
+)
+from ..runtime.daemon import Daemon
+from ..runtime.session import Session
+from ..schema.ids import random_id
+from ..schema.inputs import Attachment, McpServer, PermissionMode, Prompt, Settings
+from ..schema.sessions import SessionInfo
+from ..store.base import Secrets
+from .operation import operation
+
+SessionId = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9._:-]{1,128}$", description="The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -"
+    ),
+]
+Name = Annotated[str, Meta(max_length=256)]
+
+
+class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
+    agent: Annotated[str, Meta(description="Which agent to run, e.g. `claude`.")]
+    agent_mode: Annotated[
+        Name | None, Meta(description="What it does: `build` (default), `plan`, or one it reports.")
+    ] = None
+    permission_mode: Annotated[
+        PermissionMode,
+        Meta(
+            description="What it may do: `default` asks before it writes or runs, `acceptEdits` asks only for commands, "
+            "`plan` is read-only, `bypass` asks nothing."
+        ),
+    ] = "default"
+    model: Annotated[Name | None, Meta(description="The model behind it.")] = None
+    variant: Annotated[
+        Name | None, Meta(description="A variant of the model, e.g. its reasoning effort.")
+    ] = None
+    agent_version: Annotated[Name | None, Meta(description="Which version of the agent to run.")] = None
+    directory: Annotated[
+        str | None, Meta(description="Absolute path it works in; the daemon's own folder when absent.")
+    ] = None
+    title: Annotated[Name | None, Meta(description="A name to show.")] = None
+    env: Annotated[
+        dict[str, str],
+        Meta(description="Variables for the agent; stored for the owner alone, never returned."),
+    ] = field(default_factory=dict)
+    mcp: Annotated[dict[str, McpServer], Meta(description="MCP servers by name.")] = field(
+        default_factory=dict
+    )
+    turn_timeout_ms: Annotated[
+        Annotated[int, Meta(gt=0)] | None, Meta(description="End a turn that takes longer; off when absent.")
+    ] = None
+
+
+class CreateSession(SessionSettings, frozen=True, kw_only=True):
+    session_id: SessionId
+
+
+class CreatedSession(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    session_id: str
+    healthy: bool = field(default_factory=lambda: True)
+    error: dict[str, Any] | None = None
+    """The problem that ended the session, when it is not healthy."""
+    native_session_id: str | None = None
+    agent_session_id: str | None = None
+
+
+class OneSession(Struct, frozen=True, rename="camel"):
+    session_id: SessionId
+
+
+class ListSessions(Struct, frozen=True):
+    limit: Annotated[int, Meta(ge=1, le=1000, description="How many at most.")] = 100
+    cursor: Annotated[str | None, Meta(description="`nextCursor` of the page before.")] = None
+
+
+class SessionPage(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    sessions: list[SessionInfo]
+    next_cursor: str | None = None
+
+
+class UpdateSession(Struct, frozen=True, rename="camel"):
+    session_id: SessionId
+    title: Name | None = None
+    model: Name | None = None
+    variant: Name | None = None
+    agent_mode: Name | None = None
+    permission_mode: PermissionMode | None = None
+
+
+class SendMessage(Struct, frozen=True, rename="camel"):
+    session_id: SessionId
+    message: Annotated[str, Meta(description="The prompt; on the command line `-` reads it from stdin.")]
+    attachments: Annotated[
+        tuple[Attachment, ...], Meta(max_length=100, description="Files that go with it.")
+    ] = ()
+    fresh: Annotated[bool, Meta(description="Start a new conversation if the agent's own is gone.")] = False
+    idempotency_key: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=255)] | None,
+        Meta(description="The same key gives the same turn."),
+    ] = None
+
+
+class SentMessage(Struct, frozen=True, rename="camel"):
+    turn_id: str
+    queued: bool
+
+
+class QueuedMessageInfo(Struct, frozen=True, rename="camel"):
+    turn_id: str
+    message: str
+    created_at: str
+    attachments: tuple[Attachment, ...]
+
+
+class Queue(Struct, frozen=True):
+    messages: list[QueuedMessageInfo]
+
+
+class QueuedTurn(Struct, frozen=True, rename="camel"):
+    session_id: SessionId
+    turn_id: Annotated[str, Meta(description="The turn that waits.")]
+
+
+CREATE_ERRORS: tuple[type[SandboxAgentError], ...] = (
+    InvalidRequest,
+    UnsupportedAgent,
+    ModeNotSupported,
+    PermissionDenied,
+    AgentNotInstalled,
+    SessionAlreadyExists,
+    InstallFailed,
+    AgentProcessExited,
+    StreamError,
+    Unavailable,
+    Timeout,
+)
+
+
+@operation("POST", "/v1/sessions/{session_id}", *CREATE_ERRORS, name="sessions.create")
+async def create(daemon: Daemon, request: CreateSession) -> CreatedSession:
+    """Create a session under an id of yours and start its agent.
+
+    A session whose agent is installed but cannot be started is created, ended and answered with `healthy: false`.
+    """
+    return await _create(daemon, request.session_id, request)
+
+
+@operation("POST", "/v1/sessions", *CREATE_ERRORS, name="sessions.new")
+async def create_unnamed(daemon: Daemon, request: SessionSettings) -> CreatedSession:
+    """Create a session under an id that the daemon makes."""
+    return await _create(daemon, random_id("ses"), request)
+
+
+async def _create(daemon: Daemon, session_id: str, request: SessionSettings) -> CreatedSession:
+    agent = daemon.agent(request.agent)
+    _check_environment(request)
+    settings = Settings(
+        directory=request.directory or os.getcwd(),
+        agent_mode=request.agent_mode or agent.modes[0].id,
+        permission_mode=request.permission_mode,
+        model=request.model,
+        variant=request.variant,
+    )
+    session, failure = await daemon.create(
+        session_id,
+        request.agent,
+        settings,
+        Secrets(request.env, request.mcp),
+        title=request.title,
+        pinned_version=request.agent_version,
+        turn_timeout_ms=request.turn_timeout_ms,
+    )
+    native_id = session.record.native_id
+    error = failure.problem() if failure else None
+    return CreatedSession(session_id, failure is None, error, native_id, native_id)
+
+
+def _check_environment(request: SessionSettings) -> None:
+    for name, value in request.env.items():
+        if not name or "=" in name or "\0" in name + value:
+            raise InvalidRequest(f"`{name}` cannot be a variable's name or value", field="env")
+    for name, server in request.mcp.items():
+        if (server.command is None) == (server.url is None):
+            raise InvalidRequest(f"MCP server `{name}` needs either `command` or `url`", field="mcp")
+
+
+@operation("GET", "/v1/sessions", InvalidRequest, name="sessions.list")
+async def list_sessions(daemon: Daemon, request: ListSessions) -> SessionPage:
+    """List sessions, newest first."""
+    before = None
+    if request.cursor is not None:
+        if not request.cursor.isdecimal() or len(request.cursor) > 18:
+            raise InvalidRequest("`cursor` is not one that a page gave", field="cursor")
+        before = int(request.cursor)
+    page = await daemon.session_page(before, request.limit)
+    more = str(page[-1][0]) if len(page) == request.limit else None
+    return SessionPage([info for _, info in page], more)
+
+
+@operation("GET", "/v1/sessions/{session_id}", SessionNotFound, name="sessions.get")
+async def get(daemon: Daemon, request: OneSession) -> SessionInfo:
+    """Show a session."""
+    return (await daemon.session(request.session_id)).info()
+
+
+@operation(
+    "PATCH",
+    "/v1/sessions/{session_id}",
+    InvalidRequest,
+    ModeNotSupported,
+    PermissionDenied,
+    SessionNotFound,
+    Conflict,
+    Unavailable,
+    name="sessions.update",
+)
+async def update(daemon: Daemon, request: UpdateSession) -> SessionInfo:
+    """Rename a session, or switch its model, variant or modes; at run time where the agent can."""
+    session = await daemon.session(request.session_id)
+    daemon.log.require_writable()
+    wanted = {
+        name: value
+        for name in ("model", "variant", "agent_mode", "permission_mode")
+        if (value := getattr(request, name)) is not None
+    }
+    if wanted and session.record.ended:
+        raise Conflict("the session has ended", sessionId=session.id)
+    settings = msgspec.structs.replace(session.record.settings, **wanted)
+    await daemon.check(session.agent, settings)
+    await session.configure(settings, request.title)
+    return session.info()
+
+
+@operation("DELETE", "/v1/sessions/{session_id}", SessionNotFound, Unavailable, name="sessions.delete")
+async def delete(daemon: Daemon, request: OneSession) -> None:
+    """Terminate a session and forget it."""
+    await daemon.delete(request.session_id)
+
+
+MESSAGE_ERRORS: tuple[type[SandboxAgentError], ...] = (
+    InvalidRequest,
+    SessionNotFound,
+    Conflict,
+    IdempotencyMismatch,
+    Unavailable,
+)
+
+
+@operation(
+    "POST",
+    "/v1/sessions/{session_id}/messages",
+    *MESSAGE_ERRORS,
+    name="sessions.send_message",
+    status=202,
+    headers={"idempotency_key": "Idempotency-Key"},
+)
+async def send_message(daemon: Daemon, request: SendMessage) -> SentMessage:
+    """Send a message; answered as soon as it is durable. While a turn runs it waits in the queue."""
+    _, turn_id, queued = await accept(daemon, request)
+    return SentMessage(turn_id, queued)
+
+
+async def accept(daemon: Daemon, request: SendMessage) -> tuple[Session, str, bool]:
+    """Take a message in; used by the plain and the streaming form."""
+    daemon.require_open()
+    if not request.message.strip() and not request.attachments:
+        raise InvalidRequest("`message` is empty", field="message")
+    session = await daemon.session(request.session_id)
+    attachments = tuple(_resolved(daemon, session, one) for one in request.attachments)
+    turn_id, queued = await session.send(
+        Prompt(request.message, attachments), key=request.idempotency_key, fresh=request.fresh
+    )
+    return session, turn_id, queued
+
+
+def _resolved(daemon: Daemon, session: Session, given: Attachment) -> Attachment:
+    path = daemon.attachments.resolve(session.id, given.path)
+    mime = given.mime or mimetypes.guess_type(given.filename or path.name)[0]
+    return Attachment(str(path), mime, given.filename)
+
+
+@operation("POST", "/v1/sessions/{session_id}/cancel", SessionNotFound, name="sessions.cancel", body="none")
+async def cancel(daemon: Daemon, request: OneSession) -> None:
+    """End the running turn and keep the session; the next queued message then starts."""
+    await (await daemon.session(request.session_id)).cancel()
+
+
+@operation(
+    "POST", "/v1/sessions/{session_id}/terminate", SessionNotFound, name="sessions.terminate", body="none"
+)
+async def terminate(daemon: Daemon, request: OneSession) -> None:
+    """End the session and every process it started."""
+    await (await daemon.session(request.session_id)).terminate()
+
+
+@operation("GET", "/v1/sessions/{session_id}/queue", SessionNotFound, name="sessions.queue")
+async def queue(daemon: Daemon, request: OneSession) -> Queue:
+    """Show the messages that wait."""
+    session = await daemon.session(request.session_id)
+    return Queue(
+        [
+            QueuedMessageInfo(one.turn_id, one.prompt.text, one.created_at, one.prompt.attachments)
+            for one in session.queue
+        ]
+    )
+
+
+@operation(
+    "DELETE",
+    "/v1/sessions/{session_id}/queue/{turn_id}",
+    SessionNotFound,
+    NotFound,
+    Unavailable,
+    name="sessions.withdraw",
+)
+async def withdraw(daemon: Daemon, request: QueuedTurn) -> None:
+    """Withdraw a message that waits."""
+    daemon.log.require_writable()
+    await (await daemon.session(request.session_id)).withdraw(request.turn_id)

@@ -1,0 +1,300 @@
+"""The daemon: all sessions, what they share, and its own beginning and end."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ..agents import AGENTS
+from ..agents.base import Agent
+from ..config import Config
+from ..errors import (
+    InvalidRequest,
+    ModeNotSupported,
+    PermissionDenied,
+    SandboxAgentError,
+    SessionAlreadyExists,
+    SessionNotFound,
+    Unavailable,
+    UnsupportedAgent,
+)
+from ..schema.features import Catalogue, Mode
+from ..schema.inputs import Settings
+from ..schema.sessions import SessionInfo
+from ..store.base import DeleteSession, SaveSecrets, SaveSession, Secrets, SessionRecord, Store
+from .attachments import Attachments
+from .folder import DataFolder
+from .host import Hosts, Seat
+from .log import Log, now
+from .process import sweep
+from .programs import Programs
+from .session import Session, session_info
+
+logger = logging.getLogger("sandbox_agent.daemon")
+
+CATALOGUE_SECONDS = 60.0
+RECENT_CHANGES = 10_000
+
+
+def open_store(config: Config, folder: Path) -> Store:
+    """The store that the configuration names."""
+    url = config.database_url
+    if url is None or url.startswith("sqlite:"):
+        from ..store.sqlite import SqliteStore
+
+        path = Path(url.removeprefix("sqlite:").removeprefix("//")) if url else folder / "log.db"
+        return SqliteStore(path, config.synchronous)
+    if url == "memory:":
+        from ..store.memory import MemoryStore
+
+        return MemoryStore()
+    raise InvalidRequest(
+        f"--database-url {url.split(':', 1)[0]}: is not supported; use sqlite:PATH or memory:"
+    )
+
+
+class Daemon:
+    """Made inside a running event loop; `start` it, and `stop` it to leave nothing behind."""
+
+    def __init__(self, config: Config, agents: dict[str, Agent] | None = None) -> None:
+        self.config = config
+        self.agents = AGENTS if agents is None else agents
+        self.draining = False
+        self.started_at = time.monotonic()
+        self._folder = DataFolder(config.data_path)
+        folder = self._folder.path.resolve()
+        self.log = Log(open_store(config, folder))
+        self.attachments = Attachments(folder)
+        self.programs = Programs(folder)
+        # Names our processes, so that leftovers of an earlier life can be found and no others.
+        self._instance = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
+        self.hosts = Hosts(self.log, folder, self._instance, self.spawn)
+        self._sessions: dict[str, Session] = {}
+        self._creating: set[str] = set()
+        self._loading: dict[str, asyncio.Lock] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._catalogues: dict[tuple[str, str], tuple[float, Catalogue]] = {}
+        self.changes: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
+        """The latest news of each session that changed lately, with a number that grows."""
+        self._change_number = 0
+
+    async def start(self) -> None:
+        """Clear away what an earlier life left, close what it left open, and go on with its queues."""
+        if leftovers := sweep(f"{self._instance}/"):
+            logger.warning("ended %d processes that an earlier daemon left behind", leftovers)
+        for session_id in await self.log.look_up(self.log.store.active_sessions):
+            session = await self.session(session_id)
+            session.wake()
+
+    async def stop(self) -> None:
+        """No new work, a short grace for running turns, then everything is written and ended."""
+        self.draining = True
+        running = [session for session in self._sessions.values() if session.scribe.turn]
+        deadline = time.monotonic() + self.config.drain_seconds
+        for session in running:
+            await session.wait_at_rest(deadline - time.monotonic())
+        await asyncio.gather(
+            *(session.rest() for session in list(self._sessions.values())), return_exceptions=True
+        )
+        await self.hosts.stop_all()
+        for session in self._sessions.values():
+            session.log.channel.close()
+        self.log.channel.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.log.close()
+        self._folder.close()
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run something beside the caller; the daemon owns it and logs what it raises."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+        return task
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("a background task failed", exc_info=error)
+
+    # -- sessions -----------------------------------------------------------------------------
+
+    async def create(
+        self,
+        session_id: str,
+        agent_name: str,
+        settings: Settings,
+        secrets: Secrets,
+        *,
+        title: str | None = None,
+        pinned_version: str | None = None,
+        turn_timeout_ms: int | None = None,
+    ) -> tuple[Session, SandboxAgentError | None]:
+        """Create a session and start its agent. An error raised here created nothing; one returned ended the session."""
+        self.require_open()
+        self.log.require_writable()
+        agent = self.agent(agent_name)
+        await self.check(agent, settings)
+        if session_id in self._creating or await self._exists(session_id):
+            raise SessionAlreadyExists(f"session {session_id} exists", sessionId=session_id)
+        self._creating.add(session_id)
+        try:
+            moment = now()
+            record = SessionRecord(session_id, agent_name, settings, moment, moment, title)
+            record.pinned_version = pinned_version
+            record.turn_timeout_ms = turn_timeout_ms
+            session = Session(self, agent, record, secrets)
+            failure = await session.begin()
+            try:
+                await self.log.commit([SaveSession(record), SaveSecrets(session_id, secrets)])
+            except BaseException:
+                await session.let_go()
+                raise
+            session.saved = True
+            self._sessions[session_id] = session
+            await session.flush()
+            return session, failure
+        finally:
+            self._creating.discard(session_id)
+
+    async def _exists(self, session_id: str) -> bool:
+        if session_id in self._sessions:
+            return True
+        return await self.log.look_up(lambda: self.log.store.session(session_id)) is not None
+
+    async def session(self, session_id: str) -> Session:
+        """A session by its id, loaded from the store when it is not in memory."""
+        if session := self._sessions.get(session_id):
+            return session
+        async with self._loading.setdefault(session_id, asyncio.Lock()):
+            if session := self._sessions.get(session_id):
+                return session
+            store = self.log.store
+            record = await self.log.look_up(lambda: store.session(session_id))
+            if record is None or session_id in self._creating:
+                self._loading.pop(session_id, None)
+                raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
+            secrets = await self.log.look_up(lambda: store.secrets(session_id))
+            session = Session(self, self.agent(record.agent), record, secrets)
+            await session.recover()
+            self._sessions[session_id] = session
+        self._loading.pop(session_id, None)
+        return session
+
+    async def session_page(self, before: int | None, limit: int) -> list[tuple[int, SessionInfo]]:
+        """Newest first, each with its ordinal. Listing loads nothing."""
+        rows = await self.log.look_up(lambda: self.log.store.sessions(before, limit))
+        page = []
+        for ordinal, record in rows:
+            known = self._sessions.get(record.session_id)
+            page.append((ordinal, known.info() if known else session_info(record)))
+        return page
+
+    async def delete(self, session_id: str) -> None:
+        session = await self.session(session_id)
+        await session.terminate()
+        await self.log.commit([DeleteSession(session_id)])
+        self._sessions.pop(session_id, None)
+        self.attachments.delete(session_id)
+        session.log.channel.close()
+        self.session_changed(session, deleted=True)
+
+    def agent(self, name: str) -> Agent:
+        agent = self.agents.get(name)
+        if agent is None:
+            known = ", ".join(self.agents)
+            raise UnsupportedAgent(f"no agent is called {name}; there are {known}", agent=name)
+        return agent
+
+    def require_open(self) -> None:
+        if self.draining:
+            raise Unavailable("the daemon is stopping", retryAfter=5)
+
+    async def check(self, agent: Agent, settings: Settings) -> None:
+        """Refuse what cannot be: a directory that is not there, a mode the agent does not have."""
+        directory = Path(settings.directory)
+        if not directory.is_absolute() or not directory.is_dir():
+            raise InvalidRequest(f"directory {settings.directory} is not an absolute path to a folder")
+        if settings.permission_mode == "bypass" and self.config.no_bypass:
+            raise PermissionDenied("this daemon was started with --no-bypass")
+        if settings.permission_mode not in agent.permission_modes:
+            raise ModeNotSupported(
+                f"{agent.title} has no permission mode {settings.permission_mode}", agent=agent.name
+            )
+        if settings.agent_mode not in {mode.id for mode in agent.modes}:
+            modes = await self.modes(agent, settings.directory)
+            if settings.agent_mode not in {mode.id for mode in modes}:
+                known = ", ".join(mode.id for mode in modes)
+                raise ModeNotSupported(
+                    f"{agent.title} has no mode {settings.agent_mode}; it has {known}", agent=agent.name
+                )
+
+    # -- agents -------------------------------------------------------------------------------
+
+    async def catalogue(self, agent: Agent, directory: str) -> Catalogue:
+        """Models and modes in a directory, asked from the agent itself and remembered for a minute."""
+        key = (agent.name, directory)
+        known = self._catalogues.get(key)
+        if known and time.monotonic() - known[0] < CATALOGUE_SECONDS:
+            return known[1]
+        program = await self.programs.program(agent)
+        settings = Settings(directory, agent.modes[0].id)
+        host = await self.hosts.get(Seat(agent, program, settings, {}, agent.choose_native_id(), False))
+        try:
+            catalogue = await host.catalogue(directory, self.config.start_seconds)
+        finally:
+            await self.hosts.release(host, None)
+        self._catalogues[key] = (time.monotonic(), catalogue)
+        return catalogue
+
+    async def modes(self, agent: Agent, directory: str) -> tuple[Mode, ...]:
+        found = (await self.catalogue(agent, directory)).modes
+        return found or agent.modes
+
+    # -- news ---------------------------------------------------------------------------------
+
+    def session_changed(self, session: Session, *, deleted: bool = False) -> None:
+        """Tell those who watch all sessions."""
+        news = msgspec.to_builtins(session.info())
+        if deleted:
+            news["deleted"] = True
+        self._change_number += 1
+        self.changes[session.id] = (self._change_number, msgspec.json.encode(news))
+        self.changes.move_to_end(session.id)
+        while len(self.changes) > RECENT_CHANGES:
+            self.changes.popitem(last=False)
+        self.log.channel.wake()
+
+    @property
+    def change_number(self) -> int:
+        return self._change_number
+
+    def changes_after(self, number: int) -> list[tuple[int, bytes]]:
+        found = []
+        for change in reversed(self.changes.values()):
+            if change[0] <= number:
+                break
+            found.append(change)
+        return found[::-1]
+
+    def counts(self) -> dict[str, int]:
+        """What `/metrics` tells."""
+        states = [session.state for session in self._sessions.values()]
+        return {
+            "sessions_loaded": len(states),
+            "turns_running": sum(state in ("running", "requires_action") for state in states),
+            "agent_processes": self.hosts.count,
+            "events_committed": self.log.committed_events,
+            "log_bytes": self.log.store.size(),
+            "readers": self.log.channel.readers
+            + sum(session.log.channel.readers for session in self._sessions.values()),
+        }

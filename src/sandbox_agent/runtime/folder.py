@@ -1,0 +1,35 @@
+"""The data folder: for its owner alone, and for one daemon at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+
+class FolderInUse(Exception):
+    """Another daemon has the data folder."""
+
+
+class DataFolder:
+    """Holds the folder's lock as long as it is open; the kernel gives it back even after a `kill -9`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.chmod(0o700)
+        self._lock = os.open(path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.read(self._lock, 32).decode(errors="replace").strip()
+            os.close(self._lock)
+            raise FolderInUse(
+                f"another daemon{f' (pid {holder})' if holder else ''} uses {path}: stop it, or give this one "
+                "another --data-dir"
+            ) from None
+        os.ftruncate(self._lock, 0)
+        os.write(self._lock, f"{os.getpid()}\n".encode())
+
+    def close(self) -> None:
+        os.close(self._lock)

@@ -1,0 +1,414 @@
+"""The log: stamps events, encodes them once, commits them in groups, and only then wakes readers.
+
+One place invents sequence, position, id and time. A group is whatever arrived while the group before it was being
+committed: no timer, no waiting for more. Readers read the store; the tail kept here is the part of it that was committed
+last, so that readers who keep up share the same bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import msgspec
+
+from ..agents.scribe import Draft
+from ..errors import Unavailable
+from ..store.base import AppendEvents, Change, EventRow, Probe, Store, StoredEvent
+
+logger = logging.getLogger("sandbox_agent.log")
+
+PAGE_ROWS = 1_000
+PAGE_BYTES = 1 << 20
+TAIL_BYTES = 1 << 20
+BACKLOG_BYTES = 8 << 20
+RETRY_SECONDS = 0.25
+
+_encode = msgspec.json.Encoder().encode
+Found = TypeVar("Found")
+
+
+def now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+class Batch:
+    """Events of one channel that were committed together, numbered by that channel."""
+
+    __slots__ = ("_frames", "bodies", "first", "last", "numbers", "size")
+
+    def __init__(self, numbers: list[int], bodies: list[bytes]) -> None:
+        self.numbers = numbers
+        self.bodies = bodies
+        self.first = numbers[0]
+        self.last = numbers[-1]
+        self.size = sum(map(len, bodies))
+        self._frames: bytes | None = None
+
+    def frames(self) -> bytes:
+        """The batch as SSE, made once for all its readers."""
+        if self._frames is None:
+            self._frames = b"".join(
+                b"id: %d\ndata: %b\n\n" % pair for pair in zip(self.numbers, self.bodies, strict=True)
+            )
+        return self._frames
+
+    def after(self, number: int) -> Batch:
+        """What of it lies past a number; there must be something."""
+        if number < self.first:
+            return self
+        start = next(i for i, one in enumerate(self.numbers) if one > number)
+        return Batch(self.numbers[start:], self.bodies[start:])
+
+
+class Channel:
+    """What readers wait at: the committed end of one session's log, or of the whole log."""
+
+    def __init__(self, committed: int) -> None:
+        self.committed = committed
+        self.closed = False
+        self.readers = 0
+        self._tail: deque[Batch] = deque()
+        self._tail_size = 0
+        self._waiters: set[asyncio.Future[bool]] = set()
+
+    def publish(self, batch: Batch) -> None:
+        self.committed = batch.last
+        if self.readers:
+            self._tail.append(batch)
+            self._tail_size += batch.size
+            while self._tail_size > TAIL_BYTES and len(self._tail) > 1:
+                self._tail_size -= self._tail.popleft().size
+            self.wake()
+
+    def wake(self) -> None:
+        for waiter in self._waiters:
+            _settle(waiter, True)
+        self._waiters.clear()
+
+    def close(self) -> None:
+        """There is nothing more to come: the session was deleted, or the daemon stops."""
+        self.closed = True
+        self.wake()
+
+    def enter(self) -> None:
+        self.readers += 1
+
+    def leave(self) -> None:
+        self.readers -= 1
+        if not self.readers:
+            self._tail.clear()
+            self._tail_size = 0
+
+    def next_after(self, number: int) -> Batch | None:
+        """The next batch past a number if the tail reaches back that far."""
+        tail = self._tail
+        if not tail or number + 1 < tail[0].first or number >= tail[-1].last:
+            return None
+        if number + 1 == tail[-1].first:
+            return tail[-1]
+        for batch in tail:
+            if batch.last > number:
+                return batch.after(number)
+        return None
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait to be woken; False when the time is up."""
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[bool] = loop.create_future()
+        self._waiters.add(waiter)
+        timer = loop.call_later(seconds, _settle, waiter, False)
+        try:
+            return await waiter
+        finally:
+            timer.cancel()
+            self._waiters.discard(waiter)
+
+
+def _settle(waiter: asyncio.Future[bool], woken: bool) -> None:
+    if not waiter.done():
+        waiter.set_result(woken)
+
+
+class SessionLog:
+    """One session's end of the log."""
+
+    def __init__(self, log: Log, session_id: str, sequence: int) -> None:
+        self.session_id = session_id
+        self.sequence = sequence
+        self.channel = Channel(sequence)
+        self._log = log
+        self._name = _encode(session_id)
+        self._last_raw: bytes | None = None
+        self._last_raw_sequence = 0
+
+    def append(self, drafts: Sequence[Draft], changes: Sequence[Change]) -> asyncio.Future[None]:
+        """Stamp and encode; the future is done when it is on disk. Readers are woken by then."""
+        return self._log.append(self, drafts, changes)
+
+    def stamp(self, draft: Draft, position: int, event_id: bytes, time: bytes) -> EventRow:
+        self.sequence += 1
+        body = (
+            b'{"event_id":"evt_%b%012x","sequence":%d,"time":"%b","session_id":%b,"native_session_id":%b,'
+            b'"source":"%b","synthetic":%b,"type":"%b","data":%b,"raw":null}'
+        ) % (
+            event_id,
+            position,
+            self.sequence,
+            time,
+            self._name,
+            _encode(draft.native_session_id),
+            draft.source.encode(),
+            b"true" if draft.source == "daemon" else b"false",
+            draft.data.TYPE.encode(),
+            _encode(draft.data),
+        )
+        raw = draft.raw
+        if raw is None:
+            return EventRow(position, self.sequence, body)
+        if raw is self._last_raw:
+            return EventRow(position, self.sequence, body, None, self._last_raw_sequence)
+        self._last_raw, self._last_raw_sequence = raw, self.sequence
+        return EventRow(position, self.sequence, body, raw)
+
+
+class _Group:
+    """Changes that will be committed together."""
+
+    def __init__(self, done: asyncio.Future[None]) -> None:
+        self.changes: list[Change] = []
+        self.refusable: list[tuple[Sequence[Change], asyncio.Future[None]]] = []
+        self.batches: list[tuple[SessionLog, list[EventRow]]] = []
+        self.size = 0
+        self.done = done
+
+    def everything(self) -> list[Change]:
+        return [*(change for changes, _ in self.refusable for change in changes), *self.changes]
+
+
+class Log:
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.failure: str | None = None
+        """Why the store cannot be written right now; None when it can."""
+        self.channel = Channel(store.position())
+        """All sessions, numbered by position."""
+        self.committed_events = 0
+        self._position = store.position()
+        self._identity = store.identity.encode()
+        self._loop = asyncio.get_running_loop()
+        self._writer = ThreadPoolExecutor(1, "log-writer")
+        self._readers = ThreadPoolExecutor(4, "log-reader")
+        self._group = _Group(self._loop.create_future())
+        self._backlog = 0
+        self._drained: list[Callable[[], None]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    # -- writing ------------------------------------------------------------------------------
+
+    def session(self, session_id: str, sequence: int) -> SessionLog:
+        return SessionLog(self, session_id, sequence)
+
+    def append(
+        self, session: SessionLog, drafts: Sequence[Draft], changes: Sequence[Change]
+    ) -> asyncio.Future[None]:
+        group = self._group
+        if drafts:
+            time = now().encode()
+            rows = []
+            for draft in drafts:
+                self._position += 1
+                rows.append(session.stamp(draft, self._position, self._identity, time))
+            group.changes.append(AppendEvents(session.session_id, rows))
+            group.batches.append((session, rows))
+            size = sum(len(row.body) + len(row.raw or b"") for row in rows)
+            group.size += size
+            self._backlog += size
+        group.changes += changes
+        self._start_writing()
+        return group.done
+
+    async def commit(self, changes: Sequence[Change]) -> None:
+        """Write changes that the caller can do without: refused with `Unavailable` when the disk refuses them."""
+        if self.failure is not None:
+            raise self._unavailable()
+        refused: asyncio.Future[None] = self._loop.create_future()
+        group = self._group
+        group.refusable.append((changes, refused))
+        self._start_writing()
+        await refused
+
+    def require_writable(self) -> None:
+        if self.failure is not None:
+            raise self._unavailable()
+
+    @property
+    def congested(self) -> bool:
+        """More waits to be written than should be in memory: whoever can wait should."""
+        return self._backlog > BACKLOG_BYTES
+
+    def when_drained(self, callback: Callable[[], None]) -> None:
+        self._drained.append(callback)
+
+    async def close(self) -> None:
+        if self._task is not None:
+            # A disk that stays full must not keep the daemon from stopping.
+            await asyncio.wait([self._task], timeout=5.0)
+        self._writer.shutdown()
+        self._readers.shutdown()
+        self.store.close()
+
+    def _unavailable(self) -> Unavailable:
+        return Unavailable(f"the log cannot be written: {self.failure}", retryAfter=5)
+
+    def _start_writing(self) -> None:
+        if self._task is None:
+            self._task = self._loop.create_task(self._write_groups())
+
+    async def _write_groups(self) -> None:
+        try:
+            while self._group.changes or self._group.refusable:
+                group, self._group = self._group, _Group(self._loop.create_future())
+                await self._write(group)
+        finally:
+            self._task = None
+
+    async def _write(self, group: _Group) -> None:
+        while True:
+            try:
+                await self._loop.run_in_executor(self._writer, self.store.write, group.everything())
+            except Exception as error:
+                self._refuse(group, error)
+                # Nothing may be left to write; then a probe finds out when the disk is back.
+                group.changes = group.changes or [Probe()]
+                await asyncio.sleep(RETRY_SECONDS)
+            else:
+                self._committed(group)
+                return
+
+    def _refuse(self, group: _Group, error: Exception) -> None:
+        """The disk is full, read-only or broken: refuse what nobody was promised, keep the rest and try again."""
+        if self.failure is None:
+            logger.error("the log cannot be written: %s", error)
+        self.failure = str(error) or type(error).__name__
+        for refusing in (group, self._group):
+            for _, refused in refusing.refusable:
+                if not refused.done():
+                    refused.set_exception(self._unavailable())
+            refusing.refusable.clear()
+
+    def _committed(self, group: _Group) -> None:
+        if self.failure is not None:
+            logger.warning("the log can be written again")
+            self.failure = None
+        for _, accepted in group.refusable:
+            if not accepted.done():
+                accepted.set_result(None)
+        self._publish(group.batches)
+        if not group.done.done():
+            group.done.set_result(None)
+        self._backlog -= group.size
+        if self._drained and self._backlog <= BACKLOG_BYTES // 2:
+            waiting, self._drained = self._drained, []
+            for callback in waiting:
+                callback()
+
+    def _publish(self, batches: list[tuple[SessionLog, list[EventRow]]]) -> None:
+        for session, rows in batches:
+            self.committed_events += len(rows)
+            bodies = [row.body for row in rows]
+            session.channel.publish(Batch([row.sequence for row in rows], bodies))
+            if self.channel.readers:
+                self.channel.publish(Batch([row.position for row in rows], bodies))
+            else:
+                self.channel.committed = rows[-1].position
+
+    # -- reading ------------------------------------------------------------------------------
+
+    async def read(
+        self,
+        session_id: str,
+        after: int,
+        limit: int = PAGE_ROWS,
+        *,
+        max_bytes: int = PAGE_BYTES,
+        with_raw: bool = False,
+    ) -> list[StoredEvent]:
+        def read() -> list[StoredEvent]:
+            return self.store.read(session_id, after, limit, max_bytes, with_raw=with_raw)
+
+        return await self._loop.run_in_executor(self._readers, read)
+
+    async def look_up(self, question: Callable[[], Found]) -> Found:
+        """Ask the store something, away from the event loop."""
+        return await self._loop.run_in_executor(self._readers, question)
+
+    async def follow(
+        self, session: SessionLog, after: int, idle_seconds: float, *, with_raw: bool = False
+    ) -> AsyncGenerator[Batch | None, None]:
+        """Everything past a sequence, then all that comes; None whenever nothing came for a while."""
+
+        async def page(number: int) -> Batch | None:
+            rows = await self.read(session.session_id, number, with_raw=with_raw)
+            bodies = [with_raw_spliced(row) for row in rows] if with_raw else [row.body for row in rows]
+            return Batch([row.sequence for row in rows], bodies) if rows else None
+
+        async for batch in self._follow(session.channel, after, idle_seconds, page, from_tail=not with_raw):
+            yield batch
+
+    async def follow_all(self, after: int, idle_seconds: float) -> AsyncGenerator[Batch | None, None]:
+        """The same for all sessions, numbered by position; None also whenever a session's news woke the reader."""
+
+        async def page(number: int) -> Batch | None:
+            rows = await self.look_up(lambda: self.store.read_log(number, PAGE_ROWS, PAGE_BYTES))
+            return Batch([row.position for row in rows], [row.body for row in rows]) if rows else None
+
+        async for batch in self._follow(
+            self.channel, after, idle_seconds, page, from_tail=True, always_tell=True
+        ):
+            yield batch
+
+    async def _follow(
+        self,
+        channel: Channel,
+        after: int,
+        idle_seconds: float,
+        page: Callable[[int], Awaitable[Batch | None]],
+        *,
+        from_tail: bool,
+        always_tell: bool = False,
+    ) -> AsyncGenerator[Batch | None, None]:
+        channel.enter()
+        try:
+            while not channel.closed:
+                batch = channel.next_after(after) if from_tail else None
+                if batch is None and after < channel.committed:
+                    batch = await page(after)
+                    if batch is None:
+                        # What lay between was deleted with its session: go on behind it.
+                        after = max(after, channel.committed)
+                        continue
+                if batch is not None:
+                    after = batch.last
+                    yield batch
+                elif not await channel.wait(idle_seconds) or always_tell:
+                    yield None
+        finally:
+            channel.leave()
+
+
+def with_raw_spliced(row: StoredEvent) -> bytes:
+    """The event with its native payload in place of null; a payload that is not JSON becomes a string."""
+    if row.raw is None:
+        return row.body
+    try:
+        msgspec.json.decode(row.raw, type=msgspec.Raw)
+        raw = row.raw
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raw = _encode(row.raw.decode(errors="replace"))
+    return row.body[: -len(b"null}")] + raw + b"}"

@@ -1,0 +1,46 @@
+"""What clients see of a session."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from .events import Usage
+from .inputs import PermissionMode
+
+SessionState = Literal["idle", "running", "requires_action", "ended"]
+
+
+class SessionUsage(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """The sum of a session's turns, spelled as REST bodies are."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost_usd: float | None = None
+
+    @classmethod
+    def of(cls, usage: Usage | None) -> SessionUsage:
+        return cls(*msgspec.structs.astuple(usage)) if usage else cls()
+
+
+class SessionInfo(Struct, frozen=True, rename="camel"):
+    session_id: str
+    agent: str
+    agent_mode: str
+    permission_mode: PermissionMode
+    model: str | None
+    variant: str | None
+    title: str | None
+    directory: str
+    native_session_id: str | None
+    state: SessionState
+    ended: bool
+    event_count: int
+    created_at: str
+    updated_at: str
+    usage: SessionUsage

@@ -1,0 +1,438 @@
+"""What the recordings of Amp do not show: what we write to it, how it is started, and how its delegate asks."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import socket
+import stat
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox_agent.agents.amp import Amp, user_settings
+from sandbox_agent.agents.amp.wire import AmpConversation, AmpWire
+from sandbox_agent.agents.base import Action, Began, Decided, Launch, Place, Prompted, Ready, Start
+from sandbox_agent.agents.scribe import Rule, Scribe
+from sandbox_agent.schema.events import (
+    ErrorEvent,
+    Event,
+    ItemCompleted,
+    PermissionRequested,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+)
+from sandbox_agent.schema.ids import counting_ids
+from sandbox_agent.schema.inputs import Attachment, Decision, McpServer, Prompt, Settings
+from sandbox_agent.schema.items import FileRef, Item, Text, ToolResult
+from sandbox_agent.testing.rules import violations
+
+RECORDINGS = sorted((Path(__file__).parents[1] / "transcripts" / "amp").glob("*/native.jsonl"))
+BASH = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"cmd": "ls"}}
+
+
+class Session:
+    """A wire with an open conversation, as the runtime would hold them."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.settings = settings or Settings("/ws")
+        self.scribe = Scribe(counting_ids(), itertools.count().__next__)
+        self.wire = AmpWire()
+        conversation = self.wire.open(Start(self.scribe, self.settings, Amp().metadata(None, self.settings)))
+        assert isinstance(conversation, AmpConversation)
+        self.conversation = conversation
+        conversation.announce("daemon")
+
+    def feed(self, type: str, **frame: Any) -> None:
+        self.wire.receive(msgspec.json.encode({"type": type, **frame}))
+
+    def prompt(self, text: str = "go") -> None:
+        self.scribe.start_turn()
+        self.scribe.user_message(text)
+        self.wire.prompt(self.conversation, Prompt(text))
+        self.wire.outbox.clear()
+
+    def say(
+        self, *content: Any, stop: str | None = "end_turn", parent: str | None = None, **more: Any
+    ) -> None:
+        message = {"role": "assistant", "content": content, "stop_reason": stop, **more}
+        self.feed("assistant", message=message, parent_tool_use_id=parent)
+
+    def tell(self, *content: Any, parent: str | None = None) -> None:
+        self.feed("user", message={"role": "user", "content": content}, parent_tool_use_id=parent)
+
+    def data(self, *kinds: type) -> list[Any]:
+        return [draft.data for draft in self.scribe.drafts if isinstance(draft.data, kinds)]
+
+    def items(self, kind: str) -> list[Item]:
+        return [one.item for one in self.data(ItemCompleted) if one.item.kind == kind]
+
+    def broken_rules(self) -> list[str]:
+        events = [
+            Event("e", n, "t", "s", None, draft.source, draft.source == "daemon", draft.data.TYPE, draft.data)
+            for n, draft in enumerate(self.scribe.drafts, 1)
+        ]
+        return violations(events)
+
+
+def text(said: str) -> dict[str, str]:
+    return {"type": "text", "text": said}
+
+
+def result(content: Any, id: str = "toolu_1", *, failed: bool = False) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": id, "content": content, "is_error": failed}
+
+
+def read_back(lines: list[bytes]) -> list[Action]:
+    reader = AmpWire()
+    scribe = Scribe(counting_ids(), itertools.count().__next__)
+    metadata = Amp().metadata(None, Settings("/"))
+    reader.recorded_start = lambda settings, native_id: Start(scribe, settings, metadata, native_id)
+    (began,) = reader.launched(["amp", "-x", "--stream-json", "--stream-json-input"])
+    assert isinstance(began, Began)
+    return [action for line in lines for action in reader.sent(line)]
+
+
+# -- both directions ---------------------------------------------------------------------------
+
+
+def test_a_prompt_reads_back_as_the_same_prompt() -> None:
+    session = Session()
+    session.wire.prompt(session.conversation, Prompt("hello"))
+    (action,) = read_back(session.wire.outbox)
+    assert isinstance(action, Prompted)
+    assert action.prompt == Prompt("hello")
+    (line,) = session.wire.outbox
+    content = [{"type": "text", "text": "hello"}]
+    assert msgspec.json.decode(line) == {"type": "user", "message": {"role": "user", "content": content}}
+
+
+def test_images_go_along_as_base64_and_other_files_by_path() -> None:
+    session = Session()
+    session.wire.read_file = {"/ws/a.png": b"picture"}.__getitem__
+    files = (Attachment("/ws/a.png"), Attachment("/ws/notes.txt"))
+    session.wire.prompt(session.conversation, Prompt("look", files))
+    (action,) = read_back(session.wire.outbox)
+    assert isinstance(action, Prompted)
+    assert [file.mime for file in action.prompt.attachments] == ["image/png"]
+    data = base64.b64encode(b"picture").decode()
+    assert msgspec.json.decode(session.wire.outbox[0])["message"]["content"] == [
+        {"type": "text", "text": "look\n\nAttached file: /ws/notes.txt"},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}},
+    ]
+
+
+@pytest.mark.parametrize("decision", [Decision("once"), Decision("reject"), Decision("reject", "not this")])
+def test_a_decision_reads_back_as_the_same_decision(decision: Decision) -> None:
+    session = Session()
+    session.wire.decide(session.conversation, "d1", decision)
+    (action,) = read_back(session.wire.outbox)
+    assert isinstance(action, Decided)
+    assert (action.key, action.decision) == ("d1", decision)
+
+
+def test_always_is_allowed_once_because_the_rule_is_kept_outside() -> None:
+    session = Session()
+    session.wire.decide(session.conversation, "d1", Decision("always"))
+    reply = {"type": "delegate_reply", "id": "d1", "allow": True, "message": None}
+    assert msgspec.json.decode(session.wire.outbox[0]) == reply
+
+
+def test_a_cancel_writes_nothing_and_leaves_it_to_a_signal() -> None:
+    session = Session()
+    session.wire.cancel(session.conversation)
+    assert session.wire.outbox == []
+    assert AmpWire.interrupts_by_signal
+
+
+@pytest.mark.parametrize(
+    ("changed", "in_place"),
+    [
+        (Settings("/ws", permission_mode="plan"), True),
+        (Settings("/ws", permission_mode="bypass"), False),
+        (Settings("/ws", agent_mode="rush"), False),
+    ],
+)
+def test_what_the_process_was_started_with_needs_a_new_process(changed: Settings, in_place: bool) -> None:
+    session = Session()
+    assert session.wire.configure(session.conversation, changed) is in_place
+
+
+# -- starting ----------------------------------------------------------------------------------
+
+
+def launch(tmp_path: Path, settings: Settings, *, resume: bool = False) -> Launch:
+    place = Place(Path("/bin/amp"), Path("/data"), {"HOME": str(tmp_path)})
+    return Amp().launch(place, settings, "T-1" if resume else None, resume)
+
+
+def settings_of(launch: Launch) -> dict[str, Any]:
+    path = launch.argv[launch.argv.index("--settings-file") + 1]
+    settings: dict[str, Any] = msgspec.json.decode(launch.files[path])
+    return settings
+
+
+def test_everything_but_reading_is_delegated(tmp_path: Path) -> None:
+    started = launch(tmp_path, Settings("/ws"))
+    *allowed, last = settings_of(started)["amp.permissions"]
+    assert started.delegate
+    assert {rule["action"] for rule in allowed} == {"allow"}
+    assert not {"Bash", "create_file", "edit_file", "apply_patch"} & {rule["tool"] for rule in allowed}
+    assert last == {"tool": "*", "action": "delegate", "to": "/data/launch/amp-delegate"}
+    assert started.files["/data/launch/amp-delegate"].startswith(b"#!")
+
+
+def test_the_users_settings_stay_and_what_they_reject_stays_rejected(tmp_path: Path) -> None:
+    own = tmp_path / ".config" / "amp" / "settings.json"
+    own.parent.mkdir(parents=True)
+    rejected = '{"tool": "Bash", "action": "reject", "matches": {"cmd": "*//*"}}'
+    allowed = '{"tool": "Bash", "action": "allow"}'
+    own.write_text(
+        f'// mine\n{{"amp.url": "http://x/", /* more */ "amp.permissions": [{allowed}, {rejected},],}}'
+    )
+    settings = settings_of(launch(tmp_path, Settings("/ws")))
+    assert settings["amp.url"] == "http://x/"
+    assert settings["amp.permissions"][0] == {"tool": "Bash", "action": "reject", "matches": {"cmd": "*//*"}}
+    assert {"tool": "Bash", "action": "allow"} not in settings["amp.permissions"]
+
+
+def test_settings_that_cannot_be_read_are_none(tmp_path: Path) -> None:
+    broken = tmp_path / "mine.json"
+    broken.write_text("{")
+    assert user_settings({"AMP_SETTINGS_FILE": str(broken)}) == {}
+
+
+def test_bypass_asks_nothing(tmp_path: Path) -> None:
+    started = launch(tmp_path, Settings("/ws", permission_mode="bypass"))
+    assert settings_of(started)["amp.dangerouslyAllowAll"] is True
+    assert not started.delegate
+
+
+def test_a_thread_is_continued_by_its_id_in_its_mode_with_its_servers(tmp_path: Path) -> None:
+    servers = {"demo": McpServer("demo", env={"KEY": "secret"})}
+    started = launch(tmp_path, Settings("/ws", agent_mode="rush", mcp=servers), resume=True)
+    assert started.argv[:4] == ["/bin/amp", "threads", "continue", "T-1"]
+    assert started.argv[started.argv.index("--mode") + 1] == "rush"
+    path = started.argv[started.argv.index("--mcp-config") + 1]
+    assert msgspec.json.decode(started.files[path]) == {
+        "demo": {"command": "demo", "args": [], "env": {"KEY": "secret"}}
+    }
+    assert "secret" not in " ".join(started.argv)
+
+
+def test_a_lost_thread_is_told_on_stderr() -> None:
+    assert Amp().is_gone("Thread T-01a1 does not exist.\n")
+    assert not Amp().is_gone("Unauthorized")
+
+
+def test_a_conversation_is_open_when_amp_names_its_thread() -> None:
+    session = Session()
+    session.feed("system", subtype="init", session_id="T-1", tools=[], mcp_servers=[])
+    assert session.wire.notices == [Ready(session.conversation)]
+    assert session.conversation.native_id == "T-1"
+
+
+# -- turns -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "stop", "reason"),
+    [
+        ("done", "end_turn", "end_turn"),
+        ("cut o", None, "max_tokens"),
+        ("", None, "refusal"),
+        ("cut o", "max_tokens", "max_tokens"),
+    ],
+)
+def test_a_message_without_a_call_ends_the_turn(said: str, stop: str | None, reason: str) -> None:
+    session = Session()
+    session.prompt()
+    session.say(text(said), stop=stop)
+    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == [reason]
+    assert session.broken_rules() == []
+
+
+def test_a_turn_costs_what_its_messages_cost_sub_agents_included() -> None:
+    session = Session()
+    session.prompt()
+    usage = {"input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": 2}
+    task = {"type": "tool_use", "id": "toolu_1", "name": "Task", "input": {"prompt": "inner"}}
+    session.say(task, stop="tool_use", usage=usage)
+    session.tell(text("inner"), parent="toolu_1")
+    session.say(text("inner says"), parent="toolu_1", usage=usage)
+    session.tell(result("inner done"))
+    session.say(text("done"), usage=usage)
+    (ended,) = session.data(TurnEnded)
+    assert ended.metadata.usage == Usage(45, 6, 15)
+    (call,) = session.items("tool_call")
+    by_text = {item.content[0].text: item.parent_id for item in session.items("message")}  # type: ignore[union-attr]
+    assert by_text == {"go": None, "inner says": call.item_id, "done": None}
+    assert session.broken_rules() == []
+
+
+def test_a_message_of_somebody_else_is_a_user_item_of_the_agents_own_turn() -> None:
+    session = Session()
+    session.tell(text("typed elsewhere"))
+    session.say(text("ok"))
+    sources = [draft.source for draft in session.scribe.drafts if isinstance(draft.data, TurnStarted)]
+    assert sources == ["agent"]
+    assert session.items("message")[0].content == (Text("typed elsewhere"),)
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ("Unauthorized. Check your access token.", "authentication_failed"),
+        ("Model Provider Overloaded Try again in a few seconds.", "overloaded"),
+        ("Context Limit Reached This conversation has reached the context window limit.", "context_too_long"),
+        ('429 {"type":"error","error":{"type":"rate_limit_error","message":"slow"}}', "rate_limited"),
+        ("terminated", "connection_failed"),
+    ],
+)
+def test_an_error_result_is_one_error_of_the_turn(message: str, code: str) -> None:
+    session = Session()
+    session.prompt()
+    session.feed("result", subtype="error_during_execution", is_error=True, error=message)
+    (error,) = session.data(ErrorEvent)
+    (ended,) = session.data(TurnEnded)
+    assert (error.message, error.code, ended.metadata.stop_reason) == (message, code, "error")
+
+
+def test_results_tell_exit_code_and_change() -> None:
+    session = Session()
+    session.prompt()
+    edit = {"type": "tool_use", "id": "toolu_2", "name": "edit_file", "input": {"path": "a.py"}}
+    session.say(BASH, edit, stop="tool_use")
+    diff = "```diff\n--- a.py\n+++ a.py\n@@ -1 +1 @@\n-a\n+b\n```"
+    told = json.dumps({"diff": diff, "lineRange": [1, 1]})
+    session.tell(result('{"output":"no\\n","exitCode":2}', failed=True), result(told, "toolu_2"))
+    session.say(text("done"))
+    ran, changed = (item.content for item in session.items("tool_result"))
+    assert ran == (ToolResult("toolu_1", "no\n", 2),)
+    assert changed[1] == FileRef("a.py", "patch", diff="--- a.py\n+++ a.py\n@@ -1 +1 @@\n-a\n+b\n")
+    assert session.broken_rules() == []
+
+
+# -- permissions --------------------------------------------------------------------------------
+
+
+def test_a_delegate_that_is_faster_than_the_message_asks_for_the_same_call() -> None:
+    session = Session()
+    session.prompt()
+    session.feed("delegate", id="d1", tool="Bash", input={"cmd": "ls"}, thread="T-1", tool_use_id="toolu_1")
+    session.say(BASH, stop="tool_use")
+    (asked,) = session.data(PermissionRequested)
+    assert asked.metadata.call_id == "toolu_1"
+    ask = session.scribe.pending["d1"].ask
+    assert ask is not None
+    assert (ask.kind, ask.needs, ask.always) == ("command", (Rule("Bash", "ls"),), (Rule("Bash", "ls"),))
+
+
+def test_an_edit_shows_what_it_would_change() -> None:
+    session = Session()
+    session.prompt()
+    given = {"path": "/ws/a.py", "old_str": "one\n", "new_str": "two\n"}
+    session.feed("delegate", id="d1", tool="edit_file", input=given, tool_use_id="toolu_1")
+    ask = session.scribe.pending["d1"].ask
+    assert ask is not None
+    assert (ask.kind, ask.paths, ask.always) == ("edit", ("/ws/a.py",), (Rule("edit_file"),))
+    assert ask.diff == "--- a/ws/a.py\n+++ b/ws/a.py\n@@ -1 +1 @@\n-one\n+two\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "stderr"),
+    [
+        (b'{"allow":true}\n', 0, ""),
+        (b'{"allow":false,"message":"not today"}\n', 2, "not today"),
+        (b'{"allow":false}\n', 2, "The user rejected this call."),
+        (b"", 2, "The permission was not answered."),
+    ],
+)
+def test_the_delegate_asks_and_tells_the_answer(
+    tmp_path: Path, answer: bytes, code: int, stderr: str
+) -> None:
+    heard: list[bytes] = []
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "s"))
+        server.listen()
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection, connection.makefile("rwb") as stream:
+                heard.append(stream.readline())
+                stream.write(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        ran = run_delegate(tmp_path, f"unix:{tmp_path / 's'}")
+        thread.join()
+    assert (ran.returncode, ran.stderr) == (code, stderr)
+    asked = {"tool": "Bash", "tool_use_id": "toolu_1", "thread": "T-1", "input": {"cmd": "ls"}}
+    assert [msgspec.json.decode(line) for line in heard] == [asked]
+
+
+def test_a_delegate_that_reaches_nobody_rejects(tmp_path: Path) -> None:
+    ran = run_delegate(tmp_path, f"unix:{tmp_path / 'nobody'}")
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("The permission could not be asked for")
+
+
+def run_delegate(tmp_path: Path, address: str) -> subprocess.CompletedProcess[str]:
+    """The program as Amp runs it: the file that `launch` gives, without arguments."""
+    files = launch(tmp_path, Settings("/ws")).files
+    program = tmp_path / "amp-delegate"
+    program.write_bytes(files["/data/launch/amp-delegate"])
+    program.chmod(stat.S_IRWXU)
+    env = {
+        "AGENT_TOOL_NAME": "Bash",
+        "AGENT_TOOL_USE_ID": "toolu_1",
+        "AMP_THREAD_ID": "T-1",
+        "SANDBOX_AGENT_DELEGATE": address,
+    }
+    return subprocess.run(
+        [program], input='{"cmd":"ls"}', env=env, text=True, capture_output=True, check=False, timeout=30
+    )
+
+
+# -- nonsense ----------------------------------------------------------------------------------
+
+
+def test_a_type_nobody_knows_is_kept() -> None:
+    session = Session()
+    session.feed("brand_new", fact=1)
+    session.feed("system", subtype="brand_new")
+    assert len(session.items("unknown")) == 2
+
+
+def recorded_lines() -> list[bytes]:
+    lines = [line for case in RECORDINGS for line in case.read_bytes().splitlines()]
+    return [line for line in lines if msgspec.json.decode(line)["dir"] == "out"]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from(recorded_lines()), JSON, st.integers(0, 20)), max_size=8))
+def test_no_line_ever_breaks_the_wire(changed: list[tuple[bytes, Any, int]]) -> None:
+    session = Session()
+    session.prompt()
+    for line, value, place in changed:
+        frame = msgspec.json.decode(line)["msg"]
+        names = list(frame)
+        frame[names[place % len(names)]] = value
+        session.wire.receive(msgspec.json.encode(frame))
+        session.wire.receive(msgspec.json.encode(value))
+    session.scribe.end_session("terminated")
+    assert [found for found in session.broken_rules() if "agent.unparsed" not in found] == []

@@ -1,0 +1,680 @@
+"""What the recordings of Claude Code do not show: what we write to it, and frames it seldom sends."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox_agent.agents.base import (
+    Action,
+    Answered,
+    Began,
+    Cancelled,
+    Decided,
+    Listed,
+    ListFailed,
+    Place,
+    Prompted,
+    Ready,
+    Start,
+    StartFailed,
+)
+from sandbox_agent.agents.claude import Claude
+from sandbox_agent.agents.claude.transcript import ClaudeConversation
+from sandbox_agent.agents.claude.wire import ClaudeWire
+from sandbox_agent.agents.scribe import Rule, Scribe
+from sandbox_agent.schema.events import (
+    AgentUnparsed,
+    ErrorEvent,
+    Event,
+    ItemCompleted,
+    PermissionResolved,
+    QuestionRequested,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+)
+from sandbox_agent.schema.features import Catalogue, Model
+from sandbox_agent.schema.ids import counting_ids
+from sandbox_agent.schema.inputs import Answer, Attachment, Decision, McpServer, Prompt, Settings
+from sandbox_agent.schema.items import FileRef, Image, Item, Json, StatusPart, Text, ToolCall, ToolResult
+from sandbox_agent.testing.rules import violations
+
+RECORDINGS = sorted((Path(__file__).parents[1] / "transcripts" / "claude").glob("*/native.jsonl"))
+INITIALIZED = {
+    "models": [{"value": "default", "displayName": "Default", "supportedEffortLevels": ["low", "max"]}]
+}
+BASH = {"command": "touch a", "description": "touch a file"}
+QUESTIONS = {
+    "questions": [
+        {"question": "Colour?", "header": "Colour", "options": [{"label": "Red"}, {"label": "Blue"}]},
+        {"question": "Checks?", "multiSelect": True, "options": [{"label": "Lint"}, {"label": "Tests"}]},
+    ]
+}
+
+
+class Session:
+    """A wire with a conversation, as the runtime would hold them."""
+
+    def __init__(self, settings: Settings | None = None, files: dict[str, bytes] | None = None) -> None:
+        self.settings = settings or Settings("/ws")
+        self.scribe = Scribe(counting_ids(), itertools.count().__next__)
+        self.wire = ClaudeWire((files or {}).__getitem__)
+        self.wire.connected()
+        start = Start(self.scribe, self.settings, Claude().metadata(None, self.settings))
+        self.conversation: ClaudeConversation = self.wire.open(start)
+        self.conversation.announce("daemon")
+        self.answer_request("initialize", response=INITIALIZED)
+        self.written()
+
+    def feed(self, **frame: Any) -> None:
+        self.wire.receive(msgspec.json.encode(frame))
+
+    def prompt(self, text: str = "go") -> str:
+        """Open a turn and hand over its prompt; its uuid."""
+        self.scribe.start_turn()
+        self.scribe.user_message(text)
+        self.wire.prompt(self.conversation, Prompt(text))
+        uuid = self.written()[0]["uuid"]
+        assert isinstance(uuid, str)
+        return uuid
+
+    def ask(self, tool: str, input: dict[str, Any], **more: Any) -> str:
+        request = {"subtype": "can_use_tool", "tool_name": tool, "input": input, **more}
+        self.feed(type="control_request", request_id="ask_1", request=request)
+        return "ask_1"
+
+    def answer_request(self, subtype: str, **reply: Any) -> None:
+        """Answer the request of this subtype that the wire has written last."""
+        sent = [one for one in self.peek() if one.get("request", {}).get("subtype") == subtype]
+        status = "error" if "error" in reply else "success"
+        self.feed(
+            type="control_response",
+            response={"subtype": status, "request_id": sent[-1]["request_id"], **reply},
+        )
+
+    def assistant(self, *blocks: dict[str, Any], id: str = "msg_1", **more: Any) -> None:
+        self.feed(type="assistant", message={"id": id, "model": "opus", "content": blocks}, **more)
+
+    def stream(self, **event: Any) -> None:
+        self.feed(type="stream_event", event=event)
+
+    def result(self, **more: Any) -> None:
+        self.feed(type="result", subtype="success", is_error=False, terminal_reason="completed", **more)
+
+    def peek(self) -> list[dict[str, Any]]:
+        return [msgspec.json.decode(frame) for frame in self.wire.outbox]
+
+    def written(self) -> list[dict[str, Any]]:
+        """What was written to the agent since the last time."""
+        frames = self.peek()
+        self.wire.outbox.clear()
+        return frames
+
+    def data(self) -> list[Any]:
+        return [draft.data for draft in self.scribe.drafts]
+
+    def items(self) -> list[Item]:
+        """Every completed item but the prompts."""
+        done = [data.item for data in self.data() if isinstance(data, ItemCompleted)]
+        return [item for item in done if item.role != "user"]
+
+    def broken_rules(self) -> list[str]:
+        drafts = enumerate(self.scribe.drafts, 1)
+        return violations(
+            Event(
+                "evt",
+                n,
+                "",
+                "s",
+                draft.native_session_id,
+                draft.source,
+                draft.source == "daemon",
+                draft.data.TYPE,
+                draft.data,
+            )
+            for n, draft in drafts
+        )
+
+
+def read_back(session: Session, *received: dict[str, Any]) -> list[Action]:
+    """The actions that a recording of what the session wrote, and received before, consists of."""
+    reader = ClaudeWire()
+    reader.recorded_start = lambda settings, native_id: Start(
+        Scribe(counting_ids(), itertools.count().__next__),
+        settings,
+        Claude().metadata(None, settings),
+        native_id,
+    )
+    frames = list(session.wire.outbox)
+    actions = list(
+        reader.sent(b'{"type":"control_request","request_id":"r","request":{"subtype":"initialize"}}')
+    )
+    assert isinstance(actions[0], Began)
+    for frame in received:
+        reader.receive(msgspec.json.encode(frame))
+    return [action for frame in frames for action in reader.sent(frame)]
+
+
+def request(tool: str, input: dict[str, Any]) -> dict[str, Any]:
+    body = {"subtype": "can_use_tool", "tool_name": tool, "input": input}
+    return {"type": "control_request", "request_id": "ask_1", "request": body}
+
+
+# -- what we write is read back -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        Prompt("/clear is only text"),
+        Prompt(
+            "look", (Attachment("/a.png", "image/png"), Attachment("/b c.txt", "text/plain", "notes.txt"))
+        ),
+        Prompt("", (Attachment("/no-mime"),)),
+    ],
+)
+def test_a_prompt_is_read_back(prompt: Prompt) -> None:
+    session = Session(files={"/a.png": b"PNG"})
+    session.wire.prompt(session.conversation, prompt)
+    [action] = read_back(session)
+    assert isinstance(action, Prompted)
+    assert action.prompt == prompt
+
+
+def test_an_image_is_shown_and_a_file_is_named() -> None:
+    session = Session(files={"/a.png": b"PNG"})
+    files = (Attachment("/a.png", "image/png"), Attachment("/b.txt"))
+    session.wire.prompt(session.conversation, Prompt("look", files))
+    [line] = session.written()
+    source = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(b"PNG").decode()}
+    assert (line["client_composed"], line["message"]["content"]) == (
+        True,
+        [
+            {"type": "text", "text": "look"},
+            {"type": "text", "text": "Attached file: /a.png (image/png)"},
+            {"type": "image", "source": source},
+            {"type": "text", "text": "Attached file: /b.txt"},
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    "decision", [Decision("once"), Decision("always"), Decision("reject"), Decision("reject", "no")]
+)
+def test_a_decision_is_read_back(decision: Decision) -> None:
+    session = Session()
+    key = session.ask("Bash", BASH)
+    session.wire.decide(session.conversation, key, decision)
+    [action] = read_back(session, request("Bash", BASH))
+    assert isinstance(action, Decided)
+    assert (action.key, action.decision) == (key, decision)
+
+
+def test_always_is_remembered_by_us_and_not_in_the_users_settings() -> None:
+    session = Session()
+    session.wire.decide(session.conversation, session.ask("Bash", BASH), Decision("always"))
+    [line] = session.written()
+    assert line["response"]["response"] == {
+        "behavior": "allow",
+        "updatedInput": BASH,
+        "decisionClassification": "user_permanent",
+    }
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [Answer((("Blue",), ("Lint", "Tests"))), Answer((("a, b",), ())), Answer(None), Answer(None, "no")],
+)
+def test_an_answer_is_read_back(answer: Answer) -> None:
+    session = Session()
+    key = session.ask("AskUserQuestion", QUESTIONS)
+    session.wire.answer(session.conversation, key, answer)
+    [action] = read_back(session, request("AskUserQuestion", QUESTIONS))
+    assert isinstance(action, Answered)
+    assert (action.key, action.answer) == (key, answer)
+
+
+@pytest.mark.parametrize("answer", [Answer((("approve",),)), Answer(None, "keep planning")])
+def test_the_answer_to_a_plan_is_read_back(answer: Answer) -> None:
+    session = Session()
+    key = session.ask("ExitPlanMode", {"plan": "1. Do it"})
+    session.wire.answer(session.conversation, key, answer)
+    [action] = read_back(session, request("ExitPlanMode", {"plan": "1. Do it"}))
+    assert isinstance(action, Answered)
+    assert (action.key, action.answer) == (key, answer)
+
+
+def test_a_cancel_is_read_back() -> None:
+    session = Session()
+    session.wire.cancel(session.conversation)
+    [action] = read_back(session)
+    assert isinstance(action, Cancelled)
+
+
+@pytest.mark.parametrize(
+    ("settings", "mode"),
+    [
+        (Settings("/ws", permission_mode="plan"), "default"),
+        (Settings("/ws", agent_mode="plan", permission_mode="acceptEdits"), "acceptEdits"),
+        (Settings("/ws", agent_mode="plan", permission_mode="bypass"), "bypassPermissions"),
+    ],
+)
+def test_an_approved_plan_leaves_plan_mode(settings: Settings, mode: str) -> None:
+    session = Session(settings)
+    session.wire.answer(session.conversation, session.ask("ExitPlanMode", {}), Answer((("approve",),)))
+    [line] = session.written()
+    assert line["response"]["response"]["updatedPermissions"] == [
+        {"type": "setMode", "mode": mode, "destination": "session"}
+    ]
+
+
+def test_a_plan_that_is_answered_with_words_is_rejected_with_them() -> None:
+    session = Session()
+    session.wire.answer(session.conversation, session.ask("ExitPlanMode", {}), Answer((("shorter",),)))
+    [line] = session.written()
+    assert line["response"]["response"]["message"] == "shorter"
+
+
+def test_settings_are_switched_at_run_time() -> None:
+    session = Session()
+    settings = Settings("/ws", permission_mode="acceptEdits", model="opus", variant="high")
+    assert session.wire.configure(session.conversation, settings)
+    requests = [line["request"] for line in session.written()]
+    asked = [f"Bash({command} *)" for command in ("mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed")]
+    assert requests == [
+        {"subtype": "set_model", "model": "opus"},
+        {"subtype": "apply_flag_settings", "settings": {"effortLevel": "high"}},
+        {
+            "subtype": "apply_flag_settings",
+            "settings": {"useAutoModeDuringPlan": False, "permissions": {"ask": asked}},
+        },
+        {"subtype": "set_permission_mode", "mode": "acceptEdits"},
+    ]
+
+
+def test_another_mcp_server_needs_another_process() -> None:
+    session = Session()
+    settings = Settings("/ws", mcp={"docs": McpServer(url="http://127.0.0.1:1")})
+    assert not session.wire.configure(session.conversation, settings)
+
+
+def test_a_model_that_claude_does_not_know_is_an_error() -> None:
+    session = Session()
+    session.wire.configure(session.conversation, Settings("/ws", model="nope"))
+    session.answer_request("set_model", error="Model 'nope' not found", error_code="not_found")
+    assert session.data()[-1] == ErrorEvent(
+        "Model 'nope' not found", "model_not_found", {"request": "set_model", "error_code": "not_found"}
+    )
+
+
+# -- starting -----------------------------------------------------------------------------------
+
+
+def place() -> Place:
+    return Place(Path("/bin/claude"), Path("/data"), {})
+
+
+def test_secrets_of_mcp_servers_are_not_in_the_command_line() -> None:
+    server = McpServer(command="serve", args=("-v",), env={"KEY": "s3cret"})
+    launch = Claude().launch(place(), Settings("/ws", mcp={"docs": server}), "id", resume=False)
+    [(path, content)] = launch.files.items()
+    assert "s3cret" not in " ".join(launch.argv)
+    assert f"--mcp-config={path}" in launch.argv
+    assert msgspec.json.decode(content) == {
+        "mcpServers": {
+            "docs": {"type": "stdio", "command": "serve", "args": ["-v"], "env": {"KEY": "s3cret"}}
+        }
+    }
+
+
+def test_a_conversation_is_resumed_by_its_id() -> None:
+    begun = Claude().launch(place(), Settings("/ws"), "id", resume=False).argv
+    resumed = Claude().launch(place(), Settings("/ws"), "id", resume=True).argv
+    assert (begun[-1], resumed[-1]) == ("--session-id=id", "--resume=id")
+
+
+@pytest.mark.parametrize(
+    ("settings", "mode"),
+    [
+        (Settings("/ws"), "default"),
+        (Settings("/ws", permission_mode="bypass"), "bypassPermissions"),
+        (Settings("/ws", permission_mode="bypass", agent_mode="plan"), "plan"),
+    ],
+)
+def test_the_native_mode_follows_both_modes(settings: Settings, mode: str) -> None:
+    assert f"--permission-mode={mode}" in Claude().launch(place(), settings, "id", resume=False).argv
+
+
+def test_credentials_are_a_key_or_a_login(tmp_path: Path) -> None:
+    nothing = Claude().has_credentials({}, tmp_path)
+    key = Claude().has_credentials({"ANTHROPIC_API_KEY": "k"}, tmp_path)
+    (tmp_path / ".credentials.json").write_text("{}")
+    login = Claude().has_credentials({"CLAUDE_CONFIG_DIR": str(tmp_path)}, tmp_path)
+    assert (nothing, key, login) == (False, True, True)
+
+
+def test_the_catalogue_waits_for_the_handshake() -> None:
+    wire = ClaudeWire()
+    wire.connected()
+    wire.list_catalogue("/ws")
+    assert wire.notices == []
+    wire.receive(
+        msgspec.json.encode(
+            {
+                "type": "control_response",
+                "response": {"subtype": "success", "request_id": "req_1", "response": INITIALIZED},
+            }
+        )
+    )
+    listed = Listed(Catalogue((Model("default", "Default", ("low", "max")),), Claude.modes, "default"))
+    assert wire.notices == [listed]
+    wire.list_catalogue("/ws")
+    assert wire.notices == [listed, listed]
+
+
+def test_a_refused_handshake_fails_the_start_and_the_listing() -> None:
+    wire = ClaudeWire()
+    wire.connected()
+    scribe = Scribe(counting_ids(), itertools.count().__next__)
+    conversation = wire.open(Start(scribe, Settings("/ws"), Claude().metadata(None, Settings("/ws"))))
+    wire.list_catalogue("/ws")
+    reply = {"subtype": "error", "request_id": "req_1", "error": "no"}
+    wire.receive(msgspec.json.encode({"type": "control_response", "response": reply}))
+    assert wire.notices == [ListFailed("no"), StartFailed(conversation, "no")]
+
+
+def test_a_conversation_is_ready_when_the_handshake_is_answered() -> None:
+    session = Session()
+    assert session.wire.notices == [Ready(session.conversation)]
+
+
+# -- frames that the recordings do not show -----------------------------------------------------
+
+
+def test_a_call_id_that_the_model_repeats_is_made_unique() -> None:
+    session = Session()
+    session.prompt()
+    for message in ("msg_1", "msg_2"):
+        session.assistant({"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {}}, id=message)
+        block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": message}
+        session.feed(type="user", message={"content": [block]})
+    session.result()
+    parts = [item.content[0] for item in session.items()]
+    assert parts == [
+        ToolCall("Read", "{}", "toolu_1"),
+        ToolResult("toolu_1", "msg_1"),
+        ToolCall("Read", "{}", "toolu_1#2"),
+        ToolResult("toolu_1#2", "msg_2"),
+    ]
+    assert session.broken_rules() == []
+
+
+def test_a_call_whose_block_ends_without_its_frame_was_abandoned() -> None:
+    session = Session()
+    session.prompt()
+    session.stream(type="message_start", message={"id": "msg_1"})
+    block = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {}}
+    session.stream(type="content_block_start", index=0, content_block=block)
+    session.stream(
+        type="content_block_delta", index=0, delta={"type": "input_json_delta", "partial_json": '{"co'}
+    )
+    session.stream(type="content_block_stop", index=0)
+    assert [(item.kind, item.status, item.content) for item in session.items()] == [
+        ("tool_call", "failed", (ToolCall("Bash", '{"co', "toolu_1"),)),
+        ("tool_result", "failed", (ToolResult("toolu_1", ""),)),
+    ]
+
+
+def test_text_that_arrives_before_its_message_opens_an_item() -> None:
+    session = Session()
+    session.prompt()
+    session.stream(type="content_block_delta", index=0, delta={"type": "text_delta", "text": "hi"})
+    session.stream(type="content_block_stop", index=0)
+    session.result()
+    assert session.broken_rules() == []
+
+
+def test_an_empty_block_gives_no_item() -> None:
+    session = Session()
+    session.prompt()
+    session.assistant({"type": "text", "text": ""}, {"type": "redacted_thinking", "data": "x"})
+    session.result()
+    assert session.items() == []
+
+
+def test_an_image_that_a_tool_returns_is_stored() -> None:
+    session = Session()
+    session.prompt()
+    session.assistant({"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {}})
+    source = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(b"PNG").decode()}
+    block = {
+        "type": "tool_result",
+        "tool_use_id": "toolu_1",
+        "content": [{"type": "text", "text": "an image"}, {"type": "image", "source": source}],
+    }
+    session.feed(type="user", message={"content": [block]})
+    [(name, data)] = session.scribe.blobs.items()
+    assert data == b"PNG"
+    assert session.items()[-1].content == (ToolResult("toolu_1", "an image"), Image(name, "image/png"))
+
+
+def test_an_edit_of_a_sub_agent_names_the_file_alone() -> None:
+    session = Session()
+    session.prompt()
+    session.assistant({"type": "tool_use", "id": "agent", "name": "Agent", "input": {}})
+    edit = {"type": "tool_use", "id": "edit", "name": "Edit", "input": {"file_path": "/ws/a"}}
+    session.assistant(edit, id="msg_2", parent_tool_use_id="agent")
+    done = {"type": "tool_result", "tool_use_id": "edit", "content": "ok"}
+    session.feed(type="user", message={"content": [done]}, parent_tool_use_id="agent")
+    assert session.items()[-1].content == (ToolResult("edit", "ok"), FileRef("/ws/a", "patch"))
+
+
+def test_a_sub_agent_goes_on_after_the_turn() -> None:
+    session = Session()
+    session.prompt()
+    session.assistant({"type": "tool_use", "id": "agent", "name": "Agent", "input": {}})
+    started = {"type": "tool_result", "tool_use_id": "agent", "content": "started"}
+    session.feed(type="user", message={"content": [started]})
+    session.result()
+    session.assistant({"type": "text", "text": "inner"}, id="msg_2", parent_tool_use_id="agent")
+    call, inner = session.items()[0], session.items()[-1]
+    assert (inner.content, inner.parent_id) == ((Text("inner"),), call.item_id)
+    assert session.broken_rules() == []
+
+
+def test_a_failed_model_call_of_a_sub_agent_does_not_fail_the_turn() -> None:
+    session = Session()
+    session.prompt()
+    session.assistant({"type": "tool_use", "id": "agent", "name": "Agent", "input": {}})
+    error = {"error": "overloaded", "is_api_error_message": True, "api_error_status": 529}
+    session.assistant({"type": "text", "text": "busy"}, id="msg_2", parent_tool_use_id="agent", **error)
+    session.result()
+    facts = {"message": "busy", "error": "overloaded", "api_error_status": 529}
+    assert session.items()[1].content == (StatusPart("subagent_error", "busy"), Json(facts))
+    assert [data for data in session.data() if isinstance(data, ErrorEvent)] == []
+    assert session.broken_rules() == []
+
+
+def test_a_wake_up_between_us_and_our_prompt_does_not_end_our_turn() -> None:
+    session = Session()
+    ours = session.prompt()
+    spent = {"opus": {"inputTokens": 10, "outputTokens": 1, "costUSD": 0.5}}
+    session.result(origin={"kind": "task-notification"}, model_usage_since_last_result=spent)
+    assert session.scribe.turn is not None
+    session.result(user_message_uuids=[ours], model_usage_since_last_result=spent)
+    ended = session.data()[-1]
+    assert isinstance(ended, TurnEnded)
+    assert ended.metadata.usage == Usage(20, 2, 0, 0, 0, 1.0)
+
+
+def test_an_agent_that_wakes_up_has_a_turn_of_its_own() -> None:
+    session = Session()
+    session.feed(type="system", subtype="init", session_id="s1")
+    session.result(origin={"kind": "task-notification"})
+    turns = [draft for draft in session.scribe.drafts if isinstance(draft.data, TurnStarted | TurnEnded)]
+    assert [draft.source for draft in turns] == ["agent", "agent"]
+
+
+def test_a_prompt_that_is_cancelled_in_the_queue_ends_its_turn() -> None:
+    session = Session()
+    ours = session.prompt()
+    session.feed(type="command_lifecycle", command_uuid=ours, state="queued")
+    session.feed(type="command_lifecycle", command_uuid=ours, state="cancelled")
+    ended = session.data()[-1]
+    assert isinstance(ended, TurnEnded)
+    assert ended.metadata.stop_reason == "interrupted"
+
+
+def test_a_request_that_claude_withdraws_is_rejected() -> None:
+    session = Session()
+    session.prompt()
+    key = session.ask("Bash", BASH)
+    session.feed(type="control_cancel_request", request_id=key)
+    resolved = session.data()[-1]
+    assert isinstance(resolved, PermissionResolved)
+    assert resolved.metadata is not None
+    assert (resolved.status, resolved.metadata.decided_by) == ("reject", "agent")
+
+
+def test_what_is_unanswered_when_the_turn_ends_is_denied_to_claude_too() -> None:
+    session = Session()
+    session.prompt()
+    session.ask("Bash", BASH, agent_id="background")
+    session.result()
+    [line] = session.written()
+    assert (line["response"]["request_id"], line["response"]["response"]["behavior"]) == ("ask_1", "deny")
+    assert session.broken_rules() == []
+
+
+def test_a_plan_without_a_text_still_has_a_prompt() -> None:
+    session = Session()
+    session.prompt()
+    session.ask("ExitPlanMode", {})
+    asked = session.data()[-1]
+    assert isinstance(asked, QuestionRequested)
+    assert asked.prompt == "The agent is ready to leave plan mode."
+
+
+@pytest.mark.parametrize(
+    ("tool", "input", "suggestions", "kind", "needs"),
+    [
+        ("Bash", {"command": "ls *"}, [], "command", Rule("Bash", "ls *")),
+        ("Write", {"file_path": "/ws/b/../a"}, [], "edit", Rule("Write", "/ws/a")),
+        ("mcp__x__y", {"q": 1}, [{"toolName": "mcp__x__y"}], "other", Rule("mcp__x__y")),
+        (
+            "WebFetch",
+            {},
+            [{"toolName": "WebFetch", "ruleContent": "domain:a.b"}],
+            "read",
+            Rule("WebFetch", "domain:a.b"),
+        ),
+        ("Skill", {"skill": "s"}, [], "other", Rule("Skill", '{"skill":"s"}')),
+    ],
+)
+def test_what_a_permission_is_for(
+    tool: str, input: dict[str, Any], suggestions: list[Any], kind: str, needs: Rule
+) -> None:
+    session = Session()
+    session.prompt()
+    key = session.ask(tool, input, permission_suggestions=[{"type": "addRules", "rules": suggestions}])
+    ask = session.scribe.pending[key].ask
+    assert ask is not None
+    assert (ask.kind, ask.needs) == (kind, (needs,))
+
+
+def test_a_form_of_an_mcp_server_is_declined_and_told() -> None:
+    session = Session()
+    form = {"subtype": "elicitation", "message": "Your name?"}
+    session.feed(type="control_request", request_id="r1", request=form)
+    [line] = session.written()
+    assert line["response"]["response"] == {"action": "decline"}
+    assert session.items()[-1].content == (StatusPart("elicitation", "Your name?"), Json(form))
+
+
+def test_a_limit_is_no_error() -> None:
+    session = Session()
+    session.prompt()
+    session.feed(type="result", subtype="error_max_turns", is_error=True, errors=["Reached 1 turn"])
+    ended = session.data()[-1]
+    assert isinstance(ended, TurnEnded)
+    assert ended.metadata.stop_reason == "limit"
+    assert session.items()[-1].content[0] == StatusPart("limit", "Reached 1 turn")
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        {"type": "brand_new", "x": 1},
+        {"type": "system", "subtype": "brand_new", "x": 1},
+    ],
+)
+def test_a_message_of_an_unknown_type_is_kept(frame: dict[str, Any]) -> None:
+    session = Session()
+    session.feed(**frame)
+    [item] = session.items()
+    assert (item.kind, item.content) == ("unknown", (Json(frame),))
+
+
+def test_a_known_message_of_the_wrong_shape_is_unparsed() -> None:
+    session = Session()
+    session.feed(type="assistant", message="no")
+    assert isinstance(session.data()[-1], AgentUnparsed)
+
+
+@pytest.mark.parametrize("type", ["keep_alive", "prompt_suggestion", "tool_progress", "transcript_mirror"])
+def test_what_says_nothing_to_a_reader_is_ignored(type: str) -> None:
+    session = Session()
+    before = session.data()
+    session.feed(type=type)
+    assert session.data() == before
+
+
+# -- nonsense -----------------------------------------------------------------------------------
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def recorded_frames() -> list[dict[str, Any]]:
+    """One frame of each kind that the recordings hold."""
+    kinds: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for recording in RECORDINGS:
+        for line in recording.read_bytes().splitlines():
+            record = msgspec.json.decode(line)
+            if record["dir"] == "out" and isinstance(frame := record["msg"], dict):
+                event = frame.get("event") or frame.get("request") or {}
+                kind = (frame["type"], frame.get("subtype"), event.get("type"), event.get("subtype"))
+                kinds.setdefault(kind, frame)
+    return list(kinds.values())
+
+
+FRAMES = recorded_frames()
+
+
+@given(st.lists(st.tuples(st.sampled_from(FRAMES), st.text(max_size=8), json_values), max_size=5))
+def test_no_frame_breaks_the_wire_or_the_rules(mutations: list[tuple[dict[str, Any], str, Any]]) -> None:
+    session = Session()
+    session.prompt()
+    for frame, name, value in mutations:
+        target = name if name in frame else sorted(frame)[len(name) % len(frame)]
+        session.feed(**{**frame, target: value})
+    session.scribe.end_turn("outcome_unknown", source="daemon")
+    session.scribe.close_background()
+    assert [rule for rule in session.broken_rules() if "agent.unparsed" not in rule] == []
+
+
+@given(json_values)
+def test_no_line_of_json_breaks_the_wire(value: Any) -> None:
+    session = Session()
+    session.wire.receive(msgspec.json.encode(value))

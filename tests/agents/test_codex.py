@@ -1,0 +1,893 @@
+"""The Codex adapter: what it writes, that it reads back what it writes, and what the recordings do not show."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox_agent.agents.base import (
+    Action,
+    Answered,
+    Began,
+    Cancelled,
+    Decided,
+    Listed,
+    ListFailed,
+    Place,
+    Prompted,
+    Ready,
+    Start,
+    StartFailed,
+)
+from sandbox_agent.agents.codex import Codex
+from sandbox_agent.agents.codex.conversation import CodexConversation
+from sandbox_agent.agents.codex.frames import IGNORED, NOTIFICATIONS
+from sandbox_agent.agents.codex.wire import CodexWire
+from sandbox_agent.agents.recording import translate
+from sandbox_agent.agents.scribe import Rule, Scribe
+from sandbox_agent.schema.events import (
+    AskedQuestion,
+    Choice,
+    ErrorEvent,
+    Event,
+    ItemCompleted,
+    QuestionRequested,
+    TurnEnded,
+    TurnMetadata,
+    TurnStarted,
+    Usage,
+    decode_event,
+)
+from sandbox_agent.schema.features import Catalogue, Model
+from sandbox_agent.schema.ids import counting_ids
+from sandbox_agent.schema.inputs import Answer, Attachment, Decision, McpServer, Prompt, Reply, Settings
+from sandbox_agent.schema.items import FileRef, Image, Item, Json, StatusPart, Text, ToolCall, ToolResult
+from sandbox_agent.testing.rules import violations
+
+RECORDINGS = sorted(Path(__file__).parents[1].glob("transcripts/codex/*/native.jsonl"))
+THREAD = "thread-1"
+HOME = Settings("/ws")
+
+
+class Link:
+    """A wire that is connected, with one thread open, and a second one that reads along what the first writes."""
+
+    def __init__(self, settings: Settings = HOME, *, resume: bool = False) -> None:
+        self.wire = CodexWire()
+        self.reader = CodexWire()
+        self.reader.recorded_start = _start
+        self.actions: list[Action] = []
+        self._ids = itertools.count(0)
+        self.wire.connected()
+        self.answer(userAgent="codex")
+        start = msgspec.structs.replace(_start(settings, THREAD if resume else None), resume=resume)
+        self.conversation: CodexConversation = self.wire.open(start)
+        self.scribe = self.conversation.scribe
+        self.answer(thread={"id": THREAD}, model="gpt-5.5")
+
+    def written(self) -> list[Any]:
+        """What was written since the last time, without the ids of requests, which only count."""
+        frames, self.wire.outbox = self.wire.outbox, []
+        return [_without_own_id(self._read_along(frame)) for frame in frames]
+
+    def _read_along(self, frame: bytes) -> Any:
+        self.actions += self.reader.sent(frame)
+        message = json.loads(frame)
+        if isinstance(message.get("id"), str):
+            self._last_request = message["id"]
+        return message
+
+    def hear(self, message: Any) -> None:
+        frame = json.dumps(message).encode()
+        self.reader.receive(frame)
+        self.wire.receive(frame)
+
+    def answer(self, **result: Any) -> None:
+        """Codex answers the last request."""
+        self.written()
+        self.hear({"id": self._last_request, "result": result})
+
+    def refuse(self, message: str) -> None:
+        self.written()
+        self.hear({"id": self._last_request, "error": {"code": -32600, "message": message}})
+
+    def tell(self, method: str, thread: str = THREAD, **params: Any) -> None:
+        self.hear({"method": method, "params": {"threadId": thread, "turnId": "t1", **params}})
+
+    def ask(self, method: str, **params: Any) -> str:
+        """Codex asks; the key under which it is pending."""
+        id = next(self._ids)
+        self.hear({"id": id, "method": method, "params": {"threadId": THREAD, "turnId": "t1", **params}})
+        return str(id)
+
+    def prompt(self, text: str = "hello", turn: str = "t1") -> None:
+        for scribe in (self.scribe, self.reader_conversation.scribe):
+            scribe.start_turn()
+            scribe.user_message(text)
+        self.wire.prompt(self.conversation, Prompt(text))
+        self.answer(turn={"id": turn})
+
+    def start_turn(self, text: str = "hello", turn: str = "t1") -> None:
+        self.prompt(text, turn)
+        self.tell("turn/started", turn={"id": turn, "rootTurnId": turn})
+
+    def end_turn(
+        self, status: str = "completed", thread: str = THREAD, turn: str = "t1", **facts: Any
+    ) -> None:
+        self.tell("turn/completed", thread, turn={"id": turn, "status": status, **facts})
+
+    @property
+    def reader_conversation(self) -> CodexConversation:
+        return next(action.conversation for action in self.actions if isinstance(action, Began))  # type: ignore[return-value]
+
+    def events(self) -> list[Event]:
+        return [
+            Event(f"evt_{n}", n, "", "s", draft.native_session_id, draft.source, draft.source == "daemon", draft.data.TYPE, draft.data)
+            for n, draft in enumerate(self.scribe.drafts, 1)
+        ]  # fmt: skip
+
+    def items(self, *kinds: str) -> list[Item]:
+        done = [event.data.item for event in self.events() if isinstance(event.data, ItemCompleted)]
+        return [item for item in done if item.kind in kinds]
+
+
+def _start(settings: Settings, native_id: str | None) -> Start:
+    scribe = Scribe(counting_ids(), lambda: 0.0)
+    return Start(scribe, settings, Codex().metadata(None, settings), native_id)
+
+
+def _without_own_id(message: Any) -> Any:
+    return (
+        {name: value for name, value in message.items() if name != "id"} if "method" in message else message
+    )
+
+
+def _command(id: str, status: str = "inProgress", **facts: Any) -> Any:
+    return {"type": "commandExecution", "id": id, "command": "ls", "cwd": "/ws", "status": status, **facts}
+
+
+# -- opening ----------------------------------------------------------------------------------
+
+
+def test_what_is_opened_before_the_handshake_is_over_waits_for_it() -> None:
+    wire = CodexWire()
+    wire.connected()
+    wire.open(_start(HOME, None))
+    hello = json.loads(wire.outbox.pop())
+    assert wire.outbox == []
+    assert hello["method"] == "initialize"
+    assert hello["params"]["capabilities"]["experimentalApi"] is True
+    assert set(hello["params"]["capabilities"]["optOutNotificationMethods"]) < IGNORED
+    wire.receive(json.dumps({"id": hello["id"], "result": {}}).encode())
+    assert [json.loads(frame)["method"] for frame in wire.outbox] == ["initialized", "thread/start"]
+
+
+def opening(settings: Settings) -> Any:
+    """The parameters that a thread is started with."""
+    link = Link()
+    link.wire.open(_start(settings, None))
+    [frame] = link.written()
+    return frame["params"]
+
+
+def test_a_failed_handshake_fails_what_waits_for_it() -> None:
+    wire = CodexWire()
+    wire.connected()
+    conversation = wire.open(_start(HOME, None))
+    wire.list_catalogue("/")
+    hello = json.loads(wire.outbox.pop())
+    wire.receive(json.dumps({"id": hello["id"], "error": {"code": 1, "message": "too old"}}).encode())
+    assert wire.notices == [StartFailed(conversation, "too old"), ListFailed("too old")]
+    assert list(wire.conversations()) == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "policy", "sandbox"),
+    [
+        ("default", "untrusted", "danger-full-access"),
+        ("acceptEdits", "untrusted", "danger-full-access"),
+        ("plan", "on-request", "read-only"),
+        ("bypass", "never", "danger-full-access"),
+    ],
+)
+def test_a_permission_mode_is_a_policy_and_a_sandbox(mode: Any, policy: str, sandbox: str) -> None:
+    assert opening(Settings("/ws", permission_mode=mode)) == {
+        "cwd": "/ws",
+        "approvalPolicy": policy,
+        "sandbox": sandbox,
+    }
+
+
+def test_mcp_servers_and_effort_are_the_config_of_the_thread() -> None:
+    mcp = {
+        "local": McpServer("npx", ("-y", "x"), {"A": "b"}),
+        "far": McpServer(url="https://x/mcp", headers={"k": "v"}),
+    }
+    assert opening(Settings("/ws", model="gpt-5.5", variant="high", mcp=mcp)) == {
+        "cwd": "/ws",
+        "model": "gpt-5.5",
+        "approvalPolicy": "untrusted",
+        "sandbox": "danger-full-access",
+        "config": {
+            "mcp_servers": {
+                "local": {"command": "npx", "args": ["-y", "x"], "env": {"A": "b"}},
+                "far": {"url": "https://x/mcp", "http_headers": {"k": "v"}},
+            },
+            "model_reasoning_effort": "high",
+        },
+    }
+
+
+def test_a_thread_that_codex_does_not_know_is_gone() -> None:
+    link = Link()
+    lost = link.wire.open(Start(link.scribe, HOME, Codex().metadata(None, HOME), "thread-0", resume=True))
+    [asked] = link.written()
+    assert asked["method"] == "thread/resume"
+    assert (asked["params"]["threadId"], asked["params"]["excludeTurns"]) == ("thread-0", True)
+    link.wire.notices.clear()
+    link.refuse("no rollout found for thread id thread-0")
+    message = "no rollout found for thread id thread-0"
+    assert link.wire.notices == [StartFailed(lost, message, gone=True)]
+
+
+def test_what_an_opened_thread_says_of_itself_is_in_session_started() -> None:
+    link = Link()
+    assert link.wire.notices == [Ready(link.conversation)]
+    [started] = link.events()
+    assert (started.source, started.native_session_id) == ("agent", THREAD)
+    assert started.data.metadata.model == "gpt-5.5"
+
+
+# -- round trips: what we write, we read back --------------------------------------------------
+
+
+def test_a_prompt_is_read_back() -> None:
+    link = Link()
+    prompt = Prompt("look", (Attachment("/ws/a.png"), Attachment("/ws/b.txt")))
+    link.wire.prompt(link.conversation, prompt)
+    assert link.written() == [
+        {
+            "method": "turn/start",
+            "params": {
+                "threadId": THREAD,
+                "input": [
+                    {"type": "text", "text": "look"},
+                    {"type": "localImage", "path": "/ws/a.png"},
+                    {"type": "text", "text": "Attached file: /ws/b.txt"},
+                ],
+            },
+        }
+    ]
+    assert link.actions[1:] == [Prompted(link.reader_conversation, prompt)]
+
+
+_CHANGES = [
+    {"path": "/ws/new", "kind": {"type": "add"}, "diff": "one\n"},
+    {
+        "path": "/ws/old",
+        "kind": {"type": "update", "move_path": "/ws/moved"},
+        "diff": "@@ -1 +1 @@\n-a\n+b\n\n\nMoved to: /ws/moved",
+    },
+]
+_MCP_META = {"codex_approval_kind": "mcp_tool_call", "tool_params": {}}
+_NETWORK = {"network": {"enabled": True}, "fileSystem": None}
+
+_COMMAND_REPLIES = ({"decision": "accept"}, {"decision": "acceptForSession"}, {"decision": "decline"})
+APPROVALS: list[tuple[str, dict[str, Any], tuple[Any, Any, Any]]] = [
+    ("item/commandExecution/requestApproval", {"itemId": "c1", "command": "ls", "cwd": "/ws"}, _COMMAND_REPLIES),
+    (
+        "item/commandExecution/requestApproval",
+        {"itemId": "c1", "networkApprovalContext": {"host": "h", "protocol": "https"}},
+        _COMMAND_REPLIES,
+    ),
+    ("item/fileChange/requestApproval", {"itemId": "f1", "reason": None}, _COMMAND_REPLIES),
+    (
+        "item/permissions/requestApproval",
+        {"itemId": "p1", "cwd": "/ws", "reason": "net", "permissions": _NETWORK},
+        (
+            {"permissions": _NETWORK, "scope": "turn"},
+            {"permissions": _NETWORK, "scope": "session"},
+            {"permissions": {}, "scope": "turn"},
+        ),
+    ),
+    (
+        "mcpServer/elicitation/request",
+        {"serverName": "demo", "mode": "form", "message": "Allow?", "_meta": _MCP_META},
+        (
+            {"action": "accept", "content": {}, "_meta": None},
+            {"action": "accept", "content": {}, "_meta": {"persist": "session"}},
+            {"action": "decline", "content": None, "_meta": None},
+        ),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "params", "replies"), APPROVALS)
+@pytest.mark.parametrize(("n", "reply"), [(0, "once"), (1, "always"), (2, "reject")])
+def test_a_decision_is_read_back(
+    method: str, params: dict[str, Any], replies: tuple[Any, Any, Any], n: int, reply: Reply
+) -> None:
+    link = Link()
+    link.start_turn()
+    key = link.ask(method, **params)
+    assert list(link.scribe.pending) == [key]
+    link.wire.decide(link.conversation, key, Decision(reply))
+    assert link.written() == [{"id": 0, "result": replies[n]}]
+    assert link.actions[-1] == Decided(link.reader_conversation, key, Decision(reply))
+    assert link.wire._asked == link.reader._asked == {}
+
+
+_FORM = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "title": "Name"},
+        "age": {"type": "integer"},
+        "sure": {"type": "boolean"},
+        "size": {"type": "string", "oneOf": [{"const": "s", "title": "Small"}, {"const": "l", "title": "Large"}]},
+        "tags": {"type": "array", "items": {"enum": ["a", "b"]}},
+    },
+}  # fmt: skip
+_COLOUR = {
+    "id": "colour",
+    "header": "Colour",
+    "question": "Which?",
+    "options": [{"label": "Red", "description": "r"}],
+}
+_WORDS = {"id": "words", "header": "", "question": "Say it", "options": None}
+
+INQUIRIES: list[tuple[str, dict[str, Any], tuple[tuple[str, ...], ...] | None, Any]] = [
+    (
+        "item/tool/requestUserInput",
+        {"itemId": "q1", "questions": [_COLOUR, _WORDS], "isBlocking": True},
+        (("Red",), ("my own",)),
+        {"answers": {"colour": {"answers": ["Red"]}, "words": {"answers": ["my own"]}}},
+    ),
+    ("item/tool/requestUserInput", {"itemId": "q1", "questions": [_COLOUR]}, None, {"answers": {}}),
+    (
+        "mcpServer/elicitation/request",
+        {"serverName": "demo", "mode": "form", "message": "Who?", "_meta": None, "requestedSchema": _FORM},
+        (("Ada",), ("36",), ("true",), ("Large",), ("a", "b")),
+        {
+            "action": "accept",
+            "content": {"name": "Ada", "age": 36, "sure": True, "size": "l", "tags": ["a", "b"]},
+            "_meta": None,
+        },
+    ),
+    (
+        "mcpServer/elicitation/request",
+        {"serverName": "demo", "mode": "form", "message": "Who?", "_meta": None, "requestedSchema": _FORM},
+        None,
+        {"action": "decline", "content": None, "_meta": None},
+    ),
+    (
+        "mcpServer/elicitation/request",
+        {"serverName": "demo", "mode": "url", "message": "Log in", "url": "https://x", "elicitationId": "e"},
+        (("accept",),),
+        {"action": "accept", "content": {}, "_meta": None},
+    ),
+]
+
+
+@pytest.mark.parametrize(("method", "params", "answers", "reply"), INQUIRIES)
+def test_an_answer_is_read_back(
+    method: str, params: dict[str, Any], answers: tuple[tuple[str, ...], ...] | None, reply: Any
+) -> None:
+    link = Link()
+    link.start_turn()
+    key = link.ask(method, **params)
+    link.wire.answer(link.conversation, key, Answer(answers))
+    assert link.written() == [{"id": 0, "result": reply}]
+    assert link.actions[-1] == Answered(link.reader_conversation, key, Answer(answers))
+
+
+def test_questions_are_put_as_codex_puts_them() -> None:
+    link = Link()
+    link.start_turn()
+    link.ask("item/tool/requestUserInput", itemId="q1", questions=[_COLOUR, _WORDS])
+    asked = link.events()[-1].data
+    assert isinstance(asked, QuestionRequested)
+    assert (asked.prompt, asked.options) == ("Which?", ("Red",))
+    assert asked.metadata.questions == (
+        AskedQuestion("Which?", "Colour", (Choice("Red", "r"),)),
+        AskedQuestion("Say it", "", ()),
+    )
+
+
+def test_a_cancel_is_read_back_and_kills_the_commands_once_codex_has_stopped() -> None:
+    link = Link()
+    link.start_turn()
+    link.wire.cancel(link.conversation)
+    params = {"threadId": THREAD, "turnId": "t1"}
+    assert link.written() == [{"method": "turn/interrupt", "params": params}]
+    assert link.actions[-1] == Cancelled(link.reader_conversation)
+    link.answer()
+    assert link.written() == [{"method": "thread/backgroundTerminals/clean", "params": {"threadId": THREAD}}]
+
+
+def test_a_cancel_before_codex_has_started_the_turn_waits_for_it() -> None:
+    link = Link()
+    link.prompt()
+    link.wire.cancel(link.conversation)
+    assert link.written() == []
+    link.tell("turn/started", turn={"id": "t1"})
+    assert [frame["method"] for frame in link.written()] == ["turn/interrupt"]
+
+
+def test_an_idle_conversation_has_nothing_to_cancel() -> None:
+    link = Link()
+    link.wire.cancel(link.conversation)
+    link.start_turn()
+    assert link.written() == []
+
+
+def test_closing_stops_the_turn_then_its_commands_and_leaves_the_thread() -> None:
+    link = Link()
+    link.start_turn()
+    link.wire.close(link.conversation)
+    assert [frame["method"] for frame in link.written()] == ["turn/interrupt"]
+    link.answer()
+    methods = [frame["method"] for frame in link.written()]
+    assert methods == ["thread/backgroundTerminals/clean", "thread/unsubscribe"]
+    before = len(link.scribe.drafts)
+    link.end_turn("interrupted")
+    assert (len(link.scribe.drafts), list(link.wire.conversations())) == (before, [])
+
+
+def test_settings_change_with_the_next_prompt_and_are_told_once() -> None:
+    link = Link()
+    plan = Settings("/ws", permission_mode="plan", variant="high")
+    assert link.wire.configure(link.conversation, plan)
+    link.wire.prompt(link.conversation, Prompt("one"))
+    link.wire.prompt(link.conversation, Prompt("two"))
+    link.wire.configure(link.conversation, HOME)
+    link.wire.prompt(link.conversation, Prompt("three"))
+    told = [
+        {name: value for name, value in frame["params"].items() if name not in ("threadId", "input")}
+        for frame in link.written()
+    ]
+    collaboration = {"model": "gpt-5.5", "reasoning_effort": "high", "developer_instructions": None}
+    assert told == [
+        {
+            "model": "gpt-5.5",
+            "effort": "high",
+            "approvalPolicy": "on-request",
+            "sandboxPolicy": {"type": "readOnly"},
+            "collaborationMode": {"mode": "plan", "settings": collaboration},
+        },
+        {},
+        {
+            "model": "gpt-5.5",
+            "approvalPolicy": "untrusted",
+            "sandboxPolicy": {"type": "dangerFullAccess"},
+            "collaborationMode": {"mode": "default", "settings": {**collaboration, "reasoning_effort": None}},
+        },
+    ]
+
+
+def test_a_new_directory_needs_a_new_thread() -> None:
+    link = Link()
+    assert not link.wire.configure(link.conversation, Settings("/elsewhere"))
+
+
+def test_the_agent_mode_plan_restricts_nothing() -> None:
+    link = Link(Settings("/ws", agent_mode="plan"))
+    link.wire.prompt(link.conversation, Prompt("x"))
+    [frame] = link.written()
+    assert frame["params"]["sandboxPolicy"] == {"type": "dangerFullAccess"}
+    assert frame["params"]["collaborationMode"]["mode"] == "plan"
+
+
+def test_the_catalogue_is_read_page_by_page() -> None:
+    link = Link()
+    link.wire.notices.clear()
+    link.wire.list_catalogue("/ws")
+    efforts = [{"reasoningEffort": "low", "description": ""}, {"reasoningEffort": "high", "description": ""}]
+    one = {
+        "id": "a",
+        "displayName": "A",
+        "supportedReasoningEfforts": efforts,
+        "defaultReasoningEffort": "low",
+    }
+    link.answer(data=[{**one, "isDefault": True}], nextCursor="more")
+    assert link.written() == [{"method": "model/list", "params": {"cursor": "more"}}]
+    link.answer(data=[{"id": "b"}], nextCursor=None)
+    models = (Model("a", "A", ("low", "high"), "low"), Model("b"))
+    assert link.wire.notices == [Listed(Catalogue(models, Codex.modes, "a"))]
+
+
+# -- what codex says ---------------------------------------------------------------------------
+
+
+def test_a_patch_is_asked_with_its_paths_and_told_with_its_diffs() -> None:
+    link = Link()
+    link.start_turn()
+    patch = {"type": "fileChange", "id": "f1", "changes": _CHANGES, "status": "inProgress"}
+    link.tell("item/started", item=patch)
+    key = link.ask("item/fileChange/requestApproval", itemId="f1")
+    ask = link.scribe.pending[key].ask
+    added = "--- /dev/null\n+++ b/ws/new\n@@ -0,0 +1 @@\n+one\n"
+    moved = "--- a/ws/old\n+++ b/ws/moved\n@@ -1 +1 @@\n-a\n+b\n"
+    assert ask is not None
+    assert (ask.kind, ask.paths, ask.diff) == ("edit", ("/ws/new", "/ws/old", "/ws/moved"), added + moved)
+    assert ask.needs == tuple(Rule("apply_patch", path) for path in ("/ws/new", "/ws/old", "/ws/moved"))
+    link.wire.decide(link.conversation, key, Decision("once"))
+    link.scribe.decide(key, "accept", "client")
+    link.tell("item/completed", item={**patch, "status": "completed"})
+    [result] = link.items("tool_result")
+    assert result.content[1:] == (
+        FileRef("/ws/new", "write", diff=added),
+        FileRef("/ws/old", "move", "/ws/moved", moved),
+    )
+
+
+def test_a_command_is_asked_under_its_call_even_before_its_item() -> None:
+    link = Link()
+    link.start_turn()
+    key = link.ask("item/commandExecution/requestApproval", itemId="c1", command="ls", cwd="/ws")
+    link.tell("item/started", item=_command("c1"))
+    link.scribe.decide(key, "accept", "client")
+    link.tell("item/completed", item=_command("c1", "completed", aggregatedOutput="x\n", exitCode=0))
+    link.end_turn()
+    [call] = link.items("tool_call")
+    [result] = link.items("tool_result")
+    assert call.content == (ToolCall("exec_command", '{"command":"ls","cwd":"/ws"}', "c1"),)
+    assert result.content == (ToolResult("c1", "x\n", 0),)
+    assert violations(link.events()) == []
+
+
+def test_a_command_that_outlives_its_turn_ends_later() -> None:
+    link = Link()
+    link.start_turn()
+    link.tell("item/started", item=_command("c1"))
+    link.end_turn()
+    link.tell("item/commandExecution/outputDelta", itemId="c1", delta="late\n")
+    link.tell(
+        "item/completed", item=_command("c1", "completed", aggregatedOutput="early\nlate\n", exitCode=0)
+    )
+    [result] = link.items("tool_result")
+    assert (result.status, result.content) == ("completed", (ToolResult("c1", "early\nlate\n", 0),))
+    assert violations(link.events()) == []
+
+
+def test_what_ends_after_an_interrupt_is_not_told_again() -> None:
+    link = Link()
+    link.start_turn()
+    link.tell("item/started", item=_command("c1"))
+    link.end_turn("interrupted")
+    link.start_turn(turn="t2")
+    before = len(link.scribe.drafts)
+    link.tell("item/completed", item=_command("c1", "failed", exitCode=-1))
+    link.tell("item/started", item=_command("never-seen"))
+    assert len(link.scribe.drafts) == before
+    link.end_turn(turn="t2")
+    assert violations(link.events()) == []
+
+
+def test_a_call_id_that_the_model_repeats_is_told_apart() -> None:
+    link = Link()
+    link.start_turn()
+    for _ in range(2):
+        link.tell("item/started", item=_command("c1"))
+        link.tell("item/completed", item=_command("c1", "completed", exitCode=0))
+    link.end_turn()
+    assert [item.content[0].call_id for item in link.items("tool_result")] == ["c1", "c1#2"]  # type: ignore[union-attr]
+    assert violations(link.events()) == []
+
+
+def test_output_before_its_command_opens_a_stub() -> None:
+    link = Link()
+    link.start_turn()
+    link.tell("item/commandExecution/outputDelta", itemId="c1", delta="x")
+    link.tell("item/completed", item=_command("c1", "completed", aggregatedOutput="x", exitCode=0))
+    link.end_turn()
+    assert violations(link.events()) == []
+
+
+def test_a_sub_agent_that_speaks_before_it_is_known_is_told_under_its_call() -> None:
+    link = Link()
+    link.start_turn()
+    spawn = {
+        "type": "collabAgentToolCall",
+        "id": "s1",
+        "tool": "spawnAgent",
+        "prompt": "go",
+        "status": "inProgress",
+    }
+    link.tell("item/started", item=spawn)
+    link.tell("turn/started", "child", turn={"id": "t9", "rootTurnId": "t1"})
+    link.tell("item/started", "child", turnId="t9", item={"type": "userMessage", "id": "u", "content": [{"type": "text", "text": "go"}]})  # fmt: skip
+    link.tell("item/agentMessage/delta", "child", turnId="t9", itemId="m1", delta="hi")
+    assert link.items("message")[1:] == []
+    link.tell("item/completed", item={**spawn, "status": "completed", "receiverThreadIds": ["child"]})
+    link.end_turn()
+    tokens = {"inputTokens": 10, "outputTokens": 2}
+    link.tell("item/completed", "child", turnId="t9", item={"type": "agentMessage", "id": "m1", "text": "hi"})
+    link.tell("thread/tokenUsage/updated", "child", turnId="t9", tokenUsage={"total": tokens, "last": tokens})
+    link.end_turn(thread="child", turn="t9")
+    [call] = link.items("tool_call")
+    said = link.items("message")[-1]
+    assert (said.parent_id, said.content) == (call.item_id, (Text("hi"),))
+    turns = [event.data for event in link.events() if isinstance(event.data, TurnStarted | TurnEnded)]
+    assert len(turns) == 2
+    assert violations(link.events()) == []
+
+
+def test_a_turn_spends_what_its_sub_agents_spend_and_nothing_that_was_spent_before() -> None:
+    link = Link(resume=True)
+    old = {"inputTokens": 100, "outputTokens": 50}
+    link.tell("thread/tokenUsage/updated", turnId="t0", tokenUsage={"total": old, "last": old})
+    link.start_turn()
+    agent = {"type": "subAgentActivity", "id": "s1", "kind": "started", "agentThreadId": "child"}
+    link.tell("item/started", item=agent)
+    link.tell("item/completed", item=agent)
+    link.tell("turn/started", "child", turn={"id": "t9", "rootTurnId": "t1"})
+    child = {"inputTokens": 7, "outputTokens": 3}
+    link.tell("thread/tokenUsage/updated", "child", turnId="t9", tokenUsage={"total": child, "last": child})
+    new = {"inputTokens": 120, "outputTokens": 60}
+    for _ in range(2):  # compaction repeats it
+        link.tell("thread/tokenUsage/updated", tokenUsage={"total": new, "last": old})
+    link.end_turn(durationMs=5)
+    ended = link.events()[-1].data
+    assert isinstance(ended, TurnEnded)
+    assert ended.metadata.usage == Usage(27, 13, 0, 0, 0)
+
+
+def test_a_sub_agent_that_waits_when_the_turn_ends_is_told_no() -> None:
+    link = Link()
+    link.start_turn()
+    agent = {"type": "subAgentActivity", "id": "s1", "kind": "started", "agentThreadId": "child"}
+    link.tell("item/completed", item=agent)
+    link.ask(
+        "item/commandExecution/requestApproval", threadId="child", turnId="t9", itemId="c1", command="ls"
+    )
+    link.written()
+    link.end_turn()
+    assert link.written() == [{"id": 0, "result": {"decision": "decline"}}]
+    assert link.scribe.pending == {}
+
+
+def test_a_request_that_codex_repeats_is_put_once() -> None:
+    link = Link()
+    link.start_turn()
+    frame = {"id": 0, "method": "item/commandExecution/requestApproval"}
+    for _ in range(2):
+        link.hear({**frame, "params": {"threadId": THREAD, "turnId": "t1", "itemId": "c1", "command": "ls"}})
+    link.end_turn("interrupted")
+    assert violations(link.events()) == []
+
+
+def test_a_request_that_codex_withdraws_is_rejected() -> None:
+    link = Link()
+    link.start_turn()
+    key = link.ask("item/commandExecution/requestApproval", itemId="c1", command="ls")
+    link.tell("serverRequest/resolved", requestId=0)
+    assert link.scribe.pending == {}
+    link.wire.decide(link.conversation, key, Decision("once"))
+    assert link.written() == []
+
+
+def test_a_retry_is_a_status_and_fails_the_message_that_was_cut() -> None:
+    link = Link()
+    link.start_turn()
+    link.tell("item/agentMessage/delta", itemId="m1", delta="half")
+    link.tell("error", willRetry=True, error={"message": "Reconnecting... 1/5", "codexErrorInfo": "other"})
+    error = {"message": "gone", "codexErrorInfo": {"httpConnectionFailed": {"httpStatusCode": 401}}}
+    link.tell("error", willRetry=False, error=error)
+    link.end_turn("failed", error=error)
+    assert [item.status for item in link.items("message")] == ["completed", "failed"]
+    assert [event.data for event in link.events() if isinstance(event.data, ErrorEvent)] == [
+        ErrorEvent(
+            "gone",
+            "authentication_failed",
+            {"codexErrorInfo": {"httpConnectionFailed": {"httpStatusCode": 401}}, "status": 401},
+        )
+    ]
+
+
+def test_a_prompt_that_codex_refuses_ends_its_turn() -> None:
+    link = Link()
+    link.scribe.start_turn()
+    link.wire.prompt(link.conversation, Prompt("x"))
+    link.refuse("no")
+    assert [event.data for event in link.events()[2:]] == [
+        ErrorEvent("no", "invalid_request", {"code": -32600}),
+        TurnEnded("turn_1", TurnMetadata("error", 0)),
+    ]
+
+
+def test_a_message_that_somebody_else_typed_is_a_user_item_of_the_agent() -> None:
+    link = Link()
+    link.start_turn("mine")
+    for text in ("mine", "theirs"):
+        item = {"type": "userMessage", "id": text, "content": [{"type": "text", "text": text}]}
+        link.tell("item/started", item=item)
+        link.tell("item/completed", item=item)
+    said = [(item.native_item_id, item.content) for item in link.items("message")]
+    assert said == [(None, (Text("mine"),)), ("theirs", (Text("theirs"),))]
+
+
+def test_a_turn_that_codex_begins_by_itself_has_no_user_message() -> None:
+    link = Link()
+    link.tell("turn/started", turn={"id": "t1"})
+    link.end_turn()
+    told = [(event.type, event.source) for event in link.events()[1:]]
+    assert told == [("turn.started", "agent"), ("turn.ended", "agent")]
+
+
+def test_an_image_that_a_tool_answers_with_is_stored() -> None:
+    link = Link()
+    link.start_turn()
+    content = [{"type": "text", "text": "see"}, {"type": "image", "data": "AAEC", "mimeType": "image/png"}]
+    item = {"type": "mcpToolCall", "id": "m1", "server": "s", "tool": "t", "status": "completed", "result": {"content": content}}  # fmt: skip
+    link.tell("item/completed", item=item)
+    [result] = link.items("tool_result")
+    assert [type(part) for part in result.content] == [ToolResult, Image]
+    assert list(link.scribe.blobs.values()) == [b"\x00\x01\x02"]
+
+
+def test_two_threads_on_one_process_are_kept_apart() -> None:
+    link = Link()
+    other = link.wire.open(_start(HOME, None))
+    link.answer(thread={"id": "thread-2"})
+    link.tell("item/agentMessage/delta", itemId="m", delta="one")
+    link.tell("item/agentMessage/delta", "thread-2", itemId="m", delta="two")
+    for conversation, text in ((link.conversation, "one"), (other, "two")):
+        conversation.scribe.close_background()
+        done = conversation.scribe.drafts[-1].data
+        assert isinstance(done, ItemCompleted)
+        assert done.item.content == (Text(text),)
+
+
+# -- what we do not know -----------------------------------------------------------------------
+
+
+def test_no_notification_is_both_read_and_ignored() -> None:
+    assert NOTIFICATIONS.keys() & IGNORED == set()
+
+
+def test_unknown_messages_and_items_are_kept_as_they_are() -> None:
+    link = Link()
+    link.tell("thread/dreamt", about="sheep")
+    link.tell("item/completed", item={"type": "dream", "id": "d1"})
+    assert [item.content for item in link.items("unknown")] == [
+        (
+            Json(
+                {"method": "thread/dreamt", "params": {"threadId": THREAD, "turnId": "t1", "about": "sheep"}}
+            ),
+        ),
+        (Json({"type": "dream", "id": "d1"}),),
+    ]
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["attestation/generate", "currentTime/read", "item/tool/call", "applyPatchApproval", "thread/askedAnew"],
+)
+def test_a_request_that_we_cannot_answer_is_refused_at_once(method: str) -> None:
+    link = Link()
+    link.ask(method)
+    error = {"message": f"{method} is not supported", "code": -32601}
+    assert link.written() == [{"id": 0, "error": error}]
+
+
+def test_a_request_of_the_wrong_shape_is_refused_and_reported() -> None:
+    link = Link()
+    link.start_turn()
+    link.ask("item/commandExecution/requestApproval", itemId=5)
+    assert link.written() == [
+        {"id": 0, "error": {"message": "the request was not understood", "code": -32601}}
+    ]
+    assert link.events()[-1].type == "agent.unparsed"
+
+
+def test_a_failing_mcp_server_is_a_status() -> None:
+    link = Link()
+    link.tell("mcpServer/startupStatus/updated", name="demo", status="starting", error=None)
+    link.tell("mcpServer/startupStatus/updated", name="demo", status="failed", error="no such file")
+    [item] = link.items("status")
+    facts = {"name": "demo", "status": "failed", "error": "no such file"}
+    assert item.content == (StatusPart("mcp", "no such file"), Json(facts))
+
+
+FRAMES = [
+    json.loads(line)["msg"]
+    for path in RECORDINGS
+    for line in path.read_bytes().splitlines()
+    if json.loads(line)["dir"] == "out"
+]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def mutated(frame: Any, draw: Any) -> Any:
+    """The frame with one of its values replaced, somewhere inside."""
+    if isinstance(frame, dict) and frame and draw(st.integers(0, 4)):
+        name = draw(st.sampled_from(sorted(frame)))
+        return {**frame, name: mutated(frame[name], draw)}
+    return draw(JSON)
+
+
+@given(st.data())
+def test_nothing_that_codex_could_write_gets_past_receive(data: st.DataObject) -> None:
+    link = Link()
+    link.start_turn()
+    for _ in range(3):
+        frame = mutated(data.draw(st.sampled_from(FRAMES)), data.draw)
+        if isinstance(frame, dict) and isinstance(frame.get("params"), dict):
+            frame["params"]["threadId"] = THREAD
+        link.wire.receive(json.dumps(frame).encode())
+    link.wire.receive(data.draw(st.binary(max_size=20)))
+
+
+@given(st.sampled_from(RECORDINGS), st.data())
+def test_the_rules_hold_when_frames_are_lost(path: Path, data: st.DataObject) -> None:
+    lines = path.read_bytes().splitlines()
+    lost = data.draw(st.sets(st.integers(0, len(lines)), max_size=5))
+    end = data.draw(st.integers(1, len(lines)))
+    kept = [line for n, line in enumerate(lines[:end]) if n not in lost]
+    sessions: dict[str, list[Event]] = {}
+    for recorded in translate(Codex(), kept):
+        event = decode_event(msgspec.json.encode(recorded.event))
+        sessions.setdefault(event.session_id, []).append(event)
+    assert {name: violations(events) for name, events in sessions.items()} == {name: [] for name in sessions}
+
+
+# -- facts -------------------------------------------------------------------------------------
+
+
+def launched(home: Path, **environ: str) -> list[str]:
+    place = Place(Path("/bin/codex"), home, {"CODEX_HOME": str(home), **environ})
+    return Codex().launch(place, HOME, None, False).argv[1:]
+
+
+def test_a_key_in_the_environment_becomes_a_provider(tmp_path: Path) -> None:
+    assert launched(tmp_path, OPENAI_API_KEY="k", OPENAI_BASE_URL="http://127.0.0.1:1/v1") == [
+        "app-server",
+        "-c",
+        'model_provider="sandbox-agent"',
+        "-c",
+        'model_providers.sandbox-agent.name="OpenAI"',
+        "-c",
+        'model_providers.sandbox-agent.base_url="http://127.0.0.1:1/v1"',
+        "-c",
+        'model_providers.sandbox-agent.env_key="OPENAI_API_KEY"',
+        "-c",
+        'model_providers.sandbox-agent.wire_api="responses"',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("auth.json", "{}"),
+        ("config.toml", 'model_provider = "mine"'),
+        ("config.toml", 'profile = "p"\n[profiles.p]\nmodel_provider = "mine"'),
+        ("config.toml", 'cli_auth_credentials_store = "keyring"'),
+        ("config.toml", "not toml ="),
+    ],
+)
+def test_a_home_that_knows_its_provider_is_left_alone(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    assert launched(tmp_path, OPENAI_API_KEY="k") == ["app-server"]
+
+
+def test_without_a_key_codex_starts_as_it_is(tmp_path: Path) -> None:
+    assert launched(tmp_path) == ["app-server"]
+    assert not Codex().has_credentials({}, tmp_path)
+
+
+def test_credentials_are_a_key_a_login_or_a_provider(tmp_path: Path) -> None:
+    assert Codex().has_credentials({"CODEX_API_KEY": "k"}, tmp_path)
+    (tmp_path / ".codex").mkdir()
+    (tmp_path / ".codex" / "auth.json").write_text("{}")
+    assert Codex().has_credentials({}, tmp_path)

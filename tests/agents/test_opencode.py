@@ -1,0 +1,902 @@
+"""What the recordings of OpenCode do not show: what we write to it, and what a server seldom says."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox_agent.agents.base import (
+    Action,
+    Answered,
+    Cancelled,
+    Decided,
+    Listed,
+    ListFailed,
+    Place,
+    Prompted,
+    Ready,
+    Start,
+    StartFailed,
+)
+from sandbox_agent.agents.opencode import OpenCode
+from sandbox_agent.agents.opencode.conversation import OpenCodeConversation
+from sandbox_agent.agents.opencode.wire import OpenCodeWire
+from sandbox_agent.agents.scribe import Ask, Rule, Scribe
+from sandbox_agent.schema.events import (
+    AgentUnparsed,
+    ErrorEvent,
+    Event,
+    ItemCompleted,
+    PermissionResolved,
+    QuestionRequested,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+)
+from sandbox_agent.schema.features import Catalogue, Mode, Model
+from sandbox_agent.schema.ids import counting_ids
+from sandbox_agent.schema.inputs import Answer, Attachment, Decision, McpServer, Prompt, Settings
+from sandbox_agent.schema.items import FileRef, Item, Json, StatusPart, Text, ToolCall, ToolResult
+from sandbox_agent.testing.rules import violations
+
+RECORDINGS = sorted((Path(__file__).parents[1] / "transcripts" / "opencode").glob("*/native.jsonl"))
+ASKED_OF_ALL = [
+    {"permission": name, "pattern": "*", "action": "ask"}
+    for name in ("bash", "edit", "webfetch", "mcp_*", "external_directory", "doom_loop")
+] + [{"permission": "external_directory", "pattern": "*/opencode/tool-output/*", "action": "allow"}]
+QUESTION = {"question": "Colour?", "header": "Colour", "options": [{"label": "Red"}, {"label": "Blue"}]}
+
+
+class Session:
+    """A conversation on a wire, as the runtime would hold them."""
+
+    def __init__(
+        self, wire: OpenCodeWire | None = None, settings: Settings | None = None, name: str = "ses_aaaa"
+    ) -> None:
+        self.name = name
+        self.settings = settings or Settings("/ws")
+        self.scribe = Scribe(counting_ids(), itertools.count().__next__)
+        self.wire = wire or OpenCodeWire()
+        self.events = (f"evt_{name}_{n}" for n in itertools.count())
+        metadata = OpenCode().metadata(None, self.settings)
+        self.conversation: OpenCodeConversation = self.wire.open(Start(self.scribe, self.settings, metadata))
+        self.created = self.take()[0]
+        self.respond(
+            self.created, 200, {"id": name, "directory": "/ws", "title": "t", "time": {"created": 1}}
+        )
+
+    def take(self) -> list[dict[str, Any]]:
+        frames = [msgspec.json.decode(frame) for frame in self.wire.outbox]
+        self.wire.outbox.clear()
+        return frames
+
+    def respond(self, request: dict[str, Any], status: int, body: object = None) -> None:
+        answer = {"status": status, "for": f"{request['method']} {request['path']}", "id": request["id"]}
+        self.wire.receive(msgspec.json.encode({**answer, "body": body}))
+
+    def event(self, kind: str, event_id: str | None = None, /, **properties: Any) -> None:
+        payload = {
+            "id": event_id or next(self.events),
+            "type": kind,
+            "properties": {"sessionID": self.name, **properties},
+        }
+        data = {"directory": "/ws", "payload": payload}
+        self.wire.receive(msgspec.json.encode({"sse": "/global/event", "data": data}))
+
+    def prompt(self, text: str = "go") -> str:
+        """Open a turn and hand over its prompt; the id of its message."""
+        self.scribe.start_turn()
+        self.scribe.user_message(text)
+        self.wire.prompt(self.conversation, Prompt(text))
+        request = self.take()[0]
+        self.respond(request, 204)
+        message_id = request["body"]["messageID"]
+        assert isinstance(message_id, str)
+        return message_id
+
+    def echo(self, message_id: str, text: str = "go") -> None:
+        self.event("message.updated", info={"id": message_id, "role": "user", "time": {"created": 2}})
+        self.part("text", f"prt_{message_id}", message_id, text=text)
+
+    def begin(self, text: str = "go", message_id: str = "msg_a") -> None:
+        """A turn whose first assistant message has begun."""
+        self.echo(self.prompt(text), text)
+        self.event("session.status", status={"type": "busy"})
+        self.assistant(message_id)
+
+    def assistant(self, message_id: str = "msg_a", **facts: Any) -> None:
+        time = {"created": 3, **({"completed": 4} if facts.pop("completed", False) else {})}
+        info = {"id": message_id, "role": "assistant", "parentID": "msg_u", "time": time, **facts}
+        self.event("message.updated", info=info)
+
+    def part(self, kind: str, part_id: str = "prt_1", message_id: str = "msg_a", /, **facts: Any) -> None:
+        part = {"id": part_id, "messageID": message_id, "type": kind, **facts}
+        self.event("message.part.updated", part=part)
+
+    def tool(self, state: dict[str, Any], tool: str = "bash", part_id: str = "prt_t") -> None:
+        self.part("tool", part_id, tool=tool, callID="call_1", state=state)
+
+    def ask(self, permission: str = "bash", **facts: Any) -> None:
+        defaults = {"patterns": ["ls"], "always": ["ls *"], "metadata": {"command": "ls"}}
+        tool = {"messageID": "msg_a", "callID": "call_1"}
+        self.event(
+            "permission.asked", id="per_1", permission=permission, **{**defaults, "tool": tool, **facts}
+        )
+
+    def idle(self) -> None:
+        self.event("session.status", status={"type": "idle"})
+        self.event("session.idle")
+
+    def told(self, *kinds: type) -> list[Any]:
+        return [draft.data for draft in self.scribe.drafts if isinstance(draft.data, kinds)]
+
+    def items(self) -> list[Item]:
+        return [told.item for told in self.told(ItemCompleted)]
+
+    def violations(self) -> list[str]:
+        return violations(
+            Event(
+                str(n), n, "", "s", None, draft.source, draft.source == "daemon", draft.data.TYPE, draft.data
+            )
+            for n, draft in enumerate(self.scribe.drafts, 1)
+        )
+
+
+def started(turn: str = "turn_1") -> TurnStarted:
+    return TurnStarted(turn)
+
+
+def stop_reasons(session: Session) -> list[str]:
+    return [ended.metadata.stop_reason for ended in session.told(TurnEnded)]
+
+
+# -- what we write ----------------------------------------------------------------------------
+
+
+def test_a_session_is_created_in_its_directory_with_its_mode_model_and_rules() -> None:
+    settings = Settings("/my ws", "plan", "default", "openai/gpt-5/mini", "high")
+    assert Session(settings=settings).created == {
+        "id": "1",
+        "method": "POST",
+        "path": "/session?directory=/my%20ws",
+        "body": {
+            "agent": "plan",
+            "model": {"id": "gpt-5/mini", "providerID": "openai", "variant": "high"},
+            "permission": ASKED_OF_ALL,
+        },
+    }
+
+
+def test_nothing_is_asked_in_bypass_and_a_switch_back_asks_again() -> None:
+    session = Session(settings=Settings("/ws", permission_mode="bypass"))
+    allow = [{"permission": name, "pattern": "*", "action": "allow"} for name in ("*", "external_directory")]
+    assert session.created["body"]["permission"] == allow
+    switched = msgspec.structs.replace(session.conversation.settings, permission_mode="default")
+    assert session.wire.configure(session.conversation, switched)
+    assert session.take() == [
+        {
+            "id": "2",
+            "method": "PATCH",
+            "path": "/session/ses_aaaa?directory=/ws",
+            "body": {"permission": ASKED_OF_ALL},
+        }
+    ]
+
+
+@pytest.mark.parametrize(("status", "reasons"), [(200, []), (500, ["error"])])
+def test_no_prompt_goes_out_before_the_new_rules_are_in_force(status: int, reasons: list[str]) -> None:
+    session = Session(settings=Settings("/ws", permission_mode="bypass"))
+    settings = msgspec.structs.replace(session.conversation.settings, permission_mode="plan")
+    session.wire.configure(session.conversation, settings)
+    session.scribe.start_turn()
+    session.wire.prompt(session.conversation, Prompt("go"))
+    (patch,) = session.take()
+    session.respond(patch, status)
+    sent = [request["path"] for request in session.take()]
+    assert sent == ([] if reasons else ["/session/ses_aaaa/prompt_async?directory=/ws"])
+    assert stop_reasons(session) == reasons
+
+
+def test_a_prompt_says_what_it_runs_with_and_files_go_by_their_path() -> None:
+    session = Session(settings=Settings("/ws", "build", model="a/b", variant="low"))
+    files = (Attachment("/ws/a b.png"), Attachment("/ws/data.json"), Attachment("/ws/doc.pdf", filename="d"))
+    session.wire.prompt(session.conversation, Prompt("look", files))
+    request = session.take()[0]
+    message_id = request["body"].pop("messageID")
+    assert (message_id[:4], len(message_id)) == ("msg_", 30)
+    assert request == {
+        "id": "2",
+        "method": "POST",
+        "path": "/session/ses_aaaa/prompt_async?directory=/ws",
+        "body": {
+            "parts": [
+                {"type": "text", "text": "look"},
+                {"type": "file", "url": "file:///ws/a%20b.png", "mime": "image/png", "filename": "a b.png"},
+                {
+                    "type": "file",
+                    "url": "file:///ws/data.json",
+                    "mime": "text/plain",
+                    "filename": "data.json",
+                },
+                {"type": "file", "url": "file:///ws/doc.pdf", "mime": "application/pdf", "filename": "d"},
+            ],
+            "model": {"providerID": "a", "modelID": "b"},
+            "agent": "build",
+            "variant": "low",
+        },
+    }
+
+
+def read_back(session: Session) -> Action:
+    """What a reader of our own frames takes them for; it knows what the session knows."""
+    (frame,) = session.wire.outbox
+    request = msgspec.json.decode(frame)
+    reader = session.wire
+    reader._waiting.clear()  # the reader did not write them
+    (action,) = reader.sent(msgspec.json.encode(request))
+    return action
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        Prompt("hello"),
+        Prompt("", (Attachment("/ws/a b.png", "image/png", "a b.png"),)),
+        Prompt("read", (Attachment("/ws/x.txt", "text/plain", "x.txt"),)),
+    ],
+)
+def test_a_prompt_is_read_back_as_it_was(prompt: Prompt) -> None:
+    session = Session()
+    session.wire.prompt(session.conversation, prompt)
+    assert read_back(session) == Prompted(session.conversation, prompt)
+
+
+@pytest.mark.parametrize("decision", [Decision("once"), Decision("reject"), Decision("reject", "use git")])
+def test_a_decision_is_read_back_as_it_was(decision: Decision) -> None:
+    session = Session()
+    session.begin()
+    session.ask()
+    session.wire.decide(session.conversation, "per_1", decision)
+    assert read_back(session) == Decided(session.conversation, "per_1", decision)
+
+
+def test_always_is_sent_as_once_because_the_server_would_keep_it_for_all_sessions() -> None:
+    session = Session()
+    session.wire.decide(session.conversation, "per_1", Decision("always"))
+    request = session.take()[0]
+    assert (request["path"], request["body"]) == ("/permission/per_1/reply?directory=/ws", {"reply": "once"})
+
+
+@pytest.mark.parametrize("answer", [Answer((("Red",), ("S", "free text"))), Answer(None)])
+def test_an_answer_is_read_back_as_it_was(answer: Answer) -> None:
+    session = Session()
+    session.begin()
+    session.event("question.asked", id="que_1", questions=[QUESTION])
+    session.wire.answer(session.conversation, "que_1", answer)
+    assert read_back(session) == Answered(session.conversation, "que_1", answer)
+
+
+def test_a_cancel_is_read_back_as_it_was() -> None:
+    session = Session()
+    session.wire.cancel(session.conversation)
+    assert read_back(session) == Cancelled(session.conversation)
+
+
+def test_a_cancel_that_came_too_early_is_repeated() -> None:
+    session = Session()
+    message_id = session.prompt()
+    session.conversation.cancelling = True
+    session.echo(message_id)
+    session.assistant()
+    assert [request["path"] for request in session.take()] == ["/session/ses_aaaa/abort?directory=/ws"]
+
+
+def test_a_closed_session_is_aborted_and_heard_no_more() -> None:
+    session = Session(settings=Settings("/ws", mcp={"demo": McpServer(command="x")}))
+    session.take()
+    session.wire.close(session.conversation)
+    before = len(session.scribe.drafts)
+    session.event("session.updated", info={"id": "ses_aaaa", "title": "new"})
+    assert [request["path"] for request in session.take()] == [
+        "/session/ses_aaaa/abort?directory=/ws",
+        "/mcp/mcp_aaaa_demo/disconnect?directory=/ws",
+    ]
+    assert (list(session.wire.conversations()), len(session.scribe.drafts)) == ([], before)
+
+
+def test_the_server_is_told_what_sub_agents_must_ask_and_keeps_what_the_user_denies() -> None:
+    place = Place(
+        Path("/bin/opencode"), Path("/data"), {"OPENCODE_PERMISSION": '{"bash":"deny","read":"ask"}'}
+    )
+    launch = OpenCode().launch(place, Settings("/ws"), None, False)
+    again = OpenCode().launch(place, Settings("/ws"), None, False)
+    assert (launch.argv, launch.transport) == (
+        ["/bin/opencode", "serve", "--hostname", "127.0.0.1", "--port", "0"],
+        "http",
+    )
+    assert msgspec.json.decode(launch.env["OPENCODE_PERMISSION"]) == {
+        "bash": "deny",
+        "read": "ask",
+        "edit": "ask",
+        "webfetch": "ask",
+        "mcp_*": "ask",
+    }
+    assert launch.env["OPENCODE_SERVER_PASSWORD"] != again.env["OPENCODE_SERVER_PASSWORD"]
+
+
+def test_credentials_are_a_key_a_login_or_a_configuration(tmp_path: Path) -> None:
+    agent = OpenCode()
+    assert not agent.has_credentials({"OPENAI_BASE_URL": "x"}, tmp_path)
+    assert agent.has_credentials({"OPENAI_API_KEY": "x"}, tmp_path)
+    assert agent.has_credentials({"OPENCODE_CONFIG": "/my.json"}, tmp_path)
+    login = tmp_path / ".local" / "share" / "opencode" / "auth.json"
+    login.parent.mkdir(parents=True)
+    login.write_text("{}")
+    assert agent.has_credentials({}, tmp_path)
+
+
+# -- opening ----------------------------------------------------------------------------------
+
+
+def test_a_session_that_cannot_be_created_fails_to_start() -> None:
+    wire, scribe = OpenCodeWire(), Scribe(counting_ids(), lambda: 0.0)
+    settings = Settings("/ws")
+    conversation = wire.open(Start(scribe, settings, OpenCode().metadata(None, settings)))
+    wire.receive(
+        msgspec.json.encode(
+            {
+                "status": 400,
+                "for": "POST /session?directory=/ws",
+                "id": "1",
+                "body": {"name": "BadRequest", "data": {"message": "no such agent"}},
+            }
+        )
+    )
+    assert wire.notices == [StartFailed(conversation, "no such agent")]
+    assert (list(wire.conversations()), scribe.drafts) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "gone"),
+    [
+        (404, {"name": "NotFoundError", "data": {"message": "Session not found: ses_x"}}, True),
+        (0, {"data": {"message": "connection refused"}}, False),
+    ],
+)
+def test_only_a_session_that_is_not_there_is_gone(status: int, body: dict[str, Any], gone: bool) -> None:
+    wire, scribe = OpenCodeWire(), Scribe(counting_ids(), lambda: 0.0)
+    settings = Settings("/ws")
+    start = Start(scribe, settings, OpenCode().metadata(None, settings), "ses_x", resume=True)
+    conversation = wire.open(start)
+    answer = {"status": status, "for": "GET /session/ses_x?directory=/ws", "id": "1", "body": body}
+    wire.receive(msgspec.json.encode(answer))
+    assert wire.notices == [StartFailed(conversation, body["data"]["message"], gone=gone)]
+
+
+def test_a_resumed_session_gets_the_rules_of_its_mode_again() -> None:
+    wire, scribe = OpenCodeWire(), Scribe(counting_ids(), lambda: 0.0)
+    settings = Settings("/ws")
+    start = Start(scribe, settings, OpenCode().metadata(None, settings), "ses_x", resume=True)
+    conversation = wire.open(start)
+    wire.outbox.clear()
+    answer = {"status": 200, "for": "GET /session/ses_x?directory=/ws", "id": "1", "body": {"id": "ses_x"}}
+    wire.receive(msgspec.json.encode(answer))
+    assert wire.notices == [Ready(conversation)]
+    assert [msgspec.json.decode(frame)["body"] for frame in wire.outbox] == [{"permission": ASKED_OF_ALL}]
+
+
+def test_mcp_servers_are_named_by_session_and_kept_from_its_neighbours() -> None:
+    neighbour = Session(name="ses_nnnn")
+    elsewhere = Session(neighbour.wire, Settings("/other"), "ses_eeee")
+    elsewhere.conversation.settings = Settings("/other")
+    neighbour.wire.notices.clear()
+    servers = {
+        "demo": McpServer("python3", ("demo.py",), {"TOKEN": "x"}),
+        "web": McpServer(url="http://mcp", headers={"k": "v"}),
+    }
+    session = Session(neighbour.wire, Settings("/ws", mcp=servers))
+    demo, web, denied = session.take()
+    assert (demo["method"], demo["path"], demo["body"]) == (
+        "POST",
+        "/mcp?directory=/ws",
+        {
+            "name": "mcp_aaaa_demo",
+            "config": {
+                "type": "local",
+                "command": ["python3", "demo.py"],
+                "environment": {"TOKEN": "x"},
+                "enabled": True,
+            },
+        },
+    )
+    assert web["body"] == {
+        "name": "mcp_aaaa_web",
+        "config": {"type": "remote", "url": "http://mcp", "headers": {"k": "v"}, "enabled": True},
+    }
+    strangers = [
+        {"permission": f"mcp_aaaa_{name}_*", "pattern": "*", "action": "deny"} for name in ("demo", "web")
+    ]
+    assert (denied["path"], denied["body"]) == (
+        "/session/ses_nnnn?directory=/ws",
+        {"permission": strangers},
+    )
+    assert Session(session.wire, name="ses_late").created["body"]["permission"][-2:] == strangers
+    session.wire.notices.clear()
+    session.respond(demo, 200, {"mcp_aaaa_demo": {"status": "connected"}})
+    assert session.wire.notices == []
+    session.respond(web, 200, {"mcp_aaaa_web": {"status": "failed", "error": "refused"}})
+    assert session.wire.notices == [Ready(session.conversation)]
+    failed = {"server": "web", "status": "failed", "error": "refused"}
+    assert [item.content for item in session.items()] == [(StatusPart("mcp", "web: failed"), Json(failed))]
+
+
+def test_a_tool_of_our_mcp_server_has_the_name_its_client_gave_it() -> None:
+    session = Session()
+    session.begin()
+    session.tool({"status": "pending", "input": {}}, "mcp_aaaa_demo_add")
+    session.ask("mcp_aaaa_demo_add", patterns=["*"], always=["*"], metadata={})
+    assert session.scribe.pending == {}  # nothing to show yet
+    session.tool({"status": "running", "input": {"a": 2}}, "mcp_aaaa_demo_add")
+    assert session.scribe.pending["per_1"].ask == Ask(
+        "demo_add",
+        {"a": 2},
+        "other",
+        "prt_t",
+        needs=(Rule("demo_add", "*"),),
+        always=(Rule("demo_add"),),
+    )
+
+
+def test_a_catalogue_is_what_three_answers_say() -> None:
+    wire = OpenCodeWire()
+    wire.list_catalogue("/ws")
+    bodies = {
+        "/agent": [
+            {"name": "build", "mode": "primary", "description": "Builds."},
+            {"name": "my-agent", "mode": "all"},
+            {"name": "explore", "mode": "subagent"},
+            {"name": "title", "mode": "primary", "hidden": True},
+        ],
+        "/config/providers": {
+            "providers": [{"id": "p", "models": {"m/1": {"name": "One", "variants": {"low": {}}}, "m2": {}}}],
+            "default": {"p": "m2"},
+        },
+        "/config": {},
+    }
+    for frame in wire.outbox:
+        request = msgspec.json.decode(frame)
+        body = bodies[request["path"].removesuffix("?directory=/ws")]
+        answer = {"status": 200, "for": f"GET {request['path']}", "id": request["id"], "body": body}
+        wire.receive(msgspec.json.encode(answer))
+    modes = (Mode("build", "Build", "Builds."), Mode("my-agent", "My agent"))
+    models = (Model("p/m/1", "One", ("low",)), Model("p/m2"))
+    assert wire.notices == [Listed(Catalogue(models, modes, "p/m2"))]
+
+
+def test_a_list_that_fails_fails_once() -> None:
+    wire = OpenCodeWire()
+    wire.list_catalogue("/ws")
+    for frame in wire.outbox:
+        request = msgspec.json.decode(frame)
+        answer = {"status": 500, "for": f"GET {request['path']}", "id": request["id"], "body": None}
+        wire.receive(msgspec.json.encode(answer))
+    assert wire.notices == [ListFailed("the agent's server answered with status 500")]
+
+
+# -- turns ------------------------------------------------------------------------------------
+
+
+def test_an_idle_that_comes_late_does_not_end_the_next_turn() -> None:
+    session = Session()
+    session.begin()
+    session.event("session.error", error={"name": "APIError", "data": {"message": "bad", "statusCode": 400}})
+    session.idle()
+    assert stop_reasons(session) == []
+    session.assistant(
+        completed=True, error={"name": "APIError", "data": {"message": "bad", "statusCode": 400}}
+    )
+    assert stop_reasons(session) == ["error"]
+    message_id = session.prompt("again")
+    session.idle()
+    session.echo(message_id, "again")
+    session.assistant("msg_b")
+    session.assistant("msg_b", completed=True, finish="stop")
+    assert stop_reasons(session) == ["error"]
+    session.idle()
+    assert stop_reasons(session) == ["error", "end_turn"]
+    bad = ErrorEvent("bad", "invalid_request", {"name": "APIError", "status": 400})
+    assert (session.told(ErrorEvent), session.violations()) == ([bad], [])
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "error"),
+    [
+        (
+            404,
+            {"name": "NotFoundError", "data": {"message": "Session not found"}},
+            ErrorEvent("Session not found", "invalid_request", {"name": "NotFoundError", "status": 404}),
+        ),
+        (
+            500,
+            {"name": "UnknownError", "data": {"message": "Unexpected server error."}},
+            ErrorEvent("Unexpected server error.", "server_error", {"name": "UnknownError", "status": 500}),
+        ),
+        (
+            0,
+            {"data": {"message": "refused"}},
+            ErrorEvent("refused", "connection_failed", {"name": "UnknownError", "status": 0}),
+        ),
+    ],
+)
+def test_a_refused_prompt_ends_its_turn(status: int, body: dict[str, Any], error: ErrorEvent) -> None:
+    session = Session()
+    session.scribe.start_turn()
+    session.wire.prompt(session.conversation, Prompt("go"))
+    session.respond(session.take()[0], status, body)
+    assert (session.told(ErrorEvent), stop_reasons(session)) == ([error], ["error"])
+
+
+def test_the_stack_trace_of_a_failed_prompt_does_not_fail_the_next_one() -> None:
+    session = Session()
+    session.prompt()
+    session.event(
+        "session.error", error={"name": "UnknownError", "data": {"message": 'Agent not found: "x"'}}
+    )
+    message_id = session.prompt()
+    trace = "UnknownError: UnknownError\n    at <anonymous> (/chunk.js:1:2)"
+    session.event("session.error", error={"name": "UnknownError", "data": {"message": trace}})
+    assert stop_reasons(session) == ["error"]
+    session.echo(message_id)
+    session.assistant()
+    session.assistant(completed=True)
+    session.idle()
+    assert stop_reasons(session) == ["error", "end_turn"]
+
+
+@pytest.mark.parametrize(
+    ("finish", "error", "reason"),
+    [
+        ("length", None, "max_tokens"),
+        ("content-filter", None, "refusal"),
+        (None, {"name": "MessageOutputLengthError", "data": {}}, "max_tokens"),
+        (None, {"name": "ContentFilterError", "data": {"message": "no"}}, "refusal"),
+        (None, {"name": "MessageAbortedError", "data": {"message": "Aborted"}}, "interrupted"),
+    ],
+)
+def test_a_turn_ends_for_the_reason_its_last_message_gives(
+    finish: str | None, error: dict[str, Any] | None, reason: str
+) -> None:
+    session = Session()
+    session.begin()
+    session.assistant(completed=True, finish=finish, error=error)
+    session.idle()
+    assert (stop_reasons(session), session.violations()) == ([reason], [])
+
+
+def test_a_context_that_is_too_long_is_an_error_only_if_nothing_is_compacted() -> None:
+    session = Session()
+    session.begin()
+    session.event("session.error", error={"name": "ContextOverflowError", "data": {"message": "too long"}})
+    session.assistant(completed=True)
+    session.idle()
+    too_long = ErrorEvent("too long", "context_too_long", {"name": "ContextOverflowError"})
+    assert (session.told(ErrorEvent), stop_reasons(session)) == ([too_long], ["error"])
+
+
+def test_usage_counts_cache_as_input_and_reasoning_as_output_and_every_step_once() -> None:
+    session = Session()
+    session.begin()
+    tokens = {"input": 10, "output": 5, "reasoning": 2, "cache": {"read": 100, "write": 7}}
+    for part_id in ("prt_1", "prt_1", "prt_2"):
+        session.part("step-finish", part_id, tokens=tokens, cost=0.5)
+    session.assistant(completed=True)
+    session.idle()
+    assert session.told(TurnEnded)[0].metadata.usage == Usage(234, 14, 200, 14, 4, 1.0)
+
+
+def test_somebody_elses_prompt_is_a_user_message_of_a_turn_the_agent_begins() -> None:
+    session = Session()
+    before = len(session.scribe.drafts)
+    session.event("message.updated", info={"id": "msg_u", "role": "user", "time": {"created": 2}})
+    session.part("text", "prt_1", "msg_u", text="typed elsewhere")
+    session.part("text", "prt_2", "msg_u", text="Called the Read tool", synthetic=True)
+    session.part("file", "prt_3", "msg_u", url="file:///ws/a.txt", mime="text/plain")
+    assert session.scribe.drafts[before:] == []
+    session.assistant()
+    session.assistant(completed=True)
+    session.idle()
+    typed = Item(
+        "itm_1",
+        "msg_u",
+        None,
+        "message",
+        "user",
+        "completed",
+        (Text("typed elsewhere"), FileRef("/ws/a.txt", "read")),
+    )
+    assert (session.items(), session.told(TurnStarted)) == ([typed], [started()])
+    assert {draft.source for draft in session.scribe.drafts} == {"agent"}
+    assert session.violations() == []
+
+
+def test_an_event_told_by_two_streams_counts_once() -> None:
+    session = Session()
+    session.begin()
+    for _ in range(2):
+        properties = {"messageID": "msg_a", "partID": "prt_1", "field": "text", "delta": "ha"}
+        session.event("message.part.delta", "evt_same", **properties)
+    session.part("text", text="ha", time={"start": 1, "end": 2})
+    assert [item.content for item in session.items()[1:]] == [(Text("ha"),)]
+
+
+# -- what a server seldom says ----------------------------------------------------------------
+
+
+def test_a_type_nobody_knows_is_an_unknown_item_and_a_wrong_shape_is_unparsed() -> None:
+    session = Session()
+    session.begin()
+    session.event("session.dreams", of="sheep")
+    session.part("hologram", "prt_h")
+    session.event("message.updated", info={"id": 7, "role": "assistant"})
+    assert [item.kind for item in session.items()] == ["message", "unknown", "unknown"]
+    assert len(session.told(AgentUnparsed)) == 1
+
+
+def test_another_clients_session_on_the_same_server_gives_nothing() -> None:
+    session = Session()
+    before = list(session.scribe.drafts)
+    session.event("session.dreams", sessionID="ses_other")
+    session.event("message.updated", sessionID="ses_other", info={"id": "m", "role": "assistant"})
+    assert session.scribe.drafts == before
+
+
+def test_a_patch_tells_each_file_it_changed() -> None:
+    session = Session()
+    session.begin()
+    files = [
+        {"filePath": "/ws/a", "type": "add", "patch": "+a"},
+        {"filePath": "/ws/b", "type": "update", "patch": "-b"},
+        {"filePath": "/ws/c", "type": "move", "movePath": "/ws/d", "patch": ""},
+        {"filePath": "/ws/e", "type": "delete"},
+    ]
+    state = {"status": "completed", "input": {"patchText": "…"}, "output": "ok", "metadata": {"files": files}}
+    session.tool(state, "apply_patch")
+    assert session.items()[-1].content == (
+        ToolResult("call_1", "ok"),
+        FileRef("/ws/a", "write", diff="+a"),
+        FileRef("/ws/b", "patch", diff="-b"),
+        FileRef("/ws/c", "move", "/ws/d", ""),
+        FileRef("/ws/e", "delete"),
+    )
+
+
+def test_a_new_file_that_nobody_was_asked_about_still_has_its_diff() -> None:
+    session = Session()
+    session.begin()
+    state = {
+        "status": "completed",
+        "input": {"filePath": "/ws/n", "content": "one\n"},
+        "output": "ok",
+        "metadata": {"filepath": "/ws/n", "exists": False},
+    }
+    session.tool(state, "write")
+    diff = "--- /dev/null\n+++ b/ws/n\n@@ -0,0 +1 @@\n+one\n"
+    assert session.items()[-1].content[1:] == (FileRef("/ws/n", "write", diff=diff),)
+
+
+def test_metadata_of_any_shape_does_not_hide_a_result() -> None:
+    session = Session()
+    session.begin()
+    session.tool(
+        {"status": "completed", "input": {}, "output": "5", "metadata": {"output": [1], "exit": "no"}}
+    )
+    assert session.items()[-1].content == (ToolResult("call_1", "5"),)
+
+
+def test_a_plan_to_approve_is_a_plan_and_its_answer_is_what_the_agent_wants_to_hear() -> None:
+    session = Session()
+    session.begin()
+    session.tool({"status": "running", "input": {}}, "plan_exit")
+    tool = {"messageID": "msg_a", "callID": "call_1"}
+    session.event(
+        "question.asked", id="que_1", questions=[{"question": "Plan at p.md is complete."}], tool=tool
+    )
+    asked = session.told(QuestionRequested)[0]
+    assert (asked.prompt, asked.options) == ("Plan at p.md is complete.", ("approve", "reject"))
+    session.wire.answer(session.conversation, "que_1", Answer((("approve",),)))
+    assert session.take()[0]["body"] == {"answers": [["Yes"]]}
+
+
+@pytest.mark.parametrize(
+    ("permission", "tool", "kind"),
+    [
+        ("edit", "write", "edit"),
+        ("bash", "bash", "command"),
+        ("webfetch", "webfetch", "read"),
+        ("external_directory", "read", "read"),
+        ("external_directory", "bash", "command"),
+        ("external_directory", "edit", "other"),
+        ("doom_loop", "bash", "other"),
+    ],
+)
+def test_a_permission_says_what_kind_of_thing_is_asked(permission: str, tool: str, kind: str) -> None:
+    session = Session()
+    session.begin()
+    session.tool({"status": "running", "input": {"x": 1}}, tool)
+    session.ask(permission)
+    ask = session.scribe.pending["per_1"].ask
+    assert ask is not None
+    assert (ask.action, ask.kind, ask.reason) == (tool, kind, None if permission == tool else permission)
+
+
+def test_what_always_remembers_are_whole_texts_and_beginnings() -> None:
+    session = Session()
+    session.begin()
+    session.ask(patterns=["git push", "ls"], always=["git push *", "*", "a*b", "ls"])
+    ask = session.scribe.pending["per_1"].ask
+    assert ask is not None
+    assert ask.needs == (Rule("bash", "git push"), Rule("bash", "ls"))
+    assert ask.always == (
+        Rule("bash", "git push ", prefix=True),
+        Rule("bash", "git push"),
+        Rule("bash"),
+        Rule("bash", "a*b"),
+        Rule("bash", "ls"),
+    )
+
+
+def test_a_sub_agent_that_is_not_yet_named_waits_and_its_permission_finds_the_running_task() -> None:
+    session = Session()
+    session.begin()
+    session.tool({"status": "running", "input": {"prompt": "p"}}, "task")
+    child = {"sessionID": "ses_child"}
+    session.event("session.created", **child, info={"id": "ses_child", "parentID": "ses_aaaa"})
+    session.event("message.updated", **child, info={"id": "msg_c", "role": "assistant", "time": {}})
+    part = {"id": "prt_c", "messageID": "msg_c", "type": "text", "text": "sub", "time": {"end": 2}}
+    session.event("message.part.updated", **child, part=part)
+    assert [item.kind for item in session.items()] == ["message", "tool_call"]
+    session.event("permission.asked", **child, id="per_c", permission="bash", patterns=["ls"])
+    call = session.items()[1]
+    assert [(item.content, item.parent_id) for item in session.items()[2:]] == [
+        ((Text("sub"),), call.item_id)
+    ]
+    assert list(session.scribe.pending) == ["per_c"]
+
+
+def test_a_model_that_repeats_its_call_ids_gets_unique_ones() -> None:
+    session = Session()
+    session.begin()
+    for part_id in ("prt_1", "prt_2"):
+        session.tool({"status": "completed", "input": {}, "output": ""}, part_id=part_id)
+    calls = [item.content[0] for item in session.items() if item.kind == "tool_call"]
+    assert calls == [ToolCall("bash", "{}", "call_1"), ToolCall("bash", "{}", "call_1#2")]
+
+
+def test_a_permission_that_an_abort_took_away_is_not_asked_again_in_the_next_turn() -> None:
+    session = Session()
+    session.begin()
+    session.ask()
+    session.event("session.error", error={"name": "MessageAbortedError", "data": {"message": "Aborted"}})
+    session.idle()
+    session.assistant(completed=True)
+    session.begin("again", "msg_b")
+    session.ask()
+    assert (session.scribe.pending, len(session.told(PermissionResolved))) == ({}, 1)
+
+
+# -- a stream that broke ----------------------------------------------------------------------
+
+
+def broken(session: Session, *, listed: object, statuses: object = None, permissions: object = ()) -> None:
+    """The stream broke and stands again; the server answers what the wire asks."""
+    session.wire.receive(b'{"sse":"/global/event","closed":"eof"}')
+    bodies = {
+        "/permission?directory=/ws": permissions,
+        "/question?directory=/ws": [],
+        "/session/status?directory=/ws": statuses or {},
+        "/session/ses_aaaa/message?directory=/ws&limit=50": listed,
+    }
+    while requests := session.take():
+        for request in requests:
+            session.respond(request, 200, bodies[request["path"]])
+
+
+def listed_answer(message_id: str, text: str, **info: Any) -> dict[str, Any]:
+    part = {
+        "id": "prt_1",
+        "messageID": message_id,
+        "type": "text",
+        "text": text,
+        "time": {"start": 1, "end": 2},
+    }
+    return {"info": {"id": message_id, "role": "assistant", "parentID": "msg_u", **info}, "parts": [part]}
+
+
+def test_an_end_that_was_missed_is_asked_for() -> None:
+    session = Session()
+    session.begin()
+    session.event("message.part.delta", messageID="msg_a", partID="prt_1", field="text", delta="half")
+    done = listed_answer("msg_a", "half and half", time={"created": 3, "completed": 4}, finish="stop")
+    broken(session, listed=[done])
+    assert [item.content for item in session.items()[1:]] == [(Text("half and half"),)]
+    assert (stop_reasons(session), session.violations()) == (["end_turn"], [])
+
+
+def test_a_turn_that_the_server_does_not_know_any_more_is_a_crash() -> None:
+    session = Session()
+    session.begin()
+    broken(session, listed=[listed_answer("msg_a", "", time={"created": 3})])
+    (error,) = session.told(ErrorEvent)
+    assert (error.code, stop_reasons(session)) == ("agent_process_exited", ["error"])
+
+
+def test_a_turn_that_goes_on_goes_on_and_what_it_asked_meanwhile_is_asked() -> None:
+    session = Session()
+    session.begin()
+    asked = {"id": "per_9", "sessionID": "ses_aaaa", "permission": "bash", "patterns": ["ls"], "metadata": {}}
+    busy = {"ses_aaaa": {"type": "busy"}}
+    broken(session, listed=[], statuses=busy, permissions=[asked])
+    assert (list(session.scribe.pending), stop_reasons(session)) == (["per_9"], [])
+
+
+def test_a_stream_that_breaks_between_turns_asks_nothing() -> None:
+    session = Session()
+    session.wire.receive(b'{"sse":"/global/event","closed":"eof"}')
+    assert session.take() == []
+
+
+# -- nonsense ---------------------------------------------------------------------------------
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(json_values)
+def test_any_json_is_taken(value: object) -> None:
+    session = Session()
+    session.begin()
+    session.wire.receive(msgspec.json.encode(value))
+    session.wire.receive(msgspec.json.encode({"sse": "/event", "data": value}))
+    session.wire.receive(msgspec.json.encode({"status": 200, "for": "GET /agent", "body": value}))
+
+
+def _recorded_frames() -> list[Any]:
+    lines = [line for path in RECORDINGS[::4] for line in path.read_bytes().splitlines()]
+    messages = [msgspec.json.decode(line) for line in lines]
+    return [one["msg"] for one in messages if one["dir"] == "out" and len(str(one["msg"])) < 3000]
+
+
+RECORDED = _recorded_frames()
+
+
+def _mutated(value: Any, chance: random.Random) -> Any:
+    """A copy with some of its values replaced, some of its members gone."""
+    if chance.random() < 0.08:
+        return chance.choice([None, 0, "", [], {}, "x", True])
+    if isinstance(value, dict):
+        return {key: _mutated(one, chance) for key, one in value.items() if chance.random() > 0.05}
+    if isinstance(value, list):
+        return [_mutated(one, chance) for one in value]
+    return "ses_aaaa" if isinstance(value, str) and value.startswith("ses_") else value
+
+
+@given(st.randoms(use_true_random=False))
+def test_mutated_frames_are_taken_and_keep_the_rules(chance: random.Random) -> None:
+    session = Session()
+    session.begin()
+    at = chance.randrange(len(RECORDED))
+    for frame in RECORDED[at : at + 40]:
+        session.wire.receive(msgspec.json.encode(_mutated(frame, chance)))
+    session.scribe.end_turn("outcome_unknown", source="daemon")
+    session.scribe.close_background()
+    assert [one for one in session.violations() if "agent.unparsed" not in one] == []

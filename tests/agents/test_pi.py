@@ -1,0 +1,651 @@
+"""What the recordings of Pi do not show: what we write to it, and lines it seldom sends."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox_agent.agents.base import (
+    Action,
+    Answered,
+    Began,
+    Cancelled,
+    Decided,
+    Listed,
+    ListFailed,
+    Place,
+    Prompted,
+    Ready,
+    Start,
+    StartFailed,
+)
+from sandbox_agent.agents.pi import EXTENSION, Pi
+from sandbox_agent.agents.pi.wire import PiConversation, PiWire
+from sandbox_agent.agents.scribe import Rule, Scribe
+from sandbox_agent.schema.events import (
+    ErrorEvent,
+    Event,
+    ItemCompleted,
+    ItemDelta,
+    PermissionResolved,
+    QuestionRequested,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+)
+from sandbox_agent.schema.features import Catalogue, Mode, Model
+from sandbox_agent.schema.ids import counting_ids
+from sandbox_agent.schema.inputs import Answer, Attachment, Decision, McpServer, Prompt, Settings
+from sandbox_agent.schema.items import FileRef, Image, Item, Reasoning, StatusPart, Text, ToolCall, ToolResult
+from sandbox_agent.testing.rules import violations
+
+RECORDINGS = sorted((Path(__file__).parents[1] / "transcripts" / "pi").glob("*/native.jsonl"))
+USAGE = {"input": 10, "output": 4, "cacheRead": 3, "cacheWrite": 2, "totalTokens": 19, "cost": {"total": 0.5}}
+PERMISSION = {"toolCallId": "call_1", "toolName": "bash", "input": {"command": "ls"}}
+QUESTIONS = {
+    "toolCallId": "call_1",
+    "questions": [
+        {"question": "Which?", "header": "Colour", "options": [{"label": "Red"}], "multiSelect": True},
+        {"question": "Why?"},
+    ],
+}
+
+
+class Session:
+    """A wire with an open conversation, as the runtime would hold them."""
+
+    def __init__(self, settings: Settings | None = None, *, resume: bool = False) -> None:
+        self.settings = settings or Settings("/ws", "default")
+        self.scribe = Scribe(counting_ids(), itertools.count().__next__)
+        self.wire = PiWire()
+        start = Start(self.scribe, self.settings, Pi().metadata(None, self.settings), "uuid", resume)
+        conversation = self.wire.open(start)
+        assert isinstance(conversation, PiConversation)
+        self.conversation = conversation
+        conversation.announce("daemon")
+
+    def feed(self, type: str, **frame: Any) -> None:
+        self.wire.receive(msgspec.json.encode({"type": type, **frame}))
+
+    def written(self) -> list[dict[str, Any]]:
+        lines = [msgspec.json.decode(line) for line in self.wire.outbox]
+        self.wire.outbox.clear()
+        return lines
+
+    def prompt(self, text: str = "go") -> None:
+        self.scribe.start_turn()
+        self.scribe.user_message(text)
+        self.wire.prompt(self.conversation, Prompt(text))
+
+    def update(self, type: str, index: int = 0, **more: Any) -> None:
+        self.feed("message_update", assistantMessageEvent={"type": type, "contentIndex": index, **more})
+
+    def end_message(self, content: list[Any], stop: str = "stop", **more: Any) -> None:
+        message = {"role": "assistant", "content": content, "stopReason": stop, **more}
+        self.feed("message_end", message=message)
+
+    def dialog(self, id: str, method: str, title: str, **more: Any) -> None:
+        self.feed("extension_ui_request", id=id, method=method, title=title, **more)
+
+    def titled(self, id: str, method: str, prefix: str, value: Any) -> None:
+        self.dialog(id, method, prefix + msgspec.json.encode(value).decode())
+
+    def run_tool(self, id: str = "call_1", name: str = "bash", args: Any = None) -> None:
+        call = {"type": "toolCall", "id": id, "name": name, "arguments": args}
+        self.end_message([call], "toolUse")
+        self.feed("tool_execution_start", toolCallId=id, toolName=name, args=args)
+
+    def data(self, *kinds: type) -> list[Any]:
+        return [draft.data for draft in self.scribe.drafts if isinstance(draft.data, kinds)]
+
+    def items(self, kind: str) -> list[Item]:
+        return [one.item for one in self.data(ItemCompleted) if one.item.kind == kind]
+
+    def broken_rules(self, *, complete: bool = True) -> list[str]:
+        events = [
+            Event("e", n, "t", "s", None, draft.source, draft.source == "daemon", draft.data.TYPE, draft.data)
+            for n, draft in enumerate(self.scribe.drafts, 1)
+        ]
+        return violations(events, complete=complete)
+
+
+def read_back(session: Session, lines: list[bytes]) -> list[Action]:
+    """What the recording reader makes of lines that we wrote, on a wire that saw the same dialogs."""
+    reader = PiWire()
+    scribe = Scribe(counting_ids(), itertools.count().__next__)
+    metadata = Pi().metadata(None, session.settings)
+    reader.recorded_start = lambda settings, native_id: Start(scribe, settings, metadata, native_id)
+    (began,) = reader.launched(["pi", "--mode", "rpc"])
+    assert isinstance(began, Began)
+    assert isinstance(began.conversation, PiConversation)
+    began.conversation.dialogs = dict(session.conversation.dialogs)
+    return [action for line in lines for action in reader.sent(line)]
+
+
+# -- both directions ---------------------------------------------------------------------------
+
+
+def test_a_prompt_reads_back_as_the_same_prompt() -> None:
+    session = Session()
+    session.written()
+    session.wire.prompt(session.conversation, Prompt("hello"))
+    (action,) = read_back(session, session.wire.outbox)
+    assert isinstance(action, Prompted)
+    assert action.prompt == Prompt("hello")
+
+
+def test_images_go_along_as_base64_and_other_files_by_path() -> None:
+    session = Session()
+    session.written()
+    session.wire.read_file = {"/ws/a.png": b"picture"}.__getitem__
+    files = (Attachment("/ws/a.png"), Attachment("/ws/notes.txt"))
+    session.wire.prompt(session.conversation, Prompt("look", files))
+    (action,) = read_back(session, session.wire.outbox)
+    assert isinstance(action, Prompted)
+    assert [file.mime for file in action.prompt.attachments] == ["image/png"]
+    (line,) = session.written()
+    assert line == {
+        "type": "prompt",
+        "id": "sa2",
+        "message": "look\n\nAttached files:\n- /ws/notes.txt",
+        "images": [{"type": "image", "data": base64.b64encode(b"picture").decode(), "mimeType": "image/png"}],
+    }
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [Decision("once"), Decision("always"), Decision("reject"), Decision("reject", "not: this one")],
+)
+def test_a_decision_reads_back_as_the_same_decision(decision: Decision) -> None:
+    session = Session()
+    session.titled("d1", "select", "permission:", PERMISSION)
+    known = read_back_dialogs(session)
+    session.written()
+    session.wire.decide(session.conversation, "d1", decision)
+    (action,) = read_back(known, session.wire.outbox)
+    assert isinstance(action, Decided)
+    assert (action.key, action.decision) == ("d1", decision)
+
+
+@pytest.mark.parametrize("answers", [(("Red", "Blue"), ("because",)), ((), ()), None])
+def test_answers_to_our_questions_read_back_the_same(answers: tuple[tuple[str, ...], ...] | None) -> None:
+    session = Session()
+    session.titled("d1", "input", "question:", QUESTIONS)
+    known = read_back_dialogs(session)
+    session.written()
+    session.wire.answer(session.conversation, "d1", Answer(answers))
+    (action,) = read_back(known, session.wire.outbox)
+    assert isinstance(action, Answered)
+    assert (action.key, action.answer) == ("d1", Answer(answers))
+
+
+@pytest.mark.parametrize(
+    ("method", "answer", "reply"),
+    [
+        ("select", (("Red",),), {"value": "Red"}),
+        ("input", (("any text",),), {"value": "any text"}),
+        ("editor", (("two\nlines",),), {"value": "two\nlines"}),
+        ("confirm", (("yes",),), {"confirmed": True}),
+        ("confirm", (("no",),), {"confirmed": False}),
+        ("confirm", None, {"cancelled": True}),
+    ],
+)
+def test_dialogs_of_other_extensions_are_questions(
+    method: str, answer: tuple[tuple[str, ...], ...] | None, reply: dict[str, Any]
+) -> None:
+    session = Session()
+    session.dialog("d1", method, "Colour?", options=["Red", "Blue"])
+    known = read_back_dialogs(session)
+    session.written()
+    session.wire.answer(session.conversation, "d1", Answer(answer))
+    (action,) = read_back(known, session.wire.outbox)
+    assert isinstance(action, Answered)
+    assert action.answer == Answer(answer)
+    assert session.written() == [{"type": "extension_ui_response", "id": "d1", **reply}]
+
+
+def read_back_dialogs(session: Session) -> Session:
+    """The same dialogs, kept from being answered."""
+    other = Session()
+    other.conversation.dialogs = dict(session.conversation.dialogs)
+    return other
+
+
+def test_a_cancel_empties_the_queue_and_lets_no_dialog_wait() -> None:
+    session = Session()
+    session.prompt()
+    session.dialog("d1", "select", "Colour?", options=["Red"])
+    session.written()
+    session.wire.cancel(session.conversation)
+    actions = read_back(read_back_dialogs(session), session.wire.outbox[:2])
+    assert [type(action) for action in actions] == [Cancelled]
+    assert [(line["type"], line.get("cancelled")) for line in session.written()] == [
+        ("clear_queue", None),
+        ("abort", None),
+        ("extension_ui_response", True),
+    ]
+
+
+def test_a_model_and_a_level_are_switched_while_it_runs() -> None:
+    session = Session(Settings("/ws", "default", model="p/a", variant="low"))
+    session.written()
+    changed = Settings("/ws", "default", model="p/org/b", variant="high")
+    assert session.wire.configure(session.conversation, changed)
+    assert session.conversation.settings == changed
+    assert session.written() == [
+        {"type": "set_model", "provider": "p", "modelId": "org/b", "id": "sa2"},
+        {"type": "set_thinking_level", "level": "high", "id": "sa3"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        Settings("/ws", "default", model="half-a-name"),
+        Settings("/ws", "default", model=None),
+        Settings("/ws", "default", model="p/a", mcp={"demo": McpServer("demo")}),
+    ],
+)
+def test_what_cannot_be_switched_needs_a_new_process(changed: Settings) -> None:
+    session = Session(Settings("/ws", "default", model="p/a"))
+    session.written()
+    assert not session.wire.configure(session.conversation, changed)
+    assert session.written() == []
+
+
+# -- starting ----------------------------------------------------------------------------------
+
+
+def state(messages: int) -> dict[str, Any]:
+    model = {"id": "m", "provider": "p", "name": "M", "reasoning": True}
+    return {"sessionId": "uuid-2", "model": model, "thinkingLevel": "low", "messageCount": messages}
+
+
+def test_a_conversation_is_open_when_its_state_is_told() -> None:
+    session = Session()
+    assert session.written() == [{"type": "get_state", "id": "sa1"}]
+    session.feed("response", id="sa1", command="get_state", success=True, data=state(0))
+    assert session.wire.notices == [Ready(session.conversation)]
+    assert session.conversation.native_id == "uuid-2"
+
+
+def test_an_empty_session_in_place_of_the_old_one_is_a_lost_one() -> None:
+    session = Session(resume=True)
+    session.feed("response", id="sa1", command="get_state", success=True, data=state(0))
+    (notice,) = session.wire.notices
+    assert isinstance(notice, StartFailed)
+    assert notice.gone
+
+
+def test_a_session_with_messages_is_resumed() -> None:
+    session = Session(resume=True)
+    session.feed("response", id="sa1", command="get_state", success=True, data=state(2))
+    assert session.wire.notices == [Ready(session.conversation)]
+
+
+def test_the_catalogue_has_the_levels_of_each_model() -> None:
+    wire = PiWire()
+    wire.list_catalogue("/ws")
+    models = [
+        {
+            "id": "m",
+            "provider": "p",
+            "name": "M",
+            "reasoning": True,
+            "thinkingLevelMap": {"max": "x", "off": None},
+        },
+        {"id": "o/n", "provider": "p"},
+    ]
+    for id, command, data in (
+        ("sa1", "get_state", state(0)),
+        ("sa2", "get_available_models", {"models": models}),
+    ):
+        frame = {"type": "response", "id": id, "command": command, "success": True, "data": data}
+        wire.receive(msgspec.json.encode(frame))
+    levels = ("minimal", "low", "medium", "high", "max")
+    listed = (Model("p/m", "M", levels, "low"), Model("p/o/n"))
+    modes = (Mode("default", "Default", "Write code and run commands."),)
+    assert wire.notices == [Listed(Catalogue(listed, modes, "p/m"))]
+
+
+def test_a_catalogue_that_cannot_be_listed_says_why() -> None:
+    wire = PiWire()
+    wire.list_catalogue("/ws")
+    wire.receive(
+        b'{"type":"response","id":"sa2","command":"get_available_models","success":false,"error":"no"}'
+    )
+    assert wire.notices == [ListFailed("no")]
+
+
+def test_the_command_line_names_the_session_the_model_and_our_extension() -> None:
+    place = Place(Path("/bin/pi"), Path("/data"), {})
+    settings = Settings("/ws", "default", model="p/m", variant="high")
+    launch = Pi().launch(place, settings, "uuid", resume=True)
+    model = ["--model", "p/m", "--thinking", "high"]
+    assert launch.argv == ["/bin/pi", "--mode", "rpc", "-e", str(EXTENSION), "--session-id", "uuid", *model]
+    assert EXTENSION.is_file()
+    assert launch.files == {}
+
+
+def test_mcp_servers_are_given_in_a_private_file_to_our_extension() -> None:
+    place = Place(Path("/bin/pi"), Path("/data"), {})
+    servers = {
+        "a": McpServer("demo", ("-x",), {"KEY": "secret"}),
+        "b": McpServer(url="http://b/mcp", headers={"X": "y"}),
+    }
+    launch = Pi().launch(place, Settings("/ws", "default", mcp=servers), "uuid", resume=False)
+    ((path, content),) = launch.files.items()
+    assert launch.env["SANDBOX_AGENT_PI_MCP"] == path == "/data/launch/pi-uuid.mcp.json"
+    assert "secret" not in " ".join([*launch.argv, *launch.env.values()])
+    assert msgspec.json.decode(content) == {
+        "a": {"exposure": "direct", "command": "demo", "args": ["-x"], "env": {"KEY": "secret"}},
+        "b": {"exposure": "direct", "url": "http://b/mcp", "headers": {"X": "y"}},
+    }
+
+
+def test_credentials_are_a_providers_key_or_a_login(tmp_path: Path) -> None:
+    assert not Pi().has_credentials({"PI_OFFLINE": "1", "OPENAI_BASE_URL": "http://x"}, tmp_path)
+    assert Pi().has_credentials({"OPENAI_API_KEY": "k"}, tmp_path)
+    login = tmp_path / "agent" / "auth.json"
+    login.parent.mkdir()
+    login.write_text("{}")
+    environ = {"PI_CODING_AGENT_DIR": str(login.parent)}
+    assert not Pi().has_credentials(environ, tmp_path)
+    login.write_text('{"anthropic":{"type":"oauth"}}')
+    assert Pi().has_credentials(environ, tmp_path)
+
+
+# -- permissions and questions ------------------------------------------------------------------
+
+
+def test_a_command_asks_for_itself_and_an_edit_for_its_file() -> None:
+    session = Session()
+    session.prompt()
+    session.run_tool(args={"command": "ls"})
+    session.titled("d1", "select", "permission:", PERMISSION)
+    edit = {"path": "a.py", "edits": [{"oldText": "one\n", "newText": "two\n"}]}
+    session.titled("d2", "select", "permission:", {"toolCallId": "call_2", "toolName": "edit", "input": edit})
+    command, change = (session.scribe.pending[key].ask for key in ("d1", "d2"))
+    assert command is not None
+    assert change is not None
+    assert (command.kind, command.needs, command.always) == (
+        "command",
+        (Rule("bash", "ls"),),
+        (Rule("bash", "ls"),),
+    )
+    assert (change.kind, change.paths, change.needs, change.always) == (
+        "edit",
+        ("a.py",),
+        (Rule("edit", "a.py"),),
+        (Rule("edit"),),
+    )
+    assert change.diff == "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-one\n+two\n"
+
+
+def test_a_permission_that_pi_does_not_wait_for_is_withdrawn_with_its_call() -> None:
+    session = Session()
+    session.prompt()
+    session.run_tool(args={"command": "ls"})
+    session.titled("d1", "select", "permission:", PERMISSION)
+    aborted = {"content": [{"type": "text", "text": "aborted"}]}
+    session.feed("tool_execution_end", toolCallId="call_1", toolName="bash", result=aborted, isError=True)
+    (resolved,) = session.data(PermissionResolved)
+    assert resolved.status == "reject"
+    assert resolved.metadata.decided_by == "agent"
+
+
+def test_our_questions_keep_their_options_and_their_call() -> None:
+    session = Session()
+    session.prompt()
+    session.run_tool(name="ask_user", args={})
+    session.titled("d1", "input", "question:", QUESTIONS)
+    (asked,) = session.data(QuestionRequested)
+    assert (asked.prompt, asked.options, asked.metadata.call_id) == ("Which?", ("Red",), "call_1")
+    assert [(one.question, one.multi_select) for one in asked.metadata.questions] == [
+        ("Which?", True),
+        ("Why?", False),
+    ]
+
+
+def test_a_title_that_only_looks_like_ours_is_a_plain_question() -> None:
+    session = Session()
+    session.prompt()
+    session.dialog("d1", "select", "permission: may I?", options=["yes"])
+    (asked,) = session.data(QuestionRequested)
+    assert asked.prompt == "permission: may I?"
+
+
+# -- messages and turns -------------------------------------------------------------------------
+
+
+def settle(session: Session, aborted: bool = False) -> TurnEnded:
+    session.feed("agent_settled", aborted=aborted)
+    ended: TurnEnded = session.data(TurnEnded)[-1]
+    return ended
+
+
+def test_a_turn_counts_cached_input_tools_and_compaction() -> None:
+    session = Session()
+    session.prompt()
+    session.end_message([{"type": "text", "text": "hi"}], usage=USAGE)
+    session.feed(
+        "message_end", message={"role": "toolResult", "toolCallId": "x", "content": [], "usage": USAGE}
+    )
+    session.feed("compaction_end", reason="threshold", result={"summary": "s", "usage": USAGE})
+    assert settle(session).metadata.usage == Usage(45, 12, 9, 6, None, 1.5)
+
+
+def test_a_call_cut_off_by_a_failed_attempt_fails_at_once() -> None:
+    session = Session()
+    session.prompt()
+    session.feed("agent_start")
+    session.feed("message_start", message={"role": "assistant", "content": []})
+    session.update("text_delta", 0, delta="I will")
+    session.update("toolcall_start", 1, id="call_1", toolName="bash")
+    session.update("toolcall_delta", 1, delta='{"comm')
+    session.end_message([{"type": "text", "text": "I will"}], "error", errorMessage="terminated")
+    (call,) = session.items("tool_call")
+    (result,) = session.items("tool_result")
+    assert (call.status, call.content) == ("failed", (ToolCall("bash", '{"comm', "call_1"),))
+    assert (result.status, result.parent_id) == ("failed", call.parent_id)
+    session.feed("agent_end", willRetry=True)
+    session.end_message([{"type": "text", "text": "again"}])
+    assert settle(session).metadata.stop_reason == "end_turn"
+    assert session.data(ErrorEvent) == []
+    assert session.broken_rules() == []
+
+
+def test_thinking_is_whole_when_another_block_begins() -> None:
+    session = Session()
+    session.prompt()
+    session.feed("message_start", message={"role": "assistant", "content": []})
+    session.update("thinking_delta", 0, delta="hm")
+    session.update("thinking_end", 0, content="hm")
+    assert len(session.items("message")) == 1  # the prompt alone
+    session.update("text_start", 1)
+    assert session.items("message")[-1].content == (Reasoning("hm", "public"),)
+    session.update("text_delta", 1, delta="yes")
+    session.end_message([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "yes"}], "aborted")
+    thought, text = session.items("message")[1:]
+    assert (thought.status, text.status) == ("completed", "failed")
+    assert settle(session, aborted=True).metadata.stop_reason == "interrupted"
+    assert session.broken_rules() == []
+
+
+def test_text_that_was_not_streamed_gets_one_synthetic_delta() -> None:
+    session = Session()
+    session.prompt()
+    session.end_message([{"type": "text", "text": "whole"}, {"type": "text", "text": ""}])
+    assert [delta.delta for delta in session.data(ItemDelta)] == ["go", "whole"]
+    settle(session)
+    assert session.broken_rules() == []
+
+
+def test_a_refusal_is_one_error_and_its_own_stop_reason() -> None:
+    session = Session()
+    session.prompt()
+    session.end_message([], "error", errorMessage="The model refused", rawStopReason="refusal")
+    assert settle(session).metadata.stop_reason == "refusal"
+    assert session.data(ErrorEvent) == [ErrorEvent("The model refused", "refusal")]
+
+
+def test_what_an_abort_leaves_behind_is_no_error() -> None:
+    session = Session()
+    session.prompt()
+    session.conversation.cancelling = True
+    session.end_message([], "error", errorMessage="This operation was aborted")
+    assert settle(session).metadata.stop_reason == "interrupted"
+    assert session.data(ErrorEvent) == []
+
+
+def test_a_refused_prompt_ends_its_turn() -> None:
+    session = Session()
+    session.prompt()
+    session.feed("response", id="sa2", command="prompt", success=False, error="No API key found for p")
+    (error,) = session.data(ErrorEvent)
+    (ended,) = session.data(TurnEnded)
+    assert (error.code, ended.metadata.stop_reason) == ("authentication_failed", "error")
+
+
+def test_a_command_that_starts_the_agent_ends_with_the_agent() -> None:
+    session = Session()
+    session.prompt("/plan")
+    session.feed("agent_start")
+    session.feed("response", id="sa2", command="prompt", success=True, data={"disposition": "handled"})
+    assert session.data(TurnEnded) == []
+    assert settle(session).metadata.stop_reason == "end_turn"
+
+
+def test_an_agent_that_wakes_up_by_itself_opens_a_turn_of_its_own() -> None:
+    session = Session()
+    session.feed("agent_start")
+    session.feed("message_end", message={"role": "user", "content": "typed elsewhere"})
+    session.end_message([{"type": "text", "text": "ok"}])
+    settle(session)
+    sources = [draft.source for draft in session.scribe.drafts if isinstance(draft.data, TurnStarted)]
+    assert sources == ["agent"]
+    assert [item.content for item in session.items("message")] == [(Text("typed elsewhere"),), (Text("ok"),)]
+    assert session.broken_rules() == []
+
+
+def test_a_version_without_settling_ends_its_turn_with_the_agent() -> None:
+    session = Session()
+    session.prompt()
+    session.end_message([{"type": "text", "text": "ok"}])
+    session.feed("agent_end", messages=[])
+    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["end_turn"]
+
+
+def test_injected_text_is_a_status() -> None:
+    session = Session()
+    session.prompt()
+    message = {"role": "custom", "customType": "note", "content": "remember", "display": True}
+    session.feed("message_end", message=message)
+    (status,) = session.items("status")
+    assert status.content[0] == StatusPart("injected", "note")
+
+
+def test_a_type_nobody_knows_is_kept_and_a_known_one_of_the_wrong_shape_is_reported() -> None:
+    session = Session()
+    session.feed("brand_new", fact=1)
+    assert len(session.items("unknown")) == 1
+    session.feed("tool_execution_start", toolCallId=7)
+    assert session.broken_rules(complete=False) != []
+
+
+# -- tools -------------------------------------------------------------------------------------
+
+
+def test_repeated_call_ids_get_results_of_their_own() -> None:
+    session = Session()
+    session.prompt()
+    for output in ("one", "two"):
+        session.run_tool(args={"command": "ls"})
+        result = {"content": [{"type": "text", "text": output}], "structuredContent": {"exit_code": 0}}
+        session.feed("tool_execution_end", toolCallId="call_1", toolName="bash", result=result)
+    assert [item.content[0] for item in session.items("tool_result")] == [
+        ToolResult("call_1", "one", 0),
+        ToolResult("call_1#2", "two", 0),
+    ]
+    settle(session)
+    assert session.broken_rules() == []
+
+
+def test_calls_made_by_a_tool_belong_to_its_call() -> None:
+    session = Session()
+    session.prompt()
+    session.run_tool("call_1", "codemode", {"code": "…"})
+    inner = {"toolCallId": "call_1/1", "toolName": "read", "args": {"path": "a"}}
+    session.feed("tool_execution_start", **inner, parentToolCallId="call_1")
+    session.feed("tool_execution_end", toolCallId="call_1/1", toolName="read", result={"content": []})
+    outer, nested = session.items("tool_call")
+    assert nested.parent_id == outer.item_id
+    settle(session)
+    assert session.broken_rules() == []
+
+
+def test_a_preview_that_lost_its_beginning_goes_on_where_it_was() -> None:
+    session = Session()
+    session.prompt()
+    session.run_tool(args={"command": "seq"})
+    counted = "".join(f"{n}\n" for n in range(200))
+    for text in (counted, f"{counted}200\n", f"{counted[100:]}200\n201\n", "something else"):
+        content = [{"type": "text", "text": text}]
+        session.feed("tool_execution_update", toolCallId="call_1", partialResult={"content": content})
+    previews = [one.delta for one in session.data(ItemDelta)][1:]
+    assert previews == [counted, "200\n", "201\n", "something else"]
+
+
+def test_changes_and_images_stand_beside_the_output() -> None:
+    session = Session()
+    session.prompt()
+    session.run_tool("call_1", "edit", {"path": "a.py", "edits": []})
+    edited = {"content": [{"type": "text", "text": "ok"}], "details": {"patch": "--- a\n+++ b\n"}}
+    session.feed("tool_execution_end", toolCallId="call_1", toolName="edit", result=edited)
+    session.run_tool("call_2", "read", {"path": "a.png"})
+    picture = {"type": "image", "data": base64.b64encode(b"picture").decode(), "mimeType": "image/png"}
+    session.feed("tool_execution_end", toolCallId="call_2", toolName="read", result={"content": [picture]})
+    change, image = (item.content[1] for item in session.items("tool_result"))
+    assert change == FileRef("a.py", "patch", diff="--- a\n+++ b\n")
+    assert isinstance(image, Image)
+    assert session.scribe.blobs[image.path] == b"picture"
+
+
+# -- nonsense ----------------------------------------------------------------------------------
+
+
+def recorded_lines() -> list[bytes]:
+    return [
+        line
+        for case in RECORDINGS
+        for line in case.read_bytes().splitlines()
+        if msgspec.json.decode(line)["dir"] == "out" and len(line) < 4_000
+    ]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from(recorded_lines()), JSON, st.integers(0, 20)), max_size=8))
+def test_no_line_ever_breaks_the_wire(changed: list[tuple[bytes, Any, int]]) -> None:
+    session = Session()
+    session.prompt()
+    for line, value, place in changed:
+        frame = msgspec.json.decode(line)["msg"]
+        names = list(frame)
+        frame[names[place % len(names)]] = value
+        session.wire.receive(msgspec.json.encode(frame))
+        session.wire.receive(msgspec.json.encode(value))
+    session.scribe.end_session("terminated")
+    assert [found for found in session.broken_rules() if "agent.unparsed" not in found] == []
