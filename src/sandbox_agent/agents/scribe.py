@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import mimetypes
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
@@ -684,11 +685,17 @@ class Scribe:
     def recover(self, events: Iterable[Event]) -> None:
         """Learn from stored events what is open, so that it can be closed: the scribe that opened it is gone."""
         self.started = True
+        started = None
         for event in events:
             self.native_session_id = event.native_session_id
+            if self.turn is not None and started is not None:
+                # Clocks do not survive a restart: the turn lasted as long as the log says.
+                lasted = datetime.fromisoformat(event.time) - datetime.fromisoformat(started)
+                self.turn.began = self._clock() - lasted.total_seconds()
             match event.data:
                 case TurnStarted(turn_id):
                     self.turn = Turn(turn_id, self._clock())
+                    started = event.time
                 case TurnEnded():
                     self.turn = None
                 case SessionEnded():

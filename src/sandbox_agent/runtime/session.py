@@ -169,9 +169,9 @@ class Session:
             while rows := await log.read(record.session_id, after):
                 self.scribe.recover(decode_event(row.body) for row in rows)
                 after = rows[-1].sequence
-            self.scribe.end_turn("outcome_unknown", source="daemon")
+            # No process is left, so nothing goes on in the background either: all of it ends with the turn.
             self.scribe.close_background()
-            self._judged.clear()
+            self.scribe.end_turn("outcome_unknown", source="daemon")
         self.queue.extend(await log.look_up(lambda: log.store.queue(record.session_id)))
         if changes or self.scribe.drafts:
             await self.flush(*changes)

@@ -27,7 +27,7 @@ import msgspec
 from ...schema.features import Capabilities
 from ...schema.inputs import McpServer, Settings
 from ..base import Agent, Launch, Place, Wire
-from .wire import MODES, READ_ONLY, AmpWire
+from .modes import MODES, READ_ONLY
 
 
 class Amp(Agent):
@@ -74,6 +74,8 @@ class Amp(Agent):
         return Launch(argv, {"AMP_SKIP_UPDATE_CHECK": "1"}, files=files, delegate=not bypass)
 
     def wire(self) -> Wire:
+        from .wire import AmpWire
+
         return AmpWire()
 
     def is_gone(self, stderr: str) -> bool:

@@ -18,7 +18,7 @@ from typing import TypeVar
 import msgspec
 
 from ...schema.events import StopReason, Usage
-from ...schema.features import Catalogue, Mode
+from ...schema.features import Catalogue
 from ...schema.inputs import Attachment, Decision, Prompt, Settings
 from ...schema.items import ContentPart, FileRef, Image, arguments_of
 from ..base import Action, Began, Conversation, Decided, Listed, Prompted, Ready, Start, Wire
@@ -40,16 +40,10 @@ from .frames import (
     decode,
     decode_written,
 )
+from .modes import MODES, READ_ONLY
 
 T = TypeVar("T")
 
-MODES = (
-    Mode("build", "Build", "Amp's own default mode."),
-    Mode("smart", "Smart", "The best model, without limits."),
-    Mode("rush", "Rush", "Faster and cheaper, for small tasks."),
-    Mode("deep", "Deep", "Thinks longer, for hard problems."),
-    Mode("large", "Large", "A large context window."),
-)
 KINDS: dict[str, AskKind] = {
     "Bash": "command",
     "shell_command": "command",
@@ -60,30 +54,6 @@ KINDS: dict[str, AskKind] = {
     "apply_patch": "edit",
 }
 # Tools that neither write nor run: Amp may use them without asking. A sub-agent's own calls are asked for one by one.
-READ_ONLY = (
-    "Read",
-    "Grep",
-    "glob",
-    "Glob",
-    "list_directory",
-    "finder",
-    "get_diagnostics",
-    "look_at",
-    "librarian",
-    "oracle",
-    "mermaid",
-    "chart",
-    "web_search",
-    "read_web_page",
-    "read_mcp_resource",
-    "read_thread",
-    "find_thread",
-    "skill",
-    "task_list",
-    "todo_read",
-    "todo_write",
-    "Task",
-)
 CANCELLED = "User cancelled"
 
 

@@ -13,8 +13,7 @@ import msgspec
 from ...schema.features import Capabilities
 from ...schema.inputs import McpServer, Settings
 from ..base import Agent, Launch, Place, Wire
-from .commands import flag_settings, native_mode
-from .wire import MODES, ClaudeWire
+from .modes import MODES
 
 CREDENTIALS = (
     "ANTHROPIC_API_KEY",
@@ -56,6 +55,8 @@ class Claude(Agent):
     )
 
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
+        from .commands import flag_settings, native_mode
+
         argv = [str(place.executable), "--print", "--verbose"]
         argv += ["--input-format=stream-json", "--output-format=stream-json", "--include-partial-messages"]
         argv += ["--permission-prompt-tool=stdio", f"--permission-mode={native_mode(settings)}"]
@@ -77,6 +78,8 @@ class Claude(Agent):
         return Launch(argv, ENVIRONMENT, files=files)
 
     def wire(self) -> Wire:
+        from .wire import ClaudeWire
+
         return ClaudeWire()
 
     def choose_native_id(self) -> str | None:

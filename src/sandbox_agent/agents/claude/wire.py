@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Raw
 
 from ...schema.events import ErrorCode
-from ...schema.features import Catalogue, Mode, Model
+from ...schema.features import Catalogue, Model
 from ...schema.inputs import Answer, Decision, Prompt, Settings
 from ..base import (
     Action,
@@ -65,13 +65,10 @@ from .frames import (
     Result,
     UserDialog,
 )
+from .modes import MODES
 from .tools import answers_in, with_answers
 from .transcript import ClaudeConversation
 
-MODES = (
-    Mode("build", "Build", "Write code and run commands."),
-    Mode("plan", "Plan", "Look around, then propose a plan for approval."),
-)
 CONFIGURING = {"set_model", "set_permission_mode", "apply_flag_settings"}
 UNANSWERED = "not answered before the turn ended"
 

@@ -15,7 +15,7 @@ from ...schema.features import Capabilities
 from ...schema.inputs import Settings
 from ...schema.items import arguments_of
 from ..base import Agent, Launch, Place, Wire
-from .wire import MODES, CodexWire
+from .modes import MODES
 
 KEYS = ("CODEX_API_KEY", "OPENAI_API_KEY")
 PROVIDER = "sandbox-agent"
@@ -60,6 +60,8 @@ class Codex(Agent):
         )
 
     def wire(self) -> Wire:
+        from .wire import CodexWire
+
         return CodexWire()
 
     def has_credentials(self, environ: Mapping[str, str], home: Path) -> bool:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from ... import __version__
-from ...schema.features import Catalogue, Mode, Model
+from ...schema.features import Catalogue, Model
 from ...schema.inputs import Answer as QuestionAnswer
 from ...schema.inputs import Decision, Prompt, Settings
 from ..base import (
@@ -62,13 +62,9 @@ from .frames import (
     TurnStarted,
     UserInput,
 )
+from .modes import MODES
 from .requests import REQUESTS, UNSUPPORTED, Approval, Elicitation, Inquiry
 from .thread import Thread
-
-MODES = (
-    Mode("build", "Build", "Writes code and runs commands."),
-    Mode("plan", "Plan", "Talks its way to a plan before it changes anything."),
-)
 
 UNWANTED = (
     "account/rateLimits/updated",

@@ -9,8 +9,6 @@ from pathlib import Path
 from ...schema.features import Capabilities, Mode
 from ...schema.inputs import Settings
 from ..base import Agent, Launch, Place, Wire
-from .permissions import server_permissions
-from .wire import OpenCodeWire
 
 PROVIDER_KEYS = (
     "ANTHROPIC_",
@@ -80,6 +78,8 @@ class OpenCode(Agent):
     )
 
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
+        from .permissions import server_permissions
+
         argv = [str(place.executable), "serve", "--hostname", "127.0.0.1", "--port", "0"]
         env = {
             # One process, one password: the link takes it from here.
@@ -92,6 +92,8 @@ class OpenCode(Agent):
         return Launch(argv, env, transport="http")
 
     def wire(self) -> Wire:
+        from .wire import OpenCodeWire
+
         return OpenCodeWire()
 
     def has_credentials(self, environ: Mapping[str, str], home: Path) -> bool:

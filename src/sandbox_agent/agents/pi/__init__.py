@@ -11,8 +11,7 @@ import msgspec
 from ...schema.features import Capabilities
 from ...schema.inputs import McpServer, Settings
 from ..base import Agent, Launch, Place, Wire
-from .reading import MODES
-from .wire import PiWire
+from .modes import MODES
 
 EXTENSION = Path(__file__).with_name("extension.ts")
 PROVIDERS = (
@@ -95,6 +94,8 @@ class Pi(Agent):
         return Launch(argv, {**env, "SANDBOX_AGENT_PI_MCP": path}, files={path: msgspec.json.encode(servers)})
 
     def wire(self) -> Wire:
+        from .wire import PiWire
+
         return PiWire()
 
     def choose_native_id(self) -> str | None:

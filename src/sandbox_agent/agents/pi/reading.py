@@ -9,15 +9,15 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ...schema.features import Catalogue, Mode, Model
+from ...schema.features import Catalogue, Model
 from ...schema.inputs import Attachment
 from ...schema.items import ContentPart, FileRef
 from ..base import Conversation
 from . import frames as pi
+from .modes import MODES
 
 T = TypeVar("T")
 
-MODES = (Mode("default", "Default", "Write code and run commands."),)
 LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 # Enough of a command's last output to find it again in the next, cut-off preview.
 TAIL = 200

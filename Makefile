@@ -1,0 +1,70 @@
+# Every target does its own set-up; all of them are quick when nothing changed.
+PYTHON ?= python3
+BIN := .venv/bin
+AGENT ?=
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test unit live check fmt gen lock bench record clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+run: setup ## Serve on 127.0.0.1:2468 without a token (ARGS="--port 3000 --token-file token" to change that)
+	$(BIN)/sandbox-agent server $(if $(ARGS),$(ARGS),--no-token)
+
+test: .venv/dev agents ## Everything: unit tests, the real daemon, the real agents on a scripted model
+	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+unit: .venv/dev ## The quick part: no real agents, no long faults (under 30 s)
+	$(BIN)/python -m pytest -n auto -m "not live and not slow" $(ARGS)
+
+live: .venv/dev agents ## The real agents, e.g. `make live AGENT=claude`; MODEL=real uses your own keys
+	$(BIN)/python -m pytest tests/live -n auto --write-coverage $(if $(AGENT),--agent $(AGENT)) $(ARGS)
+
+check: .venv/dev ## Format, lint, types, layers, generated files
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m tools.gen --check
+
+fmt: .venv/dev ## Format and fix what can be fixed
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+gen: .venv/dev ## Write every generated file anew
+	$(BIN)/python -m tools.gen
+
+bench: .venv/dev agents ## Measure beside the Rust daemon and the native agents
+	$(BIN)/python -m tools.bench $(ARGS)
+
+record: .venv/dev agents ## Record a live agent: make record AGENT=claude ARGS='"list the files"'
+	$(BIN)/python -m tools.record $(AGENT) $(ARGS)
+
+lock: .venv/dev ## Pin dependencies anew, hashed and without addresses
+	$(BIN)/uv pip compile pyproject.toml --extra checkout -o requirements/run.txt $(LOCK_FLAGS)
+	$(BIN)/uv pip compile pyproject.toml --extra dev -o requirements/dev.txt -c requirements/run.txt $(LOCK_FLAGS)
+
+LOCK_FLAGS := -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
+
+setup: .venv/run ## Make .venv/bin/sandbox-agent
+
+.venv/run: requirements/run.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sandbox-agent needs Python 3.11 or newer; set PYTHON=...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/dev: .venv/run requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+.PHONY: agents
+agents: .venv/dev
+	@if command -v npm >/dev/null; then $(BIN)/python -m sandbox_agent.testing.agent_cache; \
+	else echo "NO npm ON THIS MACHINE: the real agents cannot be installed, their tests are left out" >&2; fi
+
+clean: ## Remove what the targets above made
+	rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -1,0 +1,38 @@
+"""Amp's modes, and its tools that change nothing. Apart from the wire, so that facts load without it."""
+
+from __future__ import annotations
+
+from ...schema.features import Mode
+
+MODES = (
+    Mode("build", "Build", "Amp's own default mode."),
+    Mode("smart", "Smart", "The best model, without limits."),
+    Mode("rush", "Rush", "Faster and cheaper, for small tasks."),
+    Mode("deep", "Deep", "Thinks longer, for hard problems."),
+    Mode("large", "Large", "A large context window."),
+)
+
+READ_ONLY = (
+    "Read",
+    "Grep",
+    "glob",
+    "Glob",
+    "list_directory",
+    "finder",
+    "get_diagnostics",
+    "look_at",
+    "librarian",
+    "oracle",
+    "mermaid",
+    "chart",
+    "web_search",
+    "read_web_page",
+    "read_mcp_resource",
+    "read_thread",
+    "find_thread",
+    "skill",
+    "task_list",
+    "todo_read",
+    "todo_write",
+    "Task",
+)

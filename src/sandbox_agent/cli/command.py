@@ -1,0 +1,58 @@
+"""What the generated table is made of: commands and their arguments. Imports nothing heavy, because `--help` needs it."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Kind = Literal[
+    "string",
+    "integer",
+    "number",
+    "switch",
+    "list",  # repeatable
+    "pairs",  # repeatable KEY=VALUE
+    "mcp",  # repeatable NAME='command args', NAME=URL or JSON
+    "answers",  # repeatable "label,label", or all as JSON
+    "attachments",  # repeatable PATH
+    "file",  # the path of a file whose bytes are sent
+]
+Place = Literal["path", "query", "header", "body", "content"]
+Answer = Literal["json", "nothing", "content", "stream"]
+
+
+class Argument(NamedTuple):
+    """A field of a request, or a setting of the daemon."""
+
+    name: str
+    kind: Kind
+    place: Place
+    wire: str
+    """How it is spelled on the wire."""
+    help: str = ""
+    required: bool = False
+    choices: tuple[str, ...] = ()
+
+    @property
+    def flag(self) -> str:
+        return "--" + self.name.replace("_", "-")
+
+
+class Command(NamedTuple):
+    """An operation, as the command line needs it."""
+
+    group: str
+    verb: str
+    aliases: tuple[str, ...]
+    method: str
+    path: str
+    summary: str
+    description: str
+    answer: Answer
+    arguments: tuple[Argument, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.group} {self.verb}"
+
+    def at(self, place: Place) -> tuple[Argument, ...]:
+        return tuple(argument for argument in self.arguments if argument.place == place)

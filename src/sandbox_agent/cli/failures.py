@@ -1,0 +1,56 @@
+"""How a command fails: a message for stderr and an exit code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+INTERRUPTED = 130
+
+
+class CommandFailed(Exception):
+    """The command did not do what it was asked to."""
+
+    exit_code = 1
+
+    def readable(self) -> str:
+        return f"error: {self}"
+
+    def problem(self) -> dict[str, Any]:
+        """The same for machines, in the shape of the daemon's own problems."""
+        return {"type": "about:blank", "title": "Command failed", "detail": str(self)}
+
+
+class WrongUsage(CommandFailed):
+    """The command line itself is wrong."""
+
+    exit_code = 2
+
+
+class ProblemAnswered(CommandFailed):
+    """The daemon answered with a problem (RFC 9457)."""
+
+    def __init__(self, problem: dict[str, Any]) -> None:
+        super().__init__(str(problem.get("detail") or problem.get("title") or "the daemon refused"))
+        self._problem = problem
+
+    @property
+    def status(self) -> object:
+        return self._problem.get("status")
+
+    def problem(self) -> dict[str, Any]:
+        return self._problem
+
+    def readable(self) -> str:
+        title, detail = self._problem.get("title"), self._problem.get("detail")
+        told = ": ".join(str(text) for text in (title, detail) if text)
+        hidden = {"type", "title", "status", "detail", "instance"}
+        facts = [f"  {name}: {_fact(value)}" for name, value in self._problem.items() if name not in hidden]
+        return "\n".join([f"error: {told}", *facts])
+
+
+def _fact(value: object) -> str:
+    """A fact in words; what an agent wrote to stderr is set apart."""
+    if isinstance(value, dict) and ("head" in value or "tail" in value):
+        text = "\n...\n".join(str(value[end]) for end in ("head", "tail") if value.get(end))
+        return "".join(f"\n    {line}" for line in text.splitlines())
+    return str(value)

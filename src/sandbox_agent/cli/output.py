@@ -1,0 +1,136 @@
+"""What commands print: JSON for machines, tables on a terminal. Data goes to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# The columns of a list, where all that an entry holds would be too much for a table.
+COLUMNS = {
+    "agents": ("id", "installed", "version", "testedVersion", "credentialsAvailable", "stability", "path"),
+    "sessions": ("sessionId", "agent", "state", "title", "eventCount", "updatedAt", "directory"),
+    "models": ("id", "name", "variants", "defaultVariant"),
+    "modes": ("id", "name", "description"),
+    "messages": ("turn_id", "message", "created_at"),
+    "permissions": ("permission_id", "action", "metadata"),
+    "questions": ("question_id", "prompt", "options"),
+}
+CELL_WIDTH = 120
+
+
+def wants_json(args: argparse.Namespace) -> bool:
+    return bool(getattr(args, "json", False)) or not sys.stdout.isatty()
+
+
+def no_color() -> bool:
+    return bool(os.environ.get("NO_COLOR"))
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A terminal, or what looks like one to those who print on it."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, no_color=no_color(), highlight=False, soft_wrap=False)
+
+
+def say(text: str) -> None:
+    """A message to whoever runs the command."""
+    print(text, file=sys.stderr)
+
+
+def write_line(line: bytes) -> None:
+    """One line of data, at once: a reader at the other end of a pipe waits for it."""
+    sys.stdout.buffer.write(line + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def print_json(value: object) -> None:
+    write_line(value if isinstance(value, bytes) else msgspec.json.encode(value))
+
+
+def print_answer(answer: bytes, args: argparse.Namespace) -> None:
+    """An answer of the API: as it came for machines, as a table or a list of facts on a terminal."""
+    if wants_json(args):
+        print_json(answer)
+        return
+    value = msgspec.json.decode(answer)
+    lists = [name for name in COLUMNS if isinstance(value, dict) and isinstance(value.get(name), list)]
+    if lists:
+        name = lists[0]
+        print_rows(COLUMNS[name], value[name], empty=f"no {name}")
+        if more := value.get("nextCursor"):
+            say(f"there are more: --cursor {more}")
+    elif isinstance(value, dict):
+        print_facts(value)
+    else:
+        print(cell(value))
+
+
+def print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]], *, empty: str) -> None:
+    from rich.table import Table
+
+    found = list(rows)
+    if not found:
+        say(empty)
+        return
+    # A column that no row fills says nothing.
+    shown = [name for name in columns if any(row.get(name) not in (None, "") for row in found)]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in shown:
+        table.add_column(heading(name), overflow="fold")
+    for row in found:
+        table.add_row(*(cell(row.get(name)) for name in shown))
+    console().print(table)
+
+
+def print_facts(facts: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, value in facts.items():
+        if value is not None:
+            table.add_row(heading(name), cell(value))
+    console().print(table)
+
+
+def heading(name: str) -> str:
+    """`eventCount` and `event_count` as words."""
+    words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name)
+    return words.replace("_", " ").strip()
+
+
+def cell(value: object) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case list() if all(isinstance(one, str) for one in value):
+            text = ", ".join(value)
+        case str():
+            text = value
+        case _:
+            text = msgspec.json.encode(value).decode()
+    # An agent's text may hold control characters; a table must not obey them.
+    text = "".join(letter if letter.isprintable() else " " for letter in text)
+    text = text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1] + "…"
+    return text.replace("[", r"\[")
+
+
+def size(count: float) -> str:
+    """Bytes in words."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(count) < 1024 or unit == "GiB":
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    raise AssertionError

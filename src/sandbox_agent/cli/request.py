@@ -1,0 +1,135 @@
+"""From the words of a command line to a request."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from .command import Argument, Command
+from .failures import WrongUsage
+from .remote import Call
+
+Upload = Callable[[str, Path], dict[str, Any]]
+
+
+def call_of(command: Command, args: argparse.Namespace, upload: Upload) -> Call:
+    """The request of an operation. Local files are uploaded on the way."""
+    given = {argument.name: _given(argument, args, upload) for argument in command.arguments}
+    present = {name: value for name, value in given.items() if value is not None}
+
+    def at(place: str) -> dict[str, Any]:
+        return {one.wire: present[one.name] for one in command.at(place) if one.name in present}  # type: ignore[arg-type]
+
+    path = command.path.format(**{name: quote(value, safe="") for name, value in at("path").items()})
+    query = {name: _text(value) for name, value in at("query").items()}
+    headers = {name: _text(value) for name, value in at("header").items()}
+    content: bytes | None = None
+    if sent := command.at("content"):
+        source = Path(args.content)
+        content = _read_bytes(args.content)
+        if args.content != "-":
+            query.setdefault("filename", source.name)
+        headers.setdefault("Content-Type", "application/octet-stream")
+        assert len(sent) == 1
+    elif command.method in ("POST", "PATCH"):
+        content = msgspec.json.encode(at("body"))
+        headers["Content-Type"] = "application/json"
+    return Call(command.method, path, query, headers, content)
+
+
+def _given(argument: Argument, args: argparse.Namespace, upload: Upload) -> Any:
+    """The value of a field, as the wire has it."""
+    value = getattr(args, argument.name, None)
+    if argument.kind == "answers":
+        return answers(args.answer, args.answers)
+    if value is None or argument.kind == "file":
+        return None
+    match argument.kind:
+        case "pairs":
+            return pairs(value, os.environ)
+        case "mcp":
+            return mcp_servers(value)
+        case "attachments":
+            return [attachment(path, args.session_id, upload) for path in value]
+    if argument.name == "message" and argument.required and value == "-":
+        return sys.stdin.read()
+    if argument.name == "directory":
+        return os.path.abspath(value)
+    return value
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _read_bytes(path: str) -> bytes:
+    if path == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise WrongUsage(f"cannot read {path}: {error.strerror}") from None
+
+
+def attachment(path: str, session_id: str, upload: Upload) -> dict[str, Any]:
+    """A file of ours is uploaded: the daemon may be on another machine. Any other path is one of the daemon's."""
+    local = Path(path).expanduser()
+    return upload(session_id, local) if local.is_file() else {"path": path}
+
+
+def pairs(texts: list[str], environ: Mapping[str, str]) -> dict[str, str]:
+    """KEY=VALUE, or KEY alone for what this shell has under that name."""
+    found = {}
+    for text in texts:
+        name, given, value = text.partition("=")
+        if not name:
+            raise WrongUsage(f"`{text}` is not KEY=VALUE")
+        if not given and name not in environ:
+            raise WrongUsage(f"`{name}` has no value here: give --env {name}=VALUE")
+        found[name] = value if given else environ[name]
+    return found
+
+
+def mcp_servers(texts: list[str]) -> dict[str, Any]:
+    """NAME='command args', NAME=URL, or a JSON object of servers by name."""
+    servers: dict[str, Any] = {}
+    for text in texts:
+        if text.lstrip().startswith("{"):
+            try:
+                servers |= msgspec.json.decode(text, type=dict[str, Any])
+            except msgspec.DecodeError as error:
+                raise WrongUsage(f"--mcp is not JSON: {error}") from None
+            continue
+        name, given, value = text.partition("=")
+        if not name or not given or not value.strip():
+            raise WrongUsage(f"--mcp `{text}` is neither JSON nor NAME='command args' nor NAME=URL")
+        servers[name] = _mcp_server(value)
+    return servers
+
+
+def _mcp_server(value: str) -> dict[str, Any]:
+    if value.startswith(("http://", "https://")):
+        return {"url": value}
+    try:
+        command, *arguments = shlex.split(value)
+    except ValueError as error:
+        raise WrongUsage(f"--mcp `{value}`: {error}") from None
+    return {"command": command, "args": arguments}
+
+
+def answers(each: list[str] | None, everything: str | None) -> list[list[str]]:
+    """Per question its labels: from `--answer` for each, or all of them as JSON."""
+    if everything is None:
+        return [[label.strip() for label in text.split(",") if label.strip()] for text in each or ()]
+    try:
+        return msgspec.json.decode(everything, type=list[list[str]])
+    except msgspec.DecodeError as error:
+        raise WrongUsage(f"--answers is not a JSON list of lists of labels: {error}") from None

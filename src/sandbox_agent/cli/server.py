@@ -1,0 +1,25 @@
+"""`server`: the daemon in the foreground."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..config import Config, from_environment
+from ..errors import InvalidRequest
+from .failures import WrongUsage
+from .table import SETTINGS
+
+
+def server(args: argparse.Namespace) -> int:
+    # The daemon's code is heavy: it is loaded when there is one to run.
+    from ..http.serve import serve
+
+    return serve(config_of(args))
+
+
+def config_of(args: argparse.Namespace) -> Config:
+    """The settings from flags, then from the environment."""
+    try:
+        return from_environment({setting.name: getattr(args, setting.name, None) for setting in SETTINGS})
+    except InvalidRequest as error:
+        raise WrongUsage(error.detail) from None

@@ -1,0 +1,266 @@
+"""Generated from the table of operations, `Config` and the registry of agents: `pytest tests/cli --accept` writes it anew."""
+
+# fmt: off
+# ruff: noqa: RUF100
+
+from __future__ import annotations
+
+from .command import Argument, Command
+
+AGENTS: tuple[tuple[str, str], ...] = (
+    ('amp', 'Amp'),
+    ('claude', 'Claude Code'),
+    ('codex', 'Codex'),
+    ('mock', 'Mock'),
+    ('opencode', 'OpenCode'),
+    ('pi', 'Pi'),
+)
+
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        'agents', 'list', (), 'GET', '/v1/agents', 'List the agents: installed or not, version, credentials, capabilities.', '', 'json',
+        (),
+    ),
+    Command(
+        'agents', 'install', (), 'POST', '/v1/agents/{agent}/install', 'Install an agent, or say where it is.', '', 'json',
+        (
+            Argument('agent', 'string', 'path', 'agent', 'Which agent, e.g. `claude`.', required=True),
+            Argument('reinstall', 'switch', 'body', 'reinstall', 'Install again even if it is there.'),
+            Argument('agent_version', 'string', 'body', 'agentVersion', 'Version to install; the tested one when absent.'),
+        ),
+    ),
+    Command(
+        'agents', 'modes', (), 'GET', '/v1/agents/{agent}/modes', "List an agent's modes in a directory.", '', 'json',
+        (
+            Argument('agent', 'string', 'path', 'agent', 'Which agent, e.g. `claude`.', required=True),
+            Argument('directory', 'string', 'query', 'directory', "Where the agent would run; the daemon's own folder when absent."),
+        ),
+    ),
+    Command(
+        'agents', 'models', (), 'GET', '/v1/agents/{agent}/models', "List an agent's models and their variants in a directory.", '', 'json',
+        (
+            Argument('agent', 'string', 'path', 'agent', 'Which agent, e.g. `claude`.', required=True),
+            Argument('directory', 'string', 'query', 'directory', "Where the agent would run; the daemon's own folder when absent."),
+        ),
+    ),
+    Command(
+        'sessions', 'create', (), 'POST', '/v1/sessions/{session_id}', 'Create a session under an id of yours and start its agent.', 'A session whose agent is installed but cannot be started is created, ended and answered with `healthy: false`.', 'json',
+        (
+            Argument('agent', 'string', 'body', 'agent', 'Which agent to run, e.g. `claude`.', required=True),
+            Argument('agent_mode', 'string', 'body', 'agentMode', 'What it does: `build` (default), `plan`, or one it reports.'),
+            Argument('permission_mode', 'string', 'body', 'permissionMode', 'What it may do: `default` asks before it writes or runs, `acceptEdits` asks only for commands, `plan` is read-only, `bypass` asks nothing. Default: default.', choices=('acceptEdits', 'bypass', 'default', 'plan')),
+            Argument('model', 'string', 'body', 'model', 'The model behind it.'),
+            Argument('variant', 'string', 'body', 'variant', 'A variant of the model, e.g. its reasoning effort.'),
+            Argument('agent_version', 'string', 'body', 'agentVersion', 'Which version of the agent to run.'),
+            Argument('directory', 'string', 'body', 'directory', "Absolute path it works in; the daemon's own folder when absent."),
+            Argument('title', 'string', 'body', 'title', 'A name to show.'),
+            Argument('env', 'pairs', 'body', 'env', 'Variables for the agent; stored for the owner alone, never returned.'),
+            Argument('mcp', 'mcp', 'body', 'mcp', 'MCP servers by name.'),
+            Argument('turn_timeout_ms', 'integer', 'body', 'turnTimeoutMs', 'End a turn that takes longer; off when absent.'),
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+        ),
+    ),
+    Command(
+        'sessions', 'new', (), 'POST', '/v1/sessions', 'Create a session under an id that the daemon makes.', '', 'json',
+        (
+            Argument('agent', 'string', 'body', 'agent', 'Which agent to run, e.g. `claude`.', required=True),
+            Argument('agent_mode', 'string', 'body', 'agentMode', 'What it does: `build` (default), `plan`, or one it reports.'),
+            Argument('permission_mode', 'string', 'body', 'permissionMode', 'What it may do: `default` asks before it writes or runs, `acceptEdits` asks only for commands, `plan` is read-only, `bypass` asks nothing. Default: default.', choices=('acceptEdits', 'bypass', 'default', 'plan')),
+            Argument('model', 'string', 'body', 'model', 'The model behind it.'),
+            Argument('variant', 'string', 'body', 'variant', 'A variant of the model, e.g. its reasoning effort.'),
+            Argument('agent_version', 'string', 'body', 'agentVersion', 'Which version of the agent to run.'),
+            Argument('directory', 'string', 'body', 'directory', "Absolute path it works in; the daemon's own folder when absent."),
+            Argument('title', 'string', 'body', 'title', 'A name to show.'),
+            Argument('env', 'pairs', 'body', 'env', 'Variables for the agent; stored for the owner alone, never returned.'),
+            Argument('mcp', 'mcp', 'body', 'mcp', 'MCP servers by name.'),
+            Argument('turn_timeout_ms', 'integer', 'body', 'turnTimeoutMs', 'End a turn that takes longer; off when absent.'),
+        ),
+    ),
+    Command(
+        'sessions', 'list', (), 'GET', '/v1/sessions', 'List sessions, newest first.', '', 'json',
+        (
+            Argument('limit', 'integer', 'query', 'limit', 'How many at most. Default: 100.'),
+            Argument('cursor', 'string', 'query', 'cursor', '`nextCursor` of the page before.'),
+        ),
+    ),
+    Command(
+        'sessions', 'get', (), 'GET', '/v1/sessions/{session_id}', 'Show a session.', '', 'json',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+        ),
+    ),
+    Command(
+        'sessions', 'update', (), 'PATCH', '/v1/sessions/{session_id}', 'Rename a session, or switch its model, variant or modes; at run time where the agent can.', '', 'json',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+            Argument('title', 'string', 'body', 'title', 'A name to show.'),
+            Argument('model', 'string', 'body', 'model', 'The model behind it.'),
+            Argument('variant', 'string', 'body', 'variant', 'A variant of the model, e.g. its reasoning effort.'),
+            Argument('agent_mode', 'string', 'body', 'agentMode', 'What it does: `build` (default), `plan`, or one it reports.'),
+            Argument('permission_mode', 'string', 'body', 'permissionMode', 'What it may do: `default` asks before it writes or runs, `acceptEdits` asks only for commands, `plan` is read-only, `bypass` asks nothing.', choices=('acceptEdits', 'bypass', 'default', 'plan')),
+        ),
+    ),
+    Command(
+        'sessions', 'delete', (), 'DELETE', '/v1/sessions/{session_id}', 'Terminate a session and forget it.', '', 'nothing',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+        ),
+    ),
+    Command(
+        'sessions', 'send-message', (), 'POST', '/v1/sessions/{session_id}/messages', 'Send a message; answered as soon as it is durable. While a turn runs it waits in the queue.', '', 'json',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+            Argument('message', 'string', 'body', 'message', 'The prompt; on the command line `-` reads it from stdin.', required=True),
+            Argument('attachments', 'attachments', 'body', 'attachments', 'Files that go with it.'),
+            Argument('fresh', 'switch', 'body', 'fresh', "Start a new conversation if the agent's own is gone."),
+            Argument('idempotency_key', 'string', 'header', 'Idempotency-Key', 'The same key gives the same turn.'),
+        ),
+    ),
+    Command(
+        'sessions', 'cancel', (), 'POST', '/v1/sessions/{session_id}/cancel', 'End the running turn and keep the session; the next queued message then starts.', '', 'nothing',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+        ),
+    ),
+    Command(
+        'sessions', 'terminate', (), 'POST', '/v1/sessions/{session_id}/terminate', 'End the session and every process it started.', '', 'nothing',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+        ),
+    ),
+    Command(
+        'sessions', 'queue', (), 'GET', '/v1/sessions/{session_id}/queue', 'Show the messages that wait.', '', 'json',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+        ),
+    ),
+    Command(
+        'sessions', 'withdraw', (), 'DELETE', '/v1/sessions/{session_id}/queue/{turn_id}', 'Withdraw a message that waits.', '', 'nothing',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+            Argument('turn_id', 'string', 'path', 'turn_id', 'The turn that waits.', required=True),
+        ),
+    ),
+    Command(
+        'permissions', 'list', (), 'GET', '/v1/sessions/{session_id}/permissions', 'Show the permissions that wait for an answer.', '', 'json',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+        ),
+    ),
+    Command(
+        'questions', 'list', (), 'GET', '/v1/sessions/{session_id}/questions', 'Show the questions that wait for an answer.', '', 'json',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+        ),
+    ),
+    Command(
+        'permissions', 'reply', (), 'POST', '/v1/sessions/{session_id}/permissions/{permission_id}/reply', 'Answer a permission; the second answer gets a conflict.', '', 'nothing',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+            Argument('permission_id', 'string', 'path', 'permission_id', 'The permission that waits.', required=True),
+            Argument('reply', 'string', 'body', 'reply', '`once`, `always` (for this session) or `reject`.', required=True, choices=('accept', 'accept_for_session', 'always', 'approved', 'denied', 'once', 'reject')),
+            Argument('message', 'string', 'body', 'message', 'Something to tell the agent with it.'),
+        ),
+    ),
+    Command(
+        'questions', 'reply', (), 'POST', '/v1/sessions/{session_id}/questions/{question_id}/reply', 'Answer a question; the second answer gets a conflict.', '', 'nothing',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+            Argument('question_id', 'string', 'path', 'question_id', 'The question that waits.', required=True),
+            Argument('answers', 'answers', 'body', 'answers', 'Per question the chosen labels; free text is allowed.', required=True),
+        ),
+    ),
+    Command(
+        'questions', 'reject', (), 'POST', '/v1/sessions/{session_id}/questions/{question_id}/reject', 'Refuse to answer a question.', '', 'nothing',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+            Argument('question_id', 'string', 'path', 'question_id', 'The question that waits.', required=True),
+        ),
+    ),
+    Command(
+        'attachments', 'upload', (), 'POST', '/v1/sessions/{session_id}/attachments', 'Upload a file for use in a message.', '', 'json',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+            Argument('content', 'file', 'content', 'content', "The file's bytes; on the command line, its path.", required=True),
+            Argument('filename', 'string', 'query', 'filename', "The file's name."),
+            Argument('content_type', 'string', 'header', 'Content-Type', 'Its media type.'),
+        ),
+    ),
+    Command(
+        'attachments', 'get', (), 'GET', '/v1/sessions/{session_id}/attachments/{name}', 'Read an attachment back.', '', 'content',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+            Argument('name', 'string', 'path', 'name', "The last part of the attachment's path.", required=True),
+        ),
+    ),
+    Command(
+        'sessions', 'events', ('get-messages',), 'GET', '/v1/sessions/{session_id}/events', 'Read events after an offset, oldest first.', '', 'json',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+            Argument('offset', 'integer', 'query', 'offset', 'Sequence of the last event already seen. Default: 0.'),
+            Argument('limit', 'integer', 'query', 'limit', 'How many at most; a page is also bounded in bytes. Default: 100.'),
+            Argument('include_raw', 'switch', 'query', 'includeRaw', 'Give each event the native payload that caused it.'),
+        ),
+    ),
+    Command(
+        'sessions', 'events-sse', (), 'GET', '/v1/sessions/{session_id}/events/sse', 'Stream events after an offset, then every new one.', '', 'stream',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+            Argument('offset', 'integer', 'query', 'offset', 'Sequence of the last event already seen. Default: 0.'),
+            Argument('include_raw', 'switch', 'query', 'includeRaw', 'Give each event the native payload that caused it.'),
+            Argument('last_event_id', 'string', 'header', 'Last-Event-ID', 'What a reconnecting reader saw last; wins over `offset`.'),
+        ),
+    ),
+    Command(
+        'events', 'sse', (), 'GET', '/v1/events/sse', 'Stream the events of all sessions, and frames named `session` when one is created, changed or deleted.', '', 'stream',
+        (
+            Argument('offset', 'integer', 'query', 'offset', 'Position in the whole log; now when absent.'),
+            Argument('last_event_id', 'string', 'header', 'Last-Event-ID', 'What a reconnecting reader saw last; wins over `offset`.'),
+        ),
+    ),
+    Command(
+        'sessions', 'stream-message', (), 'POST', '/v1/sessions/{session_id}/messages/stream', 'Send a message and stream the events of its turn until it ends.', '', 'stream',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+            Argument('message', 'string', 'body', 'message', 'The prompt; on the command line `-` reads it from stdin.', required=True),
+            Argument('attachments', 'attachments', 'body', 'attachments', 'Files that go with it.'),
+            Argument('fresh', 'switch', 'body', 'fresh', "Start a new conversation if the agent's own is gone."),
+            Argument('idempotency_key', 'string', 'header', 'Idempotency-Key', 'The same key gives the same turn.'),
+        ),
+    ),
+    Command(
+        'system', 'health', (), 'GET', '/v1/health', 'Say that the daemon lives, and its version.', '', 'json',
+        (),
+    ),
+    Command(
+        'system', 'ready', (), 'GET', '/v1/ready', 'Say whether new work is taken: the log can be written and the daemon is not stopping.', '', 'json',
+        (),
+    ),
+    Command(
+        'system', 'metrics', (), 'GET', '/metrics', "Give figures in Prometheus' text format.", '', 'content',
+        (),
+    ),
+)
+
+SETTINGS: tuple[Argument, ...] = (
+    Argument('host', 'string', 'body', 'host', 'Address to listen on. Default: 127.0.0.1.'),
+    Argument('port', 'integer', 'body', 'port', 'Port to listen on; 0 picks a free one. Default: 2468.'),
+    Argument('token', 'string', 'body', 'token', 'Token that clients must send.'),
+    Argument('token_file', 'string', 'body', 'token_file', 'File that holds the token (recommended: a flag shows in process lists).'),
+    Argument('no_token', 'switch', 'body', 'no_token', 'Serve without a token: anyone who can connect can run code.'),
+    Argument('cors_allow_origin', 'list', 'body', 'cors_allow_origin', 'Origin that browsers may call from; repeatable.'),
+    Argument('cors_allow_method', 'list', 'body', 'cors_allow_method', 'Method to allow; repeatable.'),
+    Argument('cors_allow_header', 'list', 'body', 'cors_allow_header', 'Request header to allow; repeatable.'),
+    Argument('cors_allow_credentials', 'switch', 'body', 'cors_allow_credentials', 'Let browsers send credentials.'),
+    Argument('allow_host', 'list', 'body', 'allow_host', 'Host name that requests may carry besides the bound one; repeatable.'),
+    Argument('no_bypass', 'switch', 'body', 'no_bypass', 'Refuse permissionMode `bypass`.'),
+    Argument('data_dir', 'string', 'body', 'data_dir', 'State folder (default ~/.local/share/sandbox-agent).'),
+    Argument('database_url', 'string', 'body', 'database_url', 'Where the log lives: sqlite (default) or `memory:`, which forgets on exit.'),
+    Argument('synchronous', 'string', 'body', 'synchronous', '`full` survives a power cut; `normal` only a crash of the daemon, and is faster. Default: full.', choices=('full', 'normal')),
+    Argument('acp_agent', 'list', 'body', 'acp_agent', "NAME='command args': an agent that speaks ACP; repeatable."),
+    Argument('idle_seconds', 'number', 'body', 'idle_seconds', "Stop an agent's process after this long without a turn; it is resumed when needed. Default: 600.0."),
+    Argument('start_seconds', 'number', 'body', 'start_seconds', 'How long an agent may take to answer a start, a resume or a list. Default: 60.0.'),
+    Argument('drain_seconds', 'number', 'body', 'drain_seconds', 'How long running turns may go on after SIGTERM. Default: 3.0.'),
+    Argument('max_body_bytes', 'integer', 'body', 'max_body_bytes', 'Largest JSON body accepted; attachments may be 64 times as large. Default: 1048576.'),
+    Argument('log_level', 'string', 'body', 'log_level', 'What to log on stderr. Default: warning.', choices=('debug', 'error', 'info', 'warning')),
+)
