@@ -91,7 +91,8 @@ def from_environment(flags: Mapping[str, object], environ: Mapping[str, str] = o
             values[field.name] = flags[field.name]
         elif environ.get(variable):
             text = environ[variable]
-            values[field.name] = text.split(",") if isinstance(field.default, tuple) else text
+            listed = [part.strip() for part in text.split(",") if part.strip()]
+            values[field.name] = listed if isinstance(field.default, tuple) else text
     try:
         return msgspec.convert(values, Config, strict=False)
     except msgspec.ValidationError as error:

@@ -17,6 +17,7 @@ from sandbox_agent.agents.base import (
     Answered,
     Cancelled,
     Decided,
+    HttpServer,
     Listed,
     ListFailed,
     Place,
@@ -317,9 +318,14 @@ def test_the_server_is_told_what_sub_agents_must_ask_and_keeps_what_the_user_den
     )
     launch = OpenCode().launch(place, Settings("/ws"), None, False)
     again = OpenCode().launch(place, Settings("/ws"), None, False)
-    assert (launch.argv, launch.transport) == (
+    assert (launch.argv, launch.server) == (
         ["/bin/opencode", "serve", "--hostname", "127.0.0.1", "--port", "0"],
-        "http",
+        HttpServer(
+            r"opencode server listening on (http://\S+)",
+            "/global/event",
+            launch.env["OPENCODE_SERVER_USERNAME"],
+            launch.env["OPENCODE_SERVER_PASSWORD"],
+        ),
     )
     assert msgspec.json.decode(launch.env["OPENCODE_PERMISSION"]) == {
         "bash": "deny",

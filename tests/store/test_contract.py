@@ -11,15 +11,15 @@ from sandbox_agent.testing.store_contract import DurableStoreContract, StoreCont
 
 
 class TestMemoryStore(StoreContract):
-    def open_store(self, folder: Path) -> Store:
+    def make_store(self, folder: Path) -> Store:
         return MemoryStore()
 
 
 class TestSqliteStore(DurableStoreContract):
-    def open_store(self, folder: Path) -> Store:
+    def make_store(self, folder: Path) -> Store:
         return SqliteStore(folder / "log.db")
 
 
 class TestSqliteStoreThatSyncsLess(DurableStoreContract):
-    def open_store(self, folder: Path) -> Store:
+    def make_store(self, folder: Path) -> Store:
         return SqliteStore(folder / "log.db", "normal")

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from types import FrameType
 
-from .daemons import Daemon, Ours, Peer
+from .daemons import Daemon, Ours, Peer, Unusable
 from .fetch import peer_program
 from .generator import CHECKOUT
 from .measures import MEASURES, Bench
@@ -41,6 +41,8 @@ def main() -> None:
     bench = Bench(daemons, folder, options.rounds or (2 if options.quick else 5), options.quick)
     try:
         metrics = _run(bench, options.only or list(MEASURES))
+    except Unusable as error:
+        sys.exit(f"bench: {error}")
     finally:
         end(descendants(os.getpid()))
         shutil.rmtree(folder, ignore_errors=True)

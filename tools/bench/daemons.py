@@ -37,6 +37,10 @@ END_SESSION_SECONDS = 2.5
 """A session that ends takes well under 2 s; what is not answered by now will not be."""
 
 
+class Unusable(Exception):
+    """A daemon that does not do what a measure needs; figures of it would mean nothing."""
+
+
 class Pace(Struct, frozen=True):
     events: int
     every_ms: int = 1
@@ -56,6 +60,7 @@ class Ledger(Struct):
     hung: int = 0
     wrong: int = 0
     leaked: int = 0
+    late_orders: int = 0
 
 
 class Daemon(ABC):
@@ -207,7 +212,10 @@ class Running(Struct):
         """A session; when it has ended, none of its processes may be left."""
         before = set(processes.descendants(self.process.pid))
         name = f"bench-{next(self.numbers)}"
+        faults = self.daemon.ledger.hung + self.daemon.ledger.wrong
         self.daemon.open_session(self, name)
+        if self.daemon.ledger.hung + self.daemon.ledger.wrong > faults:
+            raise Unusable(f"{self.daemon.side}: no session")
         yield name
         self.daemon.end_session(self, name)
         after = set(processes.descendants(self.process.pid)) - before
@@ -262,7 +270,7 @@ def _wait_for_health(process: subprocess.Popen[bytes], port: int, log: Path) -> 
         if _is_healthy(port):
             return
         time.sleep(0.001)
-    raise RuntimeError(f"{process.args!r} did not start:\n{log.read_text(errors='replace')[-2000:]}")
+    raise Unusable(f"{process.args!r} did not start:\n{log.read_text(errors='replace')[-2000:]}")
 
 
 def _is_healthy(port: int) -> bool:

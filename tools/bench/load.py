@@ -44,7 +44,7 @@ class Repeat(Order, frozen=True):
 
 
 class Attach(Order, frozen=True):
-    """Open so many more readers of an event stream."""
+    """Open so many more readers of an event stream: before the first turn that counts, as they get all there was."""
 
     path: str
     readers: int
@@ -115,7 +115,7 @@ class Client(asyncio.Protocol):
 class Reader(asyncio.Protocol):
     """One event stream: counts the agent's events of the turn and notes when it ends."""
 
-    ID = re.compile(rb"^id: (\d+)", re.MULTILINE)
+    ID = re.compile(rb"\nid: (\d+)")
 
     def __init__(self, marks: Marks) -> None:
         self._event, self._turn_end = marks.event.encode(), marks.turn_end.encode()
@@ -135,30 +135,30 @@ class Reader(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         now = time.perf_counter()
         data = self._rest + data if self._rest else data
-        lines_end = data.rfind(b"\n") + 1
-        self._rest = data[lines_end:]
+        lines_end = max(0, data.rfind(b"\n"))
+        self._rest = data[lines_end:]  # begins with a line's end, so that every line has one before it
         if not self.status.done():
             if data.find(b"\r\n\r\n") < 0:
                 self._rest = data
                 return
             self.status.set_result(int(data[9:12]))
+        doubled = self._seen_before(data, lines_end)
+        self.doubled += doubled
+        self.events -= doubled
         if events := data.count(self._event, 0, lines_end):
-            doubled = self._seen_before(data, lines_end)
-            self.events += events - doubled
-            self.doubled += doubled
+            self.events += events
             self.first_at = self.first_at or now
         if data.find(self._turn_end, 0, lines_end) >= 0 and not self.turn_ended.done():
             self.turn_ended.set_result(None)
 
     def _seen_before(self, data: bytes, end: int) -> int:
-        count = 0
-        for found in self.ID.findall(data, 0, end):
-            id = int(found)
-            if id <= self._last_id:
-                count += 1
-            else:
-                self._last_id = id
-        return count
+        ids = [int(id) for id in self.ID.findall(data, 0, end)]
+        if not ids:  # the rest of an event whose id came with the bytes before
+            return 0
+        last, self._last_id = self._last_id, max(self._last_id, *ids)
+        if ids[0] > last and ids == sorted(set(ids)):  # as it should be, and quick
+            return 0
+        return len(ids) - len({id for id in ids if id > last})
 
     def connection_lost(self, exc: Exception | None) -> None:
         if not self.status.done():

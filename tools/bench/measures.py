@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -9,9 +10,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from .daemons import HEALTH, Daemon, Pace, Running, running
+from .daemons import HEALTH, Daemon, Pace, Running, Unusable, running
 from .load import Attach, Detach, Order, Outcome, Repeat
 from .report import Metric
+
+LATE_ORDERS = 3
+"""So often may a side let us wait until the limit before the run is given up."""
 
 MEASURES: dict[str, Callable[[Bench], list[Metric]]] = {}
 
@@ -72,8 +76,9 @@ def health(bench: Bench) -> list[Metric]:
             _carry_out(one, Repeat(path=HEALTH, requests=800, connections=16, seconds=30))
         for one in bench.take_turns(sides):
             before = one.cpu()
-            _carry_out(one, Repeat(path=HEALTH, requests=requests, connections=16, seconds=30))
-            metric.values[one.daemon.side].append((one.cpu() - before) / requests * 1e6)
+            outcome = _carry_out(one, Repeat(path=HEALTH, requests=requests, connections=16, seconds=30))
+            cost = (one.cpu() - before) / requests * 1e6
+            metric.values[one.daemon.side].append(None if outcome.hung else cost)
     return [metric]
 
 
@@ -106,11 +111,10 @@ def first_event(bench: Bench) -> list[Metric]:
             _attach(one, sessions[one.daemon.side], 1)
             _turn(one, sessions[one.daemon.side], Pace(5))
         for one in bench.take_turns(sides):
-            for _ in range(turns):
-                outcome = _turn(one, sessions[one.daemon.side], Pace(1))
-                if outcome.first_event is not None:
-                    metric.values[one.daemon.side].append(outcome.first_event * 1e3)
-    return [_medians(metric, turns)]
+            outcomes = [_turn(one, sessions[one.daemon.side], Pace(1)) for _ in range(turns)]
+            times = [outcome.first_event * 1e3 for outcome in outcomes if outcome.first_event is not None]
+            metric.values[one.daemon.side].append(statistics.median(times) if times else None)
+    return [metric]
 
 
 @measure("events")
@@ -140,18 +144,10 @@ def _cpu_per_event(
         for one in bench.take_turns(sides):
             before = one.cpu()
             outcome = _turn(one, sessions[one.daemon.side], pace)
-            delivered = max(1, sum(outcome.delivered))
-            metric.values[one.daemon.side].append((one.cpu() - before) / delivered * 1e6)
+            cost = (one.cpu() - before) / max(1, sum(outcome.delivered)) * 1e6
+            metric.values[one.daemon.side].append(None if outcome.hung else cost)
         for one in sides:
             _carry_out(one, Detach(seconds=5))
-    return metric
-
-
-def _medians(metric: Metric, size: int) -> Metric:
-    """Many single values become one per round."""
-    for side, values in metric.values.items():
-        rounds = [sorted(values[at : at + size]) for at in range(0, len(values), size)]
-        metric.values[side] = [one[len(one) // 2] for one in rounds]
     return metric
 
 
@@ -164,15 +160,20 @@ def _turn(one: Running, session: str, pace: Pace) -> Outcome:
     seconds = 10 + 4 * pace.events * pace.every_ms / pace.burst / 1000
     outcome = _carry_out(one, one.daemon.turn(session, pace.prompt, seconds))
     ledger = one.daemon.ledger
-    sent = pace.events * len(outcome.delivered)
-    ledger.sent += sent
-    ledger.lost += sent - sum(outcome.delivered)
     ledger.doubled += outcome.doubled
+    for count in outcome.delivered:
+        ledger.sent += pace.events
+        ledger.lost += max(0, pace.events - count)
+        ledger.doubled += max(0, count - pace.events)  # the same event under a new id
     return outcome
 
 
 def _carry_out(one: Running, order: Order) -> Outcome:
     outcome = one.load.order(order)
-    one.daemon.ledger.hung += outcome.hung
-    one.daemon.ledger.wrong += outcome.wrong
+    ledger = one.daemon.ledger
+    ledger.hung += outcome.hung
+    ledger.wrong += outcome.wrong
+    ledger.late_orders += outcome.hung > 0
+    if ledger.late_orders > LATE_ORDERS:
+        raise Unusable(f"{one.daemon.side}: hung again and again, last in {order}")
     return outcome

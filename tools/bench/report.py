@@ -25,14 +25,16 @@ class Metric(Struct):
     unit: str
     aim: float | None = None
     """The ratio ours / theirs that we want to stay at or below."""
-    values: dict[Side, list[float]] = field(default_factory=lambda: {"ours": [], "peer": []})
+    values: dict[Side, list[float | None]] = field(default_factory=lambda: {"ours": [], "peer": []})
+    """None for a round that hung: what it cost says nothing, and its ratio is left out."""
 
     def median(self, side: Side) -> float | None:
-        return statistics.median(self.values[side]) if self.values[side] else None
+        known = [value for value in self.values[side] if value is not None]
+        return statistics.median(known) if known else None
 
     def ratios(self) -> list[float]:
         pairs = zip(self.values["ours"], self.values["peer"], strict=False)
-        return [ours / peer for ours, peer in pairs if peer > 0]
+        return [ours / peer for ours, peer in pairs if ours is not None and peer]
 
 
 class Summary(Struct):
@@ -47,7 +49,7 @@ class Summary(Struct):
     ratio: float | None
     ratio_min: float | None
     ratio_max: float | None
-    rounds: dict[Side, list[float]]
+    rounds: dict[Side, list[float | None]]
 
 
 class Report(Struct):

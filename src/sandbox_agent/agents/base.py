@@ -86,6 +86,12 @@ class StartFailed(Struct, frozen=True):
     gone: bool = False
 
 
+class Closed(Struct, frozen=True):
+    """Nothing of the conversation runs any more: see `Wire.confirms_close`."""
+
+    conversation: Conversation
+
+
 class Listed(Struct, frozen=True):
     """The answer to `list_catalogue`."""
 
@@ -96,7 +102,7 @@ class ListFailed(Struct, frozen=True):
     message: str
 
 
-Notice = Ready | StartFailed | Listed | ListFailed
+Notice = Ready | StartFailed | Closed | Listed | ListFailed
 
 
 # -- what a client did, read from a recording --------------------------------------------------
@@ -142,6 +148,9 @@ class Wire(ABC):
 
     interrupts_by_signal: ClassVar[bool] = False
     """The agent has no word for "stop": after `cancel` the runtime sends SIGINT. The process ends with it, and the next prompt resumes."""
+
+    confirms_close: ClassVar[bool] = False
+    """`Closed` follows `close`: the agent says when it has ended what it ran for the conversation."""
 
     def __init__(self) -> None:
         self.frame = Frame()
@@ -239,13 +248,25 @@ class Place(Struct, frozen=True):
     environ: Mapping[str, str]
 
 
+class HttpServer(Struct, frozen=True):
+    """How to reach an agent that is an HTTP server on this machine."""
+
+    ready: str
+    """A pattern for the line on its stdout that says it listens; its group is the address."""
+    events: str
+    """The path of its stream of events (SSE), which begins with one at once: then it misses none that follow."""
+    user: str
+    password: str
+
+
 class Launch(Struct, frozen=True):
     """How to start an agent's process."""
 
     argv: list[str]
     env: dict[str, str] = {}
     """Added to the environment the child sees anyway."""
-    transport: Literal["stdio", "http"] = "stdio"
+    server: HttpServer | None = None
+    """Its frames go over HTTP; without this, over stdin and stdout."""
     files: dict[str, bytes] = {}
     """Files to write, readable by the owner alone, before the start: what the process list must not show.
     One that begins with `#!` is made executable, again for the owner alone."""
@@ -267,6 +288,8 @@ class Agent(ABC):
     """Prefixes of the variables that belong to this agent: a child sees its own family and no other."""
     modes: ClassVar[tuple[Mode, ...]] = (Mode("build", "Build", "Write code and run commands."),)
     permission_modes: ClassVar[tuple[str, ...]] = ("default", "acceptEdits", "plan", "bypass")
+    gaps: ClassVar[dict[str, str]] = {}
+    """Features of the live suite that this agent cannot have, each with the reason; the suite checks that it is so."""
 
     @abstractmethod
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:

@@ -11,7 +11,7 @@ import hashlib
 import mimetypes
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -78,7 +78,7 @@ class Frame:
         self.bytes: bytes | None = None
 
 
-class Draft(NamedTuple):
+class Draft(Struct, frozen=True, gc=False):
     """An event before the log has given it sequence, id and time."""
 
     data: AnyData

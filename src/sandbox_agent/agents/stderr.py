@@ -19,15 +19,23 @@ class StderrTail:
         self._head: list[str] = []
         self._tail: deque[str] = deque(maxlen=TAIL_LINES)
         self._total = 0
+        self._open = False  # the last line goes on with the next piece
 
     def feed(self, text: str) -> None:
+        """Take whole lines."""
         for line in text.splitlines():
             self._total += 1
-            kept = line[:LINE_LIMIT]
-            if len(self._head) < HEAD_LINES:
-                self._head.append(kept)
-            else:
-                self._tail.append(kept)
+            (self._head if len(self._head) < HEAD_LINES else self._tail).append(line[:LINE_LIMIT])
+
+    def feed_piece(self, text: str) -> None:
+        """Take a piece of a stream, cut wherever the pipe happened to cut it."""
+        if self._open:
+            rest, newline, text = text.partition("\n")
+            lines = self._tail or self._head
+            lines[-1] = (lines[-1] + rest.removesuffix("\r"))[:LINE_LIMIT]
+            self._open = not newline
+        self.feed(text)
+        self._open = self._open or (bool(text) and not text.endswith("\n"))
 
     def read(self) -> Stderr | None:
         if not self._total:

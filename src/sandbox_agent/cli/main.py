@@ -93,11 +93,26 @@ EXAMPLES = {
 Subparsers = argparse._SubParsersAction  # argparse has no public name for it
 
 
+class Parser(argparse.ArgumentParser):
+    """Flags and positional arguments in any order: by itself argparse ends an optional positional at the first flag."""
+
+    _mixing = False
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
+        if self._mixing or self._subparsers is not None:
+            return super().parse_known_args(args, namespace)
+        self._mixing = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._mixing = False
+
+
 def parser() -> argparse.ArgumentParser:
     """Every command. Options for the daemon's address may stand before the command or after it."""
     from .. import __version__
 
-    root = argparse.ArgumentParser(
+    root = Parser(
         prog=PROG,
         description="One API for every coding agent: a daemon, and commands that talk to it.",
         epilog=ROOT_EXAMPLES,

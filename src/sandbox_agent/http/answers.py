@@ -55,6 +55,8 @@ async def send_problem(send: Send, error: SandboxAgentError, instance: str, head
     extra: HeaderList = [(b"content-type", b"application/problem+json")]
     if error.retry_after is not None:
         extra.append((b"retry-after", str(error.retry_after).encode()))
+    if allowed := error.facts.get("allow"):
+        extra.append((b"allow", ", ".join(allowed).encode()))
     if error.status == 401:
         extra.append((b"www-authenticate", b"Bearer"))
     await send_bytes(send, error.status, _encode(error.problem(instance)), [*headers, *extra])
@@ -75,8 +77,11 @@ async def send_stream(receive: Receive, send: Send, stream: Stream, headers: Hea
     gone = asyncio.get_running_loop().create_task(_until_gone(receive, sender))
     try:
         async for piece in stream.pieces:
-            body = b": ping\n\n" if piece is None else piece
+            body = b": ping\n\n" if piece is None else stream.render(piece)
+            # Nothing of it may be kept while this reader waits: there can be a thousand like it.
+            del piece
             await send({"type": "http.response.body", "body": body, "more_body": True})
+            del body
         await send({"type": "http.response.body", "body": b""})
     except asyncio.CancelledError:
         if not gone.done():

@@ -35,6 +35,10 @@ async def request_of(
     max_body: int,
 ) -> Any:
     """The operation's request, decoded and validated."""
+    for name in query:
+        # What a link carries must not stand for a part of the path, a header or the body.
+        if name not in operation.query_names:
+            raise InvalidRequest(f"unknown query parameter `{name}`", field=name)
     loose: dict[str, Any] = {**path_values, **query}
     for field, name in operation.headers.items():
         if (value := headers.get(name.lower().encode())) is not None:

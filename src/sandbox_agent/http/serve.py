@@ -11,12 +11,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..config import Config
 from ..errors import InvalidRequest
 from ..runtime.daemon import Daemon
-from ..runtime.folder import FolderInUse
+from ..runtime.folder import FolderUnusable
 from ..store.base import StoreCorrupt, StoreTooNew
 from .app import App
 from .logs import configure_logging
@@ -39,7 +41,7 @@ def serve(config: Config) -> int:
         token = token_of(config)
         with bound_socket(config) as listening:
             return _run(config, token, listening)
-    except (InvalidRequest, FolderInUse, StoreCorrupt, StoreTooNew) as error:
+    except (InvalidRequest, FolderUnusable, StoreCorrupt, StoreTooNew) as error:
         print(f"sandbox-agent: {error}", file=sys.stderr)  # noqa: T201
         return 1
 
@@ -106,16 +108,31 @@ async def _serve(config: Config, token: str | None, listening: socket.socket) ->
     return 0
 
 
+class _Protocol(HttpToolsProtocol):
+    """What cannot be read as HTTP is answered with a problem, like everything else that is wrong."""
+
+    def send_400_response(self, msg: str) -> None:
+        body = msgspec.json.encode(InvalidRequest("the request cannot be read as HTTP").problem())
+        head = (
+            "HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\n"
+            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + body)
+        self.transport.close()
+
+
 def _uvicorn_config(app: App) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="httptools",
+        http=_Protocol,
         ws="none",
         lifespan="off",
         loop="none",
         log_config=None,
         access_log=False,
         server_header=False,
+        # Nobody may claim another address with a header.
+        proxy_headers=False,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=2,
     )

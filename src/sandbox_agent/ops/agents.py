@@ -13,6 +13,7 @@ from ..errors import (
     AgentNotInstalled,
     AgentProcessExited,
     InstallFailed,
+    InvalidRequest,
     StreamError,
     Timeout,
     UnsupportedAgent,
@@ -124,6 +125,7 @@ async def install(daemon: Daemon, request: InstallAgent) -> Installed:
 @operation(
     "GET",
     "/v1/agents/{agent}/modes",
+    InvalidRequest,
     UnsupportedAgent,
     AgentNotInstalled,
     AgentProcessExited,
@@ -140,6 +142,7 @@ async def modes(daemon: Daemon, request: InDirectory) -> Modes:
 @operation(
     "GET",
     "/v1/agents/{agent}/models",
+    InvalidRequest,
     UnsupportedAgent,
     AgentNotInstalled,
     AgentProcessExited,

@@ -91,7 +91,7 @@ async def follow(daemon: Daemon, request: FollowEvents) -> Stream:
     offset = _seen(request.last_event_id, request.offset)
     _require_within(session, offset)
     batches = daemon.log.follow(session.log, offset, PING_SECONDS, with_raw=request.include_raw)
-    return Stream(_frames(batches))
+    return Stream(batches, Batch.frames)
 
 
 @operation(
@@ -145,11 +145,6 @@ def _seen(last_event_id: str | None, offset: int) -> int:
     return int(last_event_id)
 
 
-async def _frames(batches: AsyncIterator[Batch | None]) -> AsyncGenerator[bytes | None, None]:
-    async for batch in batches:
-        yield None if batch is None else batch.frames()
-
-
 async def _all_frames(daemon: Daemon, position: int) -> AsyncGenerator[bytes | None, None]:
     told = daemon.change_number
     async for batch in daemon.log.follow_all(position, PING_SECONDS):
@@ -173,11 +168,21 @@ async def _turn_frames(
         pieces = []
         for number, body in zip(batch.numbers, batch.bodies, strict=True):
             started = started or (b'"type":"turn.started"' in body and name in body)
-            if not started:
-                continue
-            pieces.append(b"id: %d\ndata: %b\n\n" % (number, body))
-            if (b'"type":"turn.ended"' in body and name in body) or b'"type":"session.ended"' in body:
+            last = _is_last(body, name)
+            if started or last:
+                pieces.append(b"id: %d\ndata: %b\n\n" % (number, body))
+            if last:
                 yield b"".join(pieces)
                 return
         if pieces:
             yield b"".join(pieces)
+
+
+def _is_last(body: bytes, turn: bytes) -> bool:
+    """The turn's end, the session's, or that the message was withdrawn before it became a turn."""
+    if b'"type":"session.ended"' in body:
+        return True
+    if turn not in body:
+        return False
+    withdrawn = b'"type":"item.completed"' in body and b'"state":"withdrawn"' in body
+    return withdrawn or b'"type":"turn.ended"' in body

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 import typing
@@ -25,10 +26,17 @@ class Content(Struct, frozen=True):
     media_type: str
 
 
-class Stream(Struct, frozen=True):
-    """An answer that goes on: SSE text in pieces, None where a sign of life is due."""
+def _as_it_is(piece: Any) -> bytes:
+    text: bytes = piece
+    return text
 
-    pieces: AsyncGenerator[bytes | None, None]
+
+class Stream(Struct, frozen=True):
+    """An answer that goes on, in pieces; None where a sign of life is due."""
+
+    pieces: AsyncGenerator[Any, None]
+    render: Callable[[Any], bytes] = _as_it_is
+    """A piece as SSE text."""
 
 
 class Nothing(Struct, frozen=True):
@@ -73,6 +81,11 @@ class Operation(Struct, frozen=True):
         return tuple(name for name in self.request.__struct_fields__ if name not in elsewhere)
 
     @property
+    def query_names(self) -> frozenset[str]:
+        """Every spelling of the fields in the query."""
+        return frozenset(name for name, field in _fields(self.request).items() if field in self.query_fields)
+
+    @property
     def body_fields(self) -> tuple[str, ...]:
         if self.body != "json":
             return ()
@@ -102,6 +115,13 @@ def _spellings(request: type[Struct]) -> dict[str, str]:
     for field in msgspec.structs.fields(request):
         spelled[field.name] = spelled[field.encode_name] = field.encode_name
     return spelled
+
+
+@functools.cache
+def _fields(request: type[Struct]) -> dict[str, str]:
+    """Every way to spell a field -> its name."""
+    fields = msgspec.structs.fields(request)
+    return {spelling: field.name for field in fields for spelling in (field.name, field.encode_name)}
 
 
 OPERATIONS: dict[str, Operation] = {}

@@ -38,7 +38,9 @@ from .operation import operation
 SessionId = Annotated[
     str,
     Meta(
-        pattern=r"^[A-Za-z0-9._:-]{1,128}$", description="The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -"
+        # `$` alone would let a newline at the end pass.
+        pattern=r"^[A-Za-z0-9._:-]{1,128}$(?!\n)",
+        description="The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -",
     ),
 ]
 Name = Annotated[str, Meta(max_length=256)]

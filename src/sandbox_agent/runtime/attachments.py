@@ -44,7 +44,7 @@ class Attachments:
     def find(self, session_id: str, name: str) -> Path:
         folder = self.folder(session_id)
         path = folder / name
-        if path.parent != folder or not path.is_file():
+        if path.parent != folder or not os.path.isfile(path):  # False for impossible names, too
             raise NotFound(f"no attachment {name}", sessionId=session_id)
         return path
 
@@ -53,7 +53,7 @@ class Attachments:
         path = Path(given)
         if not path.is_absolute():
             path = self.folder(session_id) / Path(given).name
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise InvalidRequest(f"attachment {given} is not a file on the daemon's machine")
         return path
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import os
 import time
 from collections import OrderedDict
 from collections.abc import Coroutine
@@ -31,6 +32,7 @@ from ..schema.inputs import Settings
 from ..schema.sessions import SessionInfo
 from ..store.base import DeleteSession, SaveSecrets, SaveSession, Secrets, SessionRecord, Store
 from .attachments import Attachments
+from .delegate import remove_leftovers
 from .folder import DataFolder
 from .host import Hosts, Seat
 from .log import Log, now
@@ -90,6 +92,7 @@ class Daemon:
         """Clear away what an earlier life left, close what it left open, and go on with its queues."""
         if leftovers := sweep(f"{self._instance}/"):
             logger.warning("ended %d processes that an earlier daemon left behind", leftovers)
+        remove_leftovers(self._instance)
         for session_id in await self.log.look_up(self.log.store.active_sessions):
             session = await self.session(session_id)
             session.wake()
@@ -221,9 +224,7 @@ class Daemon:
 
     async def check(self, agent: Agent, settings: Settings) -> None:
         """Refuse what cannot be: a directory that is not there, a mode the agent does not have."""
-        directory = Path(settings.directory)
-        if not directory.is_absolute() or not directory.is_dir():
-            raise InvalidRequest(f"directory {settings.directory} is not an absolute path to a folder")
+        self.check_directory(settings.directory)
         if settings.permission_mode == "bypass" and self.config.no_bypass:
             raise PermissionDenied("this daemon was started with --no-bypass")
         if settings.permission_mode not in agent.permission_modes:
@@ -238,10 +239,16 @@ class Daemon:
                     f"{agent.title} has no mode {settings.agent_mode}; it has {known}", agent=agent.name
                 )
 
+    def check_directory(self, directory: str) -> None:
+        # `os.path.isdir` says no to impossible names, too.
+        if not os.path.isabs(directory) or not os.path.isdir(directory):
+            raise InvalidRequest(f"directory {directory} is not an absolute path to a folder")
+
     # -- agents -------------------------------------------------------------------------------
 
     async def catalogue(self, agent: Agent, directory: str) -> Catalogue:
         """Models and modes in a directory, asked from the agent itself and remembered for a minute."""
+        self.check_directory(directory)
         key = (agent.name, directory)
         known = self._catalogues.get(key)
         if known and time.monotonic() - known[0] < CATALOGUE_SECONDS:

@@ -7,7 +7,11 @@ import os
 from pathlib import Path
 
 
-class FolderInUse(Exception):
+class FolderUnusable(Exception):
+    """There is no data folder where it should be, and none can be made."""
+
+
+class FolderInUse(FolderUnusable):
     """Another daemon has the data folder."""
 
 
@@ -16,9 +20,12 @@ class DataFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.chmod(0o700)
-        self._lock = os.open(path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path.chmod(0o700)
+            self._lock = os.open(path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise FolderUnusable(f"cannot keep state in --data-dir {path}: {error.strerror}") from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -41,7 +41,7 @@ class LineSplitter:
                 lines.append(b"".join(self._pieces))
         self._pieces, self._size = [], 0
         *whole, last = rest.split(b"\n")
-        lines += whole
+        lines += [line if len(line) <= self._limit else self._too_long() for line in whole]
         self._keep(last)
         lines += self._overflow()
         return [line for line in lines if line]
@@ -55,4 +55,7 @@ class LineSplitter:
         if self._size <= self._limit:
             return []
         self._pieces, self._size, self._skipping = [], 0, True
-        return [LineTooLong(f"a line is longer than {self._limit} bytes")]
+        return [self._too_long()]
+
+    def _too_long(self) -> LineTooLong:
+        return LineTooLong(f"a line is longer than {self._limit} bytes")

@@ -28,6 +28,16 @@ def become_subreaper() -> None:
         ctypes.CDLL(None).prctl(pr_set_child_subreaper, 1, 0, 0, 0)
 
 
+def given_environment() -> "dict[bytes, bytes]":
+    """Our environment as it was given: Python adds LC_CTYPE to it when it starts in the C locale."""
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            entries = [entry.partition(b"=") for entry in file.read().split(b"\0") if entry]
+    except OSError:
+        return dict(os.environb)
+    return {name: value for name, _, value in entries}
+
+
 def parents() -> "dict[int, int]":
     """Every process and its parent."""
     table = {}
@@ -110,11 +120,12 @@ class Guardian:
             self.end_all()
 
     def start(self) -> bool:
-        # Python ignores SIGPIPE and we ignore more: the agent gets every signal as a shell would give it.
-        defaults = [signal.SIGPIPE, signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGCHLD]
+        # Python ignores two signals and we ignore more: the agent gets every signal as a shell would give it.
+        ours = [signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGCHLD]
+        defaults = [signal.SIGPIPE, signal.SIGXFSZ, *ours]
         try:
             self.agent = os.posix_spawnp(
-                self.command[0], self.command, os.environ, setsid=True, setsigdef=defaults
+                self.command[0], self.command, given_environment(), setsid=True, setsigdef=defaults
             )
         except OSError as error:
             self.say(f"failed {self.command[0]}: {error.strerror}")
@@ -157,7 +168,8 @@ class Guardian:
             send_signal(self.agent, signal.SIGTERM)
             deadline = time.monotonic() + self.grace
             while self.agent_running and (left := deadline - time.monotonic()) > 0:
-                select.select([self.wakeup], [], [], left)
+                if select.select([self.wakeup], [], [], left)[0]:
+                    os.read(self.wakeup, 512)  # else each wait from here on would return at once
                 self.reap()
         deadline = time.monotonic() + GIVE_UP_SECONDS
         while time.monotonic() < deadline:

@@ -10,21 +10,32 @@ import asyncio
 import hashlib
 import logging
 import os
+import tempfile
 import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
-from ..agents.base import Agent, Conversation, Launch, Listed, ListFailed, Notice, Place, Start
+import msgspec
+
+from ..agents.base import Agent, Closed, Conversation, Launch, Listed, ListFailed, Notice, Place, Start
 from ..errors import AgentProcessExited, StreamError, Timeout
 from ..schema.features import Catalogue
 from ..schema.inputs import Settings
+from .delegate import DelegatingProcess
 from .framing import LineTooLong
+from .http_link import HttpLink
 from .log import Log
 from .process import AgentProcess, Exit
 from .programs import Program, environment
 
 logger = logging.getLogger("sandbox_agent.host")
+
+CLOSE_SECONDS = 1.5
+
+
+Tap = Callable[[Literal["in", "out", "cmd", "exit"], bytes], None]
+"""Is told every frame that passes, and the start and end of processes: how recordings are made."""
 
 
 class Tenant(Protocol):
@@ -53,20 +64,40 @@ class Seat(NamedTuple):
 
 
 class Host:
-    def __init__(self, agent: Agent, log: Log, instance: str, on_exit: Callable[[Host, Exit], None]) -> None:
+    def __init__(
+        self,
+        agent: Agent,
+        launch: Launch,
+        log: Log,
+        instance: str,
+        on_exit: Callable[[Host, Exit], None],
+        tap: Tap | None = None,
+    ) -> None:
+        self._tap = tap
         self.agent = agent
         self.wire = agent.wire()
         self.started_at = time.monotonic()
+        self._launch = launch
         self._log = log
         self._on_exit = on_exit
         self._tenants: dict[Conversation, Tenant] = {}
+        self._leaving: dict[Conversation, asyncio.Future[None]] = {}
         self._listings: list[asyncio.Future[Catalogue]] = []
         self._paused = False
-        self.process = AgentProcess(instance, self._hear, self._exited)
+        self.process = self._make_process(instance)
 
-    async def start(self, launch: Launch, env: dict[str, str], directory: str) -> None:
+    def _make_process(self, instance: str) -> AgentProcess:
+        if self._launch.server is not None:
+            return HttpLink(self._launch.server, instance, self._hear, self._exited)
+        kind = DelegatingProcess if self._launch.delegate else AgentProcess
+        return kind(instance, self._hear, self._exited)
+
+    async def start(self, env: dict[str, str], directory: str) -> None:
+        launch = self._launch
         for path, content in launch.files.items():
             write_private(Path(path), content)
+        if self._tap:
+            self._tap("cmd", msgspec.json.encode(launch.argv))
         await self.process.start(launch.argv, {**env, **launch.env}, directory)
         self.wire.connected()
         self.flush()
@@ -76,11 +107,16 @@ class Host:
         self._tenants[conversation] = tenant
         return conversation
 
-    def leave(self, conversation: Conversation) -> None:
+    async def leave(self, conversation: Conversation) -> None:
         """The session goes; on a shared server its turn, commands and sub-agents end, the server stays."""
-        if self._tenants.pop(conversation, None) and not self.process.ended.is_set():
-            self.wire.close(conversation)
-            self.flush()
+        if not self._tenants.pop(conversation, None) or self.process.ended.is_set():
+            return
+        closed = self._leaving[conversation] = asyncio.get_running_loop().create_future()
+        self.wire.close(conversation)
+        self.flush()
+        if self.wire.confirms_close and not self.empty:
+            await asyncio.wait([closed], timeout=CLOSE_SECONDS)
+        self._leaving.pop(conversation, None)
 
     @property
     def empty(self) -> bool:
@@ -91,6 +127,8 @@ class Host:
         wire = self.wire
         if wire.outbox:
             frames, wire.outbox = wire.outbox, []
+            if self._tap:
+                self._tell_tap("in", frames)
             self.process.write(frames)
         if wire.notices:
             notices, wire.notices = wire.notices, []
@@ -119,6 +157,8 @@ class Host:
 
     def _hear(self, frames: list[bytes | LineTooLong]) -> None:
         receive = self.wire.receive
+        if self._tap:
+            self._tell_tap("out", [frame for frame in frames if isinstance(frame, bytes)])
         for frame in frames:
             if isinstance(frame, LineTooLong):
                 for conversation in self._tenants:
@@ -130,6 +170,11 @@ class Host:
             self._paused = True
             self.process.pause()
             self._log.when_drained(self._resume)
+
+    def _tell_tap(self, direction: Literal["in", "out"], frames: list[bytes]) -> None:
+        assert self._tap is not None
+        for frame in frames:
+            self._tap(direction, frame)
 
     def _resume(self) -> None:
         self._paused = False
@@ -144,9 +189,15 @@ class Host:
                 self._listings.clear()
             case ListFailed(message):
                 self._fail_listings(StreamError(message, agent=self.agent.name))
+            case Closed(conversation):
+                self._left(conversation)
             case _:
                 if tenant := self._tenants.get(notice.conversation):
                     tenant.notice(notice)
+
+    def _left(self, conversation: Conversation) -> None:
+        if closed := self._leaving.pop(conversation, None):
+            closed.set_result(None)
 
     def _fail_listings(self, error: Exception) -> None:
         for answer in self._listings:
@@ -155,9 +206,13 @@ class Host:
         self._listings.clear()
 
     def _exited(self, exit: Exit) -> None:
+        if self._tap:
+            self._tap("exit", msgspec.json.encode({"returncode": self.process.returncode}))
         self._fail_listings(
             AgentProcessExited(exit.describe(), agent=self.agent.name, exitCode=exit.code, stderr=exit.stderr)
         )
+        for conversation in tuple(self._leaving):
+            self._left(conversation)
         tenants, self._tenants = self._tenants, {}
         for tenant in tenants.values():
             tenant.process_exited(exit)
@@ -183,6 +238,7 @@ class Hosts:
         self._locks: dict[str, asyncio.Lock] = {}
         self._last_errors: dict[str, str] = {}
         self._starts: dict[str, int] = {}
+        self.tap: Tap | None = None
 
     async def get(self, seat: Seat) -> Host:
         """A process for this seat: the shared server it belongs on, or one of its own."""
@@ -201,12 +257,12 @@ class Hosts:
         env = environment(agent, os.environ, seat.env)
         place = Place(seat.program.path, self._data_dir, env)
         launch = agent.launch(place, seat.settings, seat.native_id, seat.resume)
-        host = Host(agent, self._log, self._instance, self._exited)
+        host = Host(agent, launch, self._log, self._instance, self._exited, self.tap)
         self._running.add(host)
         # A shared server belongs to no session's directory.
         directory = str(self._data_dir) if agent.capabilities.shared_process else seat.settings.directory
         try:
-            await host.start(launch, env, directory)
+            await host.start(env, directory)
         except BaseException:
             self._running.discard(host)
             raise
@@ -216,7 +272,7 @@ class Hosts:
     async def release(self, host: Host, conversation: Conversation | None) -> None:
         """A session leaves; a process that nobody needs any more is ended with all its descendants."""
         if conversation is not None:
-            host.leave(conversation)
+            await host.leave(conversation)
         if host.empty:
             self._forget(host)
             await host.process.stop()
@@ -254,9 +310,15 @@ class Hosts:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a file for the owner alone; one that begins with `#!` may be run."""
+    """Write a file for the owner alone; one that begins with `#!` may be run. A process that reads it sees all of it."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    mode = 0o700 if content.startswith(b"#!") else 0o600
-    fd = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, mode)
-    with os.fdopen(fd, "wb") as file:
-        file.write(content)
+    fd, unfinished = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(content)
+        if content.startswith(b"#!"):
+            os.chmod(unfinished, 0o700)
+        os.replace(unfinished, path)
+    except BaseException:
+        os.unlink(unfinished)
+        raise

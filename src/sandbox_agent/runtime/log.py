@@ -8,12 +8,16 @@ last, so that readers who keep up share the same bytes.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import queue
+import threading
+import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -29,12 +33,23 @@ TAIL_BYTES = 1 << 20
 BACKLOG_BYTES = 8 << 20
 RETRY_SECONDS = 0.25
 
+_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
+
 _encode = msgspec.json.Encoder().encode
 Found = TypeVar("Found")
 
 
+_second = (0, "")
+
+
 def now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+    """The time as events carry it. The part up to the second is formatted once a second."""
+    global _second
+    milliseconds = time.time_ns() // 1_000_000
+    whole, rest = divmod(milliseconds, 1000)
+    if whole != _second[0]:
+        _second = whole, datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{_second[1]}.{rest:03d}Z"
 
 
 class Batch:
@@ -177,18 +192,76 @@ class SessionLog:
         return EventRow(position, self.sequence, body, raw)
 
 
-class _Group:
-    """Changes that will be committed together."""
+class _Entry(NamedTuple):
+    """What one caller wants written. The future is the caller's own: one that gives up waiting disturbs nobody."""
 
-    def __init__(self, done: asyncio.Future[None]) -> None:
-        self.changes: list[Change] = []
-        self.refusable: list[tuple[Sequence[Change], asyncio.Future[None]]] = []
+    changes: Sequence[Change]
+    done: asyncio.Future[None]
+    refusable: bool
+
+
+class _Group:
+    """Entries that will be committed together, in the order they came."""
+
+    def __init__(self) -> None:
+        self.entries: list[_Entry] = []
         self.batches: list[tuple[SessionLog, list[EventRow]]] = []
         self.size = 0
-        self.done = done
 
-    def everything(self) -> list[Change]:
-        return [*(change for changes, _ in self.refusable for change in changes), *self.changes]
+    def changes(self) -> list[Change]:
+        # Nothing may be left after a refusal; then a probe finds out when the disk is back.
+        return [change for entry in self.entries for change in entry.changes] or [Probe()]
+
+    def refuse(self, error: Callable[[], Exception]) -> None:
+        """Drop what nobody was promised."""
+        for entry in self.entries:
+            if entry.refusable and not entry.done.done():
+                entry.done.set_exception(error())
+        self.entries = [entry for entry in self.entries if not entry.refusable]
+
+
+class _Writer:
+    """The one thread that writes. A queue of our own costs a third less per commit than an executor."""
+
+    def __init__(self, store: Store, loop: asyncio.AbstractEventLoop) -> None:
+        self._store = store
+        self._loop = loop
+        self._work: queue.SimpleQueue[tuple[list[Change], asyncio.Future[None]] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="log-writer", daemon=True)
+        self._thread.start()
+
+    def write(self, changes: list[Change]) -> asyncio.Future[None]:
+        done: asyncio.Future[None] = self._loop.create_future()
+        self._work.put((changes, done))
+        return done
+
+    def close(self) -> None:
+        self._work.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (work := self._work.get()) is not None:
+            changes, done = work
+            try:
+                self._store.write(changes)
+            except BaseException as error:
+                self._tell(done, error)
+            else:
+                self._tell(done, None)
+
+    def _tell(self, done: asyncio.Future[None], error: BaseException | None) -> None:
+        # The loop may be gone already: then nobody waits any more.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(_finish, done, error)
+
+
+def _finish(done: asyncio.Future[None], error: BaseException | None) -> None:
+    if done.done():
+        return
+    if error is None:
+        done.set_result(None)
+    else:
+        done.set_exception(error)
 
 
 class Log:
@@ -202,9 +275,9 @@ class Log:
         self._position = store.position()
         self._identity = store.identity.encode()
         self._loop = asyncio.get_running_loop()
-        self._writer = ThreadPoolExecutor(1, "log-writer")
+        self._writer = _Writer(store, self._loop)
         self._readers = ThreadPoolExecutor(4, "log-reader")
-        self._group = _Group(self._loop.create_future())
+        self._group = _Group()
         self._backlog = 0
         self._drained: list[Callable[[], None]] = []
         self._task: asyncio.Task[None] | None = None
@@ -218,30 +291,28 @@ class Log:
         self, session: SessionLog, drafts: Sequence[Draft], changes: Sequence[Change]
     ) -> asyncio.Future[None]:
         group = self._group
+        written = list(changes)
         if drafts:
-            time = now().encode()
+            moment = now().encode()
             rows = []
             for draft in drafts:
                 self._position += 1
-                rows.append(session.stamp(draft, self._position, self._identity, time))
-            group.changes.append(AppendEvents(session.session_id, rows))
+                rows.append(session.stamp(draft, self._position, self._identity, moment))
+            written.insert(0, AppendEvents(session.session_id, rows))
             group.batches.append((session, rows))
             size = sum(len(row.body) + len(row.raw or b"") for row in rows)
             group.size += size
             self._backlog += size
-        group.changes += changes
-        self._start_writing()
-        return group.done
+        return self._enter(written, refusable=False)
 
     async def commit(self, changes: Sequence[Change]) -> None:
-        """Write changes that the caller can do without: refused with `Unavailable` when the disk refuses them."""
+        """Write changes that the caller can do without: refused with `Unavailable` when the disk refuses them.
+
+        Together with what was appended before it in the same breath: both are in one transaction when this returns.
+        """
         if self.failure is not None:
             raise self._unavailable()
-        refused: asyncio.Future[None] = self._loop.create_future()
-        group = self._group
-        group.refusable.append((changes, refused))
-        self._start_writing()
-        await refused
+        await self._enter(changes, refusable=True)
 
     def require_writable(self) -> None:
         if self.failure is not None:
@@ -259,21 +330,24 @@ class Log:
         if self._task is not None:
             # A disk that stays full must not keep the daemon from stopping.
             await asyncio.wait([self._task], timeout=5.0)
-        self._writer.shutdown()
+        self._writer.close()
         self._readers.shutdown()
         self.store.close()
 
     def _unavailable(self) -> Unavailable:
         return Unavailable(f"the log cannot be written: {self.failure}", retryAfter=5)
 
-    def _start_writing(self) -> None:
+    def _enter(self, changes: Sequence[Change], *, refusable: bool) -> asyncio.Future[None]:
+        done: asyncio.Future[None] = self._loop.create_future()
+        self._group.entries.append(_Entry(changes, done, refusable))
         if self._task is None:
             self._task = self._loop.create_task(self._write_groups())
+        return done
 
     async def _write_groups(self) -> None:
         try:
-            while self._group.changes or self._group.refusable:
-                group, self._group = self._group, _Group(self._loop.create_future())
+            while self._group.entries:
+                group, self._group = self._group, _Group()
                 await self._write(group)
         finally:
             self._task = None
@@ -281,11 +355,9 @@ class Log:
     async def _write(self, group: _Group) -> None:
         while True:
             try:
-                await self._loop.run_in_executor(self._writer, self.store.write, group.everything())
+                await self._writer.write(group.changes())
             except Exception as error:
                 self._refuse(group, error)
-                # Nothing may be left to write; then a probe finds out when the disk is back.
-                group.changes = group.changes or [Probe()]
                 await asyncio.sleep(RETRY_SECONDS)
             else:
                 self._committed(group)
@@ -296,22 +368,17 @@ class Log:
         if self.failure is None:
             logger.error("the log cannot be written: %s", error)
         self.failure = str(error) or type(error).__name__
-        for refusing in (group, self._group):
-            for _, refused in refusing.refusable:
-                if not refused.done():
-                    refused.set_exception(self._unavailable())
-            refusing.refusable.clear()
+        group.refuse(self._unavailable)
+        self._group.refuse(self._unavailable)
 
     def _committed(self, group: _Group) -> None:
         if self.failure is not None:
             logger.warning("the log can be written again")
             self.failure = None
-        for _, accepted in group.refusable:
-            if not accepted.done():
-                accepted.set_result(None)
         self._publish(group.batches)
-        if not group.done.done():
-            group.done.set_result(None)
+        for entry in group.entries:
+            if not entry.done.done():
+                entry.done.set_result(None)
         self._backlog -= group.size
         if self._drained and self._backlog <= BACKLOG_BYTES // 2:
             waiting, self._drained = self._drained, []
@@ -348,7 +415,7 @@ class Log:
         """Ask the store something, away from the event loop."""
         return await self._loop.run_in_executor(self._readers, question)
 
-    async def follow(
+    def follow(
         self, session: SessionLog, after: int, idle_seconds: float, *, with_raw: bool = False
     ) -> AsyncGenerator[Batch | None, None]:
         """Everything past a sequence, then all that comes; None whenever nothing came for a while."""
@@ -358,20 +425,16 @@ class Log:
             bodies = [with_raw_spliced(row) for row in rows] if with_raw else [row.body for row in rows]
             return Batch([row.sequence for row in rows], bodies) if rows else None
 
-        async for batch in self._follow(session.channel, after, idle_seconds, page, from_tail=not with_raw):
-            yield batch
+        return self._follow(session.channel, after, idle_seconds, page, from_tail=not with_raw)
 
-    async def follow_all(self, after: int, idle_seconds: float) -> AsyncGenerator[Batch | None, None]:
+    def follow_all(self, after: int, idle_seconds: float) -> AsyncGenerator[Batch | None, None]:
         """The same for all sessions, numbered by position; None also whenever a session's news woke the reader."""
 
         async def page(number: int) -> Batch | None:
             rows = await self.look_up(lambda: self.store.read_log(number, PAGE_ROWS, PAGE_BYTES))
             return Batch([row.position for row in rows], [row.body for row in rows]) if rows else None
 
-        async for batch in self._follow(
-            self.channel, after, idle_seconds, page, from_tail=True, always_tell=True
-        ):
-            yield batch
+        return self._follow(self.channel, after, idle_seconds, page, from_tail=True, always_tell=True)
 
     async def _follow(
         self,
@@ -387,15 +450,18 @@ class Log:
         try:
             while not channel.closed:
                 batch = channel.next_after(after) if from_tail else None
-                if batch is None and after < channel.committed:
+                committed = channel.committed
+                if batch is None and after < committed:
                     batch = await page(after)
                     if batch is None:
-                        # What lay between was deleted with its session: go on behind it.
-                        after = max(after, channel.committed)
+                        # What lay between was deleted with its session: go on behind it, but not behind what came
+                        # while we looked.
+                        after = committed
                         continue
                 if batch is not None:
                     after = batch.last
                     yield batch
+                    batch = None  # a reader that waits holds nothing
                 elif not await channel.wait(idle_seconds) or always_tell:
                     yield None
         finally:
@@ -407,8 +473,10 @@ def with_raw_spliced(row: StoredEvent) -> bytes:
     if row.raw is None:
         return row.body
     try:
+        row.raw.decode()  # msgspec does not look into strings that it skips
         msgspec.json.decode(row.raw, type=msgspec.Raw)
-        raw = row.raw
+        # In JSON a line break is only ever space between tokens; in an SSE frame it would end the line.
+        raw = row.raw.translate(_ONE_LINE)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raw = _encode(row.raw.decode(errors="replace"))
     return row.body[: -len(b"null}")] + raw + b"}"

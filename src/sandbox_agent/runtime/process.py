@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import itertools
 import os
@@ -22,7 +23,6 @@ from .framing import LineSplitter, LineTooLong
 
 GUARDIAN = str(Path(guardian.__file__))
 GRACE_SECONDS = 0.5
-READ_BYTES = 256 << 10
 
 _spawn_numbers = itertools.count(1)
 
@@ -33,6 +33,10 @@ class Exit(NamedTuple):
     code: int | None
     signal: str | None
     stderr: Stderr | None
+
+    @property
+    def stderr_text(self) -> str:
+        return "" if self.stderr is None else f"{self.stderr.head or ''}\n{self.stderr.tail or ''}"
 
     def describe(self) -> str:
         return f"the agent's process exited ({self.signal or f'exit code {self.code}'})"
@@ -55,14 +59,16 @@ class AgentProcess:
         self._failure: str | None = None
         self._control_text = b""
         self._stdout_open = True
+        self._stderr_open = True
         self._control_open = True
         self.pid: int | None = None
         self.ended = asyncio.Event()
         """Set when the process, its guardian and all its descendants are gone."""
 
     async def start(self, argv: Sequence[str], env: Mapping[str, str], directory: str) -> None:
-        """Start it; raises `AgentProcessExited` when the program cannot be run at all."""
+        """Start it; raises `AgentProcessExited` when that is impossible. A program that is not there exits with 127."""
         loop = asyncio.get_running_loop()
+        decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
         self._control, theirs = socket.socketpair()
         self._control.setblocking(False)
         child_in, our_in = os.pipe()
@@ -90,11 +96,12 @@ class AgentProcess:
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: a NUL in an argument or a variable
             for fd in (our_in, our_out, our_err):
                 os.close(fd)
             self._control.close()
-            raise AgentProcessExited(f"cannot start in {directory}: {error.strerror}") from error
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise AgentProcessExited(f"cannot start in {directory}: {reason}") from error
         finally:
             theirs.close()
             for fd in (child_in, child_out, child_err):
@@ -104,7 +111,7 @@ class AgentProcess:
             lambda: _Pipe(self._hear, self._stdout_closed), os.fdopen(our_out, "rb", 0)
         )
         self._stderr_pipe, _ = await loop.connect_read_pipe(
-            lambda: _Pipe(lambda data: self._stderr.feed(data.decode(errors="replace")), lambda: None),
+            lambda: _Pipe(lambda data: self._stderr.feed_piece(decode(data)), self._stderr_closed),
             os.fdopen(our_err, "rb", 0),
         )
         loop.add_reader(self._control.fileno(), self._read_control)
@@ -143,6 +150,11 @@ class AgentProcess:
             await asyncio.wait_for(self.ended.wait(), 5.0)
 
     @property
+    def returncode(self) -> int | None:
+        """As the system tells it: negative for a signal."""
+        return self._returncode
+
+    @property
     def exit_code(self) -> int | None:
         return exit_facts(self._returncode)[0]
 
@@ -161,6 +173,10 @@ class AgentProcess:
 
     def _stdout_closed(self) -> None:
         self._stdout_open = False
+        self._finish()
+
+    def _stderr_closed(self) -> None:
+        self._stderr_open = False
         self._finish()
 
     def _read_control(self) -> None:
@@ -186,23 +202,29 @@ class AgentProcess:
 
     def _control_closed(self) -> None:
         """The guardian is gone; with it, unless it was killed itself, everything below it."""
-        asyncio.get_running_loop().remove_reader(self._control.fileno())
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._control.fileno())
         self._control.close()
         self._control_open = False
         if self._returncode is None:
             sweep(self._marker)
             if self._failure is None:
                 self._returncode = -signal.SIGKILL
+                # A process that hid from us may hold the pipes for ever.
+                loop.call_later(GRACE_SECONDS, self._close_pipes)
         self._finish()
+
+    def _close_pipes(self) -> None:
+        self._stdout.close()
+        self._stderr_pipe.close()
 
     def _finish(self) -> None:
         """Report the end once the guardian is gone and everything that was said has been read."""
-        if self._control_open or self._stdout_open or self.ended.is_set():
+        if self._control_open or self._stdout_open or self._stderr_open or self.ended.is_set():
             return
         self._popen.wait()
-        for pipe in (self._stdin, self._stderr_pipe):
-            if not pipe.is_closing():
-                pipe.close()
+        if not self._stdin.is_closing():
+            self._stdin.close()
         if self._failure is not None:
             self._stderr.feed(self._failure)
         self.ended.set()
@@ -224,7 +246,10 @@ class _Pipe(asyncio.Protocol):
 
 def sweep(marker: str) -> int:
     """Kill every process that carries this marker, or one that begins with it; how many there were."""
-    victims = guardian.marked(marker)
-    for pid in victims:
-        guardian.send_signal(pid, signal.SIGKILL)
-    return len(victims)
+    killed: set[int] = set()
+    # Until there is none that we have not seen: one may have been forked while we looked at the others.
+    while victims := guardian.marked(marker) - killed:
+        for pid in victims:
+            guardian.send_signal(pid, signal.SIGKILL)
+        killed |= victims
+    return len(killed)

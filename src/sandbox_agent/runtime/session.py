@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import copy
 import hashlib
+import logging
 import time
 from collections import deque
 from collections.abc import Callable
@@ -18,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..agents.base import Agent, Conversation, Notice, Ready, Start, StartFailed
-from ..agents.scribe import Draft, Pending, Scribe
+from ..agents.scribe import Draft, Pending, Scribe, Turn
 from ..errors import (
+    AgentNotInstalled,
     AgentProcessExited,
     Conflict,
     IdempotencyMismatch,
@@ -28,6 +30,9 @@ from ..errors import (
     Timeout,
 )
 from ..schema.events import (
+    ItemCompleted,
+    ItemDelta,
+    ItemStarted,
     PermissionRequested,
     PermissionResolved,
     QuestionRequested,
@@ -65,8 +70,13 @@ from .programs import Program
 if TYPE_CHECKING:
     from .daemon import Daemon
 
+logger = logging.getLogger("sandbox_agent.session")
+
 CANCEL_SECONDS = 5.0
 EXIT_SECONDS = 2.0
+
+
+_ITEM_EVENTS = frozenset((ItemDelta, ItemStarted, ItemCompleted))
 
 
 class ConversationGone(SandboxAgentError):
@@ -100,6 +110,7 @@ class Session:
         self._at_rest = asyncio.Event()
         self._at_rest.set()
         self._judged: set[str] = set()
+        self._record_changed = True
         self._restart_when_idle = False
         self._idle_timer: asyncio.TimerHandle | None = None
         self._turn_timer: asyncio.TimerHandle | None = None
@@ -133,6 +144,8 @@ class Session:
 
     async def begin(self) -> SandboxAgentError | None:
         """Start the agent for the first time. A start that fails ends the session with that error, which is returned."""
+        # The first event tells the version. An agent that is not installed raises here and nothing is created.
+        self.record.agent_version = (await self._program()).version
         if not self.agent.capabilities.shared_process:
             self._announce()
         failure: SandboxAgentError | None = None
@@ -216,21 +229,55 @@ class Session:
             await self._require_conversation(fresh)
             self._require_open()
             message = QueuedMessage(random_id("turn"), prompt, now(), fresh)
-            changes: list[Change] = [Enqueue(self.id, message)]
+            remembered: list[Change] = []
             if key is not None:
-                changes.append(RememberKey(self.id, key, KeyRow(digest, message.turn_id)))
-            await self._daemon.log.commit(changes)
-            if self.record.ended:
-                # Terminated while the message was written: nothing will run it.
-                self._daemon.log.append(self.log, (), [Dequeue(self.id, message.turn_id)])
-                self._require_open()
-            waits = self.scribe.turn is not None or bool(self.queue) or self._starting is not None
-            self.queue.append(message)
-            if waits:
-                self._tell_queue(message, "queued")
+                remembered.append(RememberKey(self.id, key, KeyRow(digest, message.turn_id)))
+            if self._can_start_now():
+                await self._start_now(message, remembered)
+                return message.turn_id, False
+            return message.turn_id, await self._enqueue(message, remembered)
+
+    def _can_start_now(self) -> bool:
+        """Nothing runs, nothing waits and the agent is there: a message need not pass through the queue."""
+        idle = self.scribe.turn is None and not self.queue and self._pump is None
+        return (
+            idle and self._conversation is not None and self._opening is None and not self._restart_when_idle
+        )
+
+    async def _start_now(self, message: QueuedMessage, remembered: list[Change]) -> None:
+        self._stop_idle_timer()
+        self._begin_turn(message)
+        turn = self.scribe.turn
+        self.flush()
+        try:
+            await self._daemon.log.commit(remembered)
+        except SandboxAgentError:
+            # The disk refused it and so do we. What was begun is told as a turn that failed, once it can be.
+            if turn is not None and self.scribe.turn is turn:
+                self.scribe.error("the message could not be written down", source="daemon")
+                self.scribe.end_turn("error", source="daemon")
                 self.flush()
-            self.wake()
-            return message.turn_id, waits
+            raise
+        self._hand_over(turn, message)
+
+    async def _enqueue(self, message: QueuedMessage, remembered: list[Change]) -> bool:
+        await self._daemon.log.commit([Enqueue(self.id, message), *remembered])
+        if self.record.ended:
+            # Terminated while the message was written: nothing will run it.
+            self._daemon.log.append(self.log, (), [Dequeue(self.id, message.turn_id)])
+            self._require_open()
+        waits = self.scribe.turn is not None or bool(self.queue) or self._starting is not None
+        self.queue.append(message)
+        if waits:
+            self._tell_queue(message, "queued")
+            self.flush()
+        self.wake()
+        return waits
+
+    def _hand_over(self, turn: Turn | None, message: QueuedMessage) -> None:
+        """Give the prompt to the agent, unless it died or the turn was cancelled while it was written down."""
+        if turn is not None and self.scribe.turn is turn and self._conversation is not None:
+            self._tell(lambda host, conversation: host.wire.prompt(conversation, message.prompt))
 
     async def _known_key(self, key: str, digest: bytes) -> str | None:
         store = self._daemon.log.store
@@ -305,9 +352,7 @@ class Session:
             self.scribe.end_turn("interrupted", source="daemon")
         turn = self.scribe.turn
         await self.flush(Dequeue(self.id, message.turn_id))
-        # The process may have died, or somebody cancelled, while the turn was written down.
-        if turn is not None and self.scribe.turn is turn and self._conversation is not None:
-            self._tell(lambda host, conversation: host.wire.prompt(conversation, message.prompt))
+        self._hand_over(turn, message)
 
     def _begin_turn(self, message: QueuedMessage) -> None:
         self.scribe.start_turn(message.turn_id)
@@ -337,10 +382,10 @@ class Session:
             for pending in list(self.scribe.pending.values()):
                 self._reject(pending, "the turn was cancelled")
             self.flush()
+            self._tell(lambda host, conversation: host.wire.cancel(conversation))
             if self.host is not None and self.host.wire.interrupts_by_signal:
                 self.host.process.interrupt()
-            else:
-                self._tell(lambda host, conversation: host.wire.cancel(conversation))
+                self._restart_when_idle = True  # it ends with the turn, and takes no other message
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._at_rest.wait(), CANCEL_SECONDS)
         if self.scribe.turn is turn:
@@ -348,11 +393,13 @@ class Session:
             self.scribe.end_turn("interrupted", source="daemon")
             self.flush()
             await self._detach()
+        # The end of the turn is in the log when this returns, unless the disk is full.
+        await asyncio.wait([self.log.append((), ())], timeout=1.0)
 
     # -- permissions and questions ------------------------------------------------------------
 
     async def decide(self, permission_id: str, decision: Decision) -> None:
-        pending = await self._pending(permission_id)
+        pending = await self._pending(permission_id, PermissionRequested)
         self._daemon.log.require_writable()
         if decision.reply == "always" and pending.ask is not None:
             self.record.rules = remember(pending.ask, self.record.rules)
@@ -361,7 +408,7 @@ class Session:
         self._tell(lambda host, conversation: host.wire.decide(conversation, pending.key, decision))
 
     async def answer(self, question_id: str, answer: Answer) -> None:
-        pending = await self._pending(question_id)
+        pending = await self._pending(question_id, QuestionRequested)
         self._daemon.log.require_writable()
         requested = pending.requested
         if (
@@ -378,12 +425,12 @@ class Session:
         await self.flush()
         self._tell(lambda host, conversation: host.wire.answer(conversation, pending.key, answer))
 
-    async def _pending(self, id: str) -> Pending:
+    async def _pending(self, id: str, kind: type[PermissionRequested | QuestionRequested]) -> Pending:
         found = next((one for one in self.scribe.pending.values() if one.id == id), None)
-        if found is not None:
+        if found is not None and isinstance(found.requested, kind):
             return found
         store = self._daemon.log.store
-        if await self._daemon.log.look_up(lambda: store.was_asked(self.id, id)):
+        if found is None and await self._daemon.log.look_up(lambda: store.was_asked(self.id, id)):
             raise Conflict("this was answered before", sessionId=self.id, id=id)
         raise NotFound("nothing with this id waits for an answer", sessionId=self.id, id=id)
 
@@ -448,7 +495,7 @@ class Session:
     async def _open(self, *, resume: bool) -> None:
         if self.record.native_id is None:
             self.record.native_id = self.agent.choose_native_id()
-        program = await self._daemon.programs.program(self.agent)
+        program = await self._program()
         self.record.agent_version = program.version
         host = await self._daemon.hosts.get(self._seat(program, resume))
         self.host = host
@@ -471,6 +518,18 @@ class Session:
             raise
         finally:
             self._opening = None
+
+    async def _program(self) -> Program:
+        """The agent's program, in the version that was asked for."""
+        program = await self._daemon.programs.program(self.agent)
+        wanted = self.record.pinned_version
+        if wanted is not None and wanted != program.version:
+            raise AgentNotInstalled(
+                f"{self.agent.title} {wanted} is not installed; {program.path} is {program.version}",
+                agent=self.agent.name,
+                version=program.version,
+            )
+        return program
 
     def _seat(self, program: Program, resume: bool) -> Seat:
         return Seat(self.agent, program, self._settings(), self._secrets.env, self.record.native_id, resume)
@@ -516,12 +575,13 @@ class Session:
         """The process is gone by itself (or was shared and is gone): a crash of the turn, nothing between turns."""
         conversation, opening = self._conversation, self._opening
         self.host = self._conversation = None
+        self._restart_when_idle = False
         self._stop_idle_timer()
         if opening is not None and not opening.done() and not self._failing:
+            gone = conversation is not None and conversation.resumed and self.agent.is_gone(exit.stderr_text)
+            kind = ConversationGone if gone else AgentProcessExited
             opening.set_exception(
-                AgentProcessExited(
-                    exit.describe(), agent=self.agent.name, exitCode=exit.code, stderr=exit.stderr
-                )
+                kind(exit.describe(), agent=self.agent.name, exitCode=exit.code, stderr=exit.stderr)
             )
         if conversation is not None and conversation.cancelling:
             self.scribe.end_turn("interrupted", source="daemon")
@@ -535,24 +595,37 @@ class Session:
         scribe, record = self.scribe, self.record
         if not self.saved or (not scribe.drafts and not changes):
             return _done()
-        replies = self._judge()
+        replies = self._judge() if scribe.pending else []
         drafts, scribe.drafts = scribe.drafts, []
+        known = (record.native_id, record.open_since)
         written = [*changes, *self._note(drafts)]
         if scribe.new_call_ids:
             written.append(RememberCalls(self.id, scribe.new_call_ids))
             scribe.new_call_ids = []
-        for name, content in scribe.blobs.items():
-            self._daemon.attachments.write(self.id, name, content)
-        scribe.blobs.clear()
+        if scribe.blobs:
+            self._store_images()
         record.event_count += len(drafts)
         record.native_id = scribe.native_session_id
         record.updated_at = now()
-        written.append(SaveSession(copy.copy(record)))
+        # Most batches are deltas: they change nothing but the count, and that can be read from the log itself.
+        if written or known != (record.native_id, record.open_since) or self._record_changed:
+            self._record_changed = False
+            written.append(SaveSession(copy.copy(record)))
         done = self.log.append(drafts, written)
         if replies:
             done.add_done_callback(lambda _: self._send_replies(replies))
         self._tell_state()
         return done
+
+    def _store_images(self) -> None:
+        """Images that agents make, before the events that name them. A full disk keeps them in memory until it is back."""
+        for name, content in list(self.scribe.blobs.items()):
+            try:
+                self._daemon.attachments.write(self.id, name, content)
+            except OSError:
+                logger.exception("an image of session %s could not be stored yet", self.id)
+                return
+            del self.scribe.blobs[name]
 
     def _judge(self) -> list[tuple[str, Decision]]:
         """Answer what needs nobody; the request and its resolution are committed together."""
@@ -577,6 +650,9 @@ class Session:
         record = self.record
         changes: list[Change] = []
         for number, draft in enumerate(drafts, start=record.event_count + 1):
+            if type(draft.data) in _ITEM_EVENTS:
+                continue
+            self._record_changed = True
             match draft.data:
                 case TurnStarted(turn_id):
                     record.turn_id = turn_id

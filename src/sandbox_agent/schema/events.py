@@ -273,7 +273,7 @@ class _Envelope(Struct, frozen=True):
     time: str
     session_id: str
     native_session_id: str | None
-    source: Source
+    source: Any  # a newer daemon may name one that we do not know
     synthetic: bool
     type: str
     data: msgspec.Raw

@@ -2,6 +2,7 @@
 
 The contract, proven by `sandbox_agent.testing.store_contract`:
 - `write` applies all its changes in one transaction and returns when they are durable. When it raises, nothing of them is there.
+- A change for a session that is not there does nothing: the session was deleted while the change was on its way.
 - Events are append-only; a session's sequences and the log's positions ascend without the store looking at them.
 - Reading never blocks writing, and may happen from several threads at once. `write` is called by one thread at a time.
 - Bodies and raws come back byte for byte.
@@ -74,7 +75,7 @@ class PendingRow(Struct, frozen=True):
     body: bytes
 
 
-class EventRow(NamedTuple):
+class EventRow(Struct, frozen=True, gc=False):
     position: int
     sequence: int
     body: bytes
@@ -83,7 +84,7 @@ class EventRow(NamedTuple):
     """The earlier event whose raw this one shares: one native frame often causes several events."""
 
 
-class StoredEvent(NamedTuple):
+class StoredEvent(Struct, frozen=True, gc=False):
     """An event as it is read; `raw` is filled only when asked for."""
 
     position: int
@@ -157,19 +158,11 @@ class Probe(NamedTuple):
     """Writes something small: it fails as long as writing fails."""
 
 
-Change = (
-    SaveSession
-    | SaveSecrets
-    | DeleteSession
-    | AppendEvents
-    | Enqueue
-    | Dequeue
-    | AddPending
-    | ResolvePending
-    | RememberKey
-    | RememberCalls
-    | Probe
+# What is written beside or below a session that must be there.
+SessionChange = (
+    SaveSecrets | AppendEvents | Enqueue | Dequeue | AddPending | ResolvePending | RememberKey | RememberCalls
 )
+Change = SaveSession | DeleteSession | SessionChange | Probe
 
 
 class StoreCorrupt(Exception):
@@ -204,7 +197,8 @@ class Store(ABC):
         """All sessions' events past a position, ascending, bounded likewise."""
 
     @abstractmethod
-    def session(self, session_id: str) -> SessionRecord | None: ...
+    def session(self, session_id: str) -> SessionRecord | None:
+        """A session's record; its `event_count` is what the log holds, also where the record was saved before."""
 
     @abstractmethod
     def sessions(self, before: int | None, limit: int) -> list[tuple[int, SessionRecord]]:

@@ -25,6 +25,7 @@ from .base import (
     SaveSecrets,
     SaveSession,
     Secrets,
+    SessionChange,
     SessionRecord,
     Store,
     StoredEvent,
@@ -41,7 +42,7 @@ class _Session:
         self.queue: dict[str, QueuedMessage] = {}
         self.pending: dict[str, PendingRow | None] = {}  # None: answered
         self.keys: dict[str, KeyRow] = {}
-        self.call_ids: list[str] = []
+        self.call_ids: dict[str, None] = {}
 
 
 class MemoryStore(Store):
@@ -54,8 +55,9 @@ class MemoryStore(Store):
         self._position = 0
 
     def write(self, changes: Iterable[Change]) -> None:
+        taken = list(changes)  # all of them or none: a source that fails in the middle fails here
         with self._lock:
-            for change in changes:
+            for change in taken:
                 self._apply(change)
 
     def _apply(self, change: Change) -> None:
@@ -70,29 +72,37 @@ class MemoryStore(Store):
                 if gone := self._sessions.pop(session_id, None):
                     for row in gone.events:
                         del self._log[row.position]
-            case SaveSecrets(session_id, secrets):
-                self._sessions[session_id].secrets = secrets
-            case AppendEvents(session_id, rows):
-                self._sessions[session_id].events += rows
-                self._log.update((row.position, (session_id, row)) for row in rows)
-                self._position = max(self._position, rows[-1].position)
-            case Enqueue(session_id, message):
-                self._sessions[session_id].queue[message.turn_id] = message
-            case Dequeue(session_id, turn_id):
-                self._sessions[session_id].queue.pop(turn_id, None)
-            case AddPending(session_id, pending):
-                self._sessions[session_id].pending[pending.id] = pending
-            case ResolvePending(session_id, id):
-                self._sessions[session_id].pending[id] = None
-            case RememberKey(session_id, key, key_row):
-                self._sessions[session_id].keys[key] = key_row
-            case RememberCalls(session_id, call_ids):
-                self._sessions[session_id].call_ids += call_ids
             case Probe():
                 pass
+            case _:
+                if kept := self._sessions.get(change.session_id):
+                    self._apply_to(kept, change)
+
+    def _apply_to(self, session: _Session, change: SessionChange) -> None:
+        match change:
+            case SaveSecrets(_, secrets):
+                session.secrets = secrets
+            case AppendEvents(session_id, rows):
+                session.events += rows
+                self._log.update((row.position, (session_id, row)) for row in rows)
+                self._position = max(self._position, *(row.position for row in rows), 0)
+            case Enqueue(_, message):
+                session.queue[message.turn_id] = message
+            case Dequeue(_, turn_id):
+                session.queue.pop(turn_id, None)
+            case AddPending(_, pending):
+                session.pending[pending.id] = pending
+            case ResolvePending(_, id):
+                if id in session.pending:
+                    session.pending[id] = None
+            case RememberKey(_, key, key_row):
+                session.keys[key] = key_row
+            case RememberCalls(_, call_ids):
+                session.call_ids.update(dict.fromkeys(call_ids))
 
     def position(self) -> int:
-        return self._position
+        with self._lock:
+            return self._position
 
     def read(
         self, session_id: str, after: int, limit: int, max_bytes: int, *, with_raw: bool = False
@@ -116,14 +126,19 @@ class MemoryStore(Store):
         return StoredEvent(row.position, row.sequence, row.body, raw)
 
     def session(self, session_id: str) -> SessionRecord | None:
-        kept = self._sessions.get(session_id)
-        return copy.copy(kept.record) if kept else None
+        with self._lock:
+            kept = self._sessions.get(session_id)
+            if kept is None:
+                return None
+            record = copy.copy(kept.record)
+            record.event_count = len(kept.events)
+            return record
 
     def sessions(self, before: int | None, limit: int) -> list[tuple[int, SessionRecord]]:
         with self._lock:
             kept = sorted(self._sessions.values(), key=lambda one: -one.ordinal)
-        chosen = [one for one in kept if before is None or one.ordinal < before][:limit]
-        return [(one.ordinal, copy.copy(one.record)) for one in chosen]
+            chosen = [one for one in kept if before is None or one.ordinal < before][:limit]
+            return [(one.ordinal, copy.copy(one.record)) for one in chosen]
 
     def active_sessions(self) -> list[str]:
         with self._lock:
@@ -134,28 +149,34 @@ class MemoryStore(Store):
             ]
 
     def secrets(self, session_id: str) -> Secrets:
-        kept = self._sessions.get(session_id)
-        return kept.secrets if kept else Secrets()
+        with self._lock:
+            kept = self._sessions.get(session_id)
+            return kept.secrets if kept else Secrets()
 
     def queue(self, session_id: str) -> list[QueuedMessage]:
-        kept = self._sessions.get(session_id)
-        return list(kept.queue.values()) if kept else []
+        with self._lock:
+            kept = self._sessions.get(session_id)
+            return list(kept.queue.values()) if kept else []
 
     def pending(self, session_id: str) -> list[PendingRow]:
-        kept = self._sessions.get(session_id)
-        return [row for row in kept.pending.values() if row] if kept else []
+        with self._lock:
+            kept = self._sessions.get(session_id)
+            return [row for row in kept.pending.values() if row] if kept else []
 
     def was_asked(self, session_id: str, id: str) -> bool:
-        kept = self._sessions.get(session_id)
-        return kept is not None and id in kept.pending
+        with self._lock:
+            kept = self._sessions.get(session_id)
+            return kept is not None and id in kept.pending
 
     def key(self, session_id: str, key: str) -> KeyRow | None:
-        kept = self._sessions.get(session_id)
-        return kept.keys.get(key) if kept else None
+        with self._lock:
+            kept = self._sessions.get(session_id)
+            return kept.keys.get(key) if kept else None
 
     def call_ids(self, session_id: str) -> list[str]:
-        kept = self._sessions.get(session_id)
-        return list(kept.call_ids) if kept else []
+        with self._lock:
+            kept = self._sessions.get(session_id)
+            return list(kept.call_ids) if kept else []
 
     def size(self) -> int:
         with self._lock:

@@ -30,6 +30,7 @@ from .base import (
     SaveSecrets,
     SaveSession,
     Secrets,
+    SessionChange,
     SessionRecord,
     Store,
     StoreCorrupt,
@@ -65,8 +66,8 @@ class SqliteStore(Store):
         self._readers = threading.local()
         self._open_readers: list[apsw.Connection] = []
         self._readers_lock = threading.Lock()
+        self._writer = self._connect()
         try:
-            self._writer = self._connect()
             self._writer.pragma("journal_mode", "wal")
             self._writer.pragma("synchronous", synchronous)
             self._check()
@@ -74,10 +75,15 @@ class SqliteStore(Store):
             self._ordinals: dict[str, int] = {}
             self.identity = self._meta("identity", random.token_hex(4))
         except (apsw.CorruptError, apsw.NotADBError) as error:
+            self._close_untouched()
+            said = " ".join(str(error).split())
             raise StoreCorrupt(
-                f"{path} is damaged ({error}). It was left as it is: move it away to start with an empty log, "
+                f"{path} is damaged ({said}). It was left as it is: move it away to start with an empty log, "
                 "or recover what can be read with `sqlite3 <file> .recover`."
             ) from error
+        except BaseException:
+            self._close_untouched()
+            raise
 
     # -- writing ------------------------------------------------------------------------------
 
@@ -96,79 +102,77 @@ class SqliteStore(Store):
             raise
 
     def _apply(self, change: Change) -> None:
-        execute = self._writer.execute
         match change:
-            case AppendEvents(session_id, rows):
-                session = self._ordinal(session_id)
-                self._writer.executemany(
-                    "INSERT INTO events (position, session, sequence, body, raw, raw_sequence) VALUES (?, ?, ?, ?, ?, ?)",
-                    [(row[0], session, row[1], row[2], row[3], row[4]) for row in rows],
-                )
             case SaveSession(record):
-                execute(
+                self._writer.execute(
                     "INSERT INTO sessions (session_id, active, record) VALUES (?, ?, ?) "
                     "ON CONFLICT (session_id) DO UPDATE SET active = excluded.active, record = excluded.record",
                     (record.session_id, record.active, _encode(record)),
-                )
-            case SaveSecrets(session_id, secrets):
-                execute(
-                    "UPDATE sessions SET secrets = ? WHERE session_id = ?", (_encode(secrets), session_id)
-                )
-            case Enqueue(session_id, message):
-                execute(
-                    "INSERT INTO queue (session, turn_id, message) VALUES (?, ?, ?)",
-                    (self._ordinal(session_id), message.turn_id, _encode(message)),
-                )
-            case Dequeue(session_id, turn_id):
-                execute(
-                    "DELETE FROM queue WHERE session = ? AND turn_id = ?",
-                    (self._ordinal(session_id), turn_id),
-                )
-            case AddPending(session_id, row):
-                execute(
-                    "INSERT OR REPLACE INTO pending (session, id, kind, body) VALUES (?, ?, ?, ?)",
-                    (self._ordinal(session_id), row.id, row.kind, row.body),
-                )
-            case ResolvePending(session_id, id):
-                execute(
-                    "UPDATE pending SET body = NULL WHERE session = ? AND id = ?",
-                    (self._ordinal(session_id), id),
-                )
-            case RememberKey(session_id, key, key_row):
-                execute(
-                    "INSERT OR REPLACE INTO keys (session, key, digest, turn_id) VALUES (?, ?, ?, ?)",
-                    (self._ordinal(session_id), key, key_row.digest, key_row.turn_id),
-                )
-            case RememberCalls(session_id, call_ids):
-                session = self._ordinal(session_id)
-                self._writer.executemany(
-                    "INSERT OR IGNORE INTO calls (session, call_id) VALUES (?, ?)",
-                    [(session, call_id) for call_id in call_ids],
                 )
             case DeleteSession(session_id):
                 self._delete(session_id)
             case Probe():
                 self._set_meta("probe", random.token_hex(8))
+            case _:
+                session = self._ordinal(change.session_id)
+                if session is not None:
+                    self._apply_to(session, change)
+
+    def _apply_to(self, session: int, change: SessionChange) -> None:
+        execute = self._writer.execute
+        match change:
+            case AppendEvents(_, rows):
+                self._writer.executemany(
+                    "INSERT INTO events (position, session, sequence, body, raw, raw_sequence) VALUES (?, ?, ?, ?, ?, ?)",
+                    [
+                        (row.position, session, row.sequence, row.body, row.raw, row.raw_sequence)
+                        for row in rows
+                    ],
+                )
+            case SaveSecrets(_, secrets):
+                execute("UPDATE sessions SET secrets = ? WHERE ordinal = ?", (_encode(secrets), session))
+            case Enqueue(_, message):
+                execute(
+                    "INSERT INTO queue (session, turn_id, message) VALUES (?, ?, ?)",
+                    (session, message.turn_id, _encode(message)),
+                )
+            case Dequeue(_, turn_id):
+                execute("DELETE FROM queue WHERE session = ? AND turn_id = ?", (session, turn_id))
+            case AddPending(_, row):
+                execute(
+                    "INSERT OR REPLACE INTO pending (session, id, kind, body) VALUES (?, ?, ?, ?)",
+                    (session, row.id, row.kind, row.body),
+                )
+            case ResolvePending(_, id):
+                execute("UPDATE pending SET body = NULL WHERE session = ? AND id = ?", (session, id))
+            case RememberKey(_, key, key_row):
+                execute(
+                    "INSERT OR REPLACE INTO keys (session, key, digest, turn_id) VALUES (?, ?, ?, ?)",
+                    (session, key, key_row.digest, key_row.turn_id),
+                )
+            case RememberCalls(_, call_ids):
+                self._writer.executemany(
+                    "INSERT OR IGNORE INTO calls (session, call_id) VALUES (?, ?)",
+                    [(session, call_id) for call_id in call_ids],
+                )
 
     def _delete(self, session_id: str) -> None:
-        row = next(
-            iter(self._writer.execute("SELECT ordinal FROM sessions WHERE session_id = ?", (session_id,))),
-            None,
-        )
-        if row is None:
+        session = self._ordinal(session_id)
+        if session is None:
             return
         # The last events may go: keep their position, so that it is never given again.
         self._set_meta("position", self._highest_position(self._writer))
         for table in ("events", "queue", "pending", "keys", "calls"):
-            self._writer.execute(f"DELETE FROM {table} WHERE session = ?", row)  # noqa: S608 - our own names
-        self._writer.execute("DELETE FROM sessions WHERE ordinal = ?", row)
+            self._writer.execute(f"DELETE FROM {table} WHERE session = ?", (session,))  # noqa: S608 - our own names
+        self._writer.execute("DELETE FROM sessions WHERE ordinal = ?", (session,))
         self._ordinals.pop(session_id, None)
 
-    def _ordinal(self, session_id: str) -> int:
+    def _ordinal(self, session_id: str) -> int | None:
         known = self._ordinals.get(session_id)
         if known is None:
             rows = self._writer.execute("SELECT ordinal FROM sessions WHERE session_id = ?", (session_id,))
-            known = self._ordinals[session_id] = next(iter(rows))[0]
+            for (known,) in rows:
+                self._ordinals[session_id] = known
         return known
 
     # -- reading ------------------------------------------------------------------------------
@@ -200,8 +204,15 @@ class SqliteStore(Store):
         return bounded((StoredEvent(*row) for row in rows), max_bytes)
 
     def session(self, session_id: str) -> SessionRecord | None:
-        row = self._one("SELECT record FROM sessions WHERE session_id = ?", session_id)
-        return _record.decode(row[0]) if row else None
+        rows = self._reader().execute(
+            "SELECT record, (SELECT max(sequence) FROM events WHERE session = ordinal) FROM sessions WHERE session_id = ?",
+            (session_id,),
+        )
+        for body, last in rows:
+            record = _record.decode(body)
+            record.event_count = last or 0
+            return record
+        return None
 
     def sessions(self, before: int | None, limit: int) -> list[tuple[int, SessionRecord]]:
         rows = self._reader().execute(
@@ -242,8 +253,7 @@ class SqliteStore(Store):
         return [row[0] for row in self._of_session("SELECT call_id FROM calls", session_id)]
 
     def size(self) -> int:
-        files = (self._path, self._path.with_name(self._path.name + "-wal"))
-        return sum(file.stat().st_size for file in files if file.exists())
+        return sum(file.stat().st_size for file in (self._path, self._wal) if file.exists())
 
     def close(self) -> None:
         with self._readers_lock:
@@ -258,6 +268,16 @@ class SqliteStore(Store):
         connection = apsw.Connection(str(self._path))
         connection.set_busy_timeout(5_000)
         return connection
+
+    @property
+    def _wal(self) -> Path:
+        return self._path.with_name(self._path.name + "-wal")
+
+    def _close_untouched(self) -> None:
+        """Close a store that we refuse: what a crashed writer left in the write-ahead log stays there."""
+        if self._wal.exists() and self._wal.stat().st_size:
+            self._writer.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        self._writer.close()
 
     def _reader(self) -> apsw.Connection:
         """A connection of this thread's own, so that readers never wait for the writer or each other."""

@@ -158,7 +158,12 @@ def _opencode_config(base_url: str) -> dict[str, Any]:
 def _pi(base_url: str, home: Path) -> dict[str, str]:
     folder = home / ".pi" / "agent"
     _write(folder / "models.json", _json({"providers": _pi_providers(base_url)}))
-    _write(folder / "settings.json", _json({"defaultProvider": "scripted", "defaultModel": "scripted-1"}))
+    settings = {
+        "defaultProvider": "scripted",
+        "defaultModel": "scripted-1",
+        "retry": {"maxRetries": 1, "baseDelayMs": 100},  # the default of three takes 14 s
+    }
+    _write(folder / "settings.json", _json(settings))
     return {
         "PI_CODING_AGENT_DIR": str(folder),
         "PI_OFFLINE": "1",

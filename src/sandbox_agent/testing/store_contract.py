@@ -1,7 +1,7 @@
 """Prove your store: everything that `sandbox_agent.store.base` promises, as tests for pytest.
 
     class TestMyStore(DurableStoreContract):
-        def open_store(self, folder: Path) -> Store:
+        def make_store(self, folder: Path) -> Store:
             return MyStore(folder / "log")
 
 A store that forgets when it is closed proves itself with `StoreContract`, which never opens a folder twice.
@@ -10,7 +10,7 @@ A store that forgets when it is closed proves itself with `StoreContract`, which
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,7 @@ def record(session_id: str, **facts: Any) -> SessionRecord:
     return SessionRecord(session_id, "mock", Settings("/tmp"), TIME, TIME, **facts)
 
 
-def full_record(session_id: str) -> SessionRecord:
+def full_record(session_id: str, event_count: int) -> SessionRecord:
     """A record without a single default left."""
     return SessionRecord(
         session_id,
@@ -69,7 +69,7 @@ def full_record(session_id: str) -> SessionRecord:
         turn_id="turn_1",
         prompted=True,
         ended=True,
-        event_count=7,
+        event_count=event_count,
         open_since=3,
         usage=Usage(input_tokens=1, cost_usd=0.25),
         rules=(Rule("bash", "git ", prefix=True),),
@@ -94,10 +94,10 @@ def rows(positions: Iterable[int], first_sequence: int = 1) -> list[EventRow]:
     ]
 
 
-def filled(session_id: str, positions: Iterable[int]) -> list[Change]:
+def filled(session_id: str, positions: Sequence[int]) -> list[Change]:
     """A session with something of everything."""
     return [
-        SaveSession(full_record(session_id)),
+        SaveSession(full_record(session_id, len(positions))),
         SaveSecrets(session_id, SECRETS),
         AppendEvents(session_id, rows(positions)),
         Enqueue(session_id, message("turn_1")),
@@ -133,19 +133,19 @@ def contents_of(store: Store, session_id: str) -> tuple[object, ...]:
     )
 
 
-NOTHING = (None, [], Secrets(), [], [], [], None, [])
+NOTHING: tuple[object, ...] = (None, [], Secrets(), [], [], [], None, [])
 
 
 class StoreContract:
-    """What every store keeps. Subclass it under a name that pytest collects, and implement `open_store`."""
+    """What every store keeps. Subclass it under a name that pytest collects, and implement `make_store`."""
 
-    def open_store(self, folder: Path) -> Store:
+    def make_store(self, folder: Path) -> Store:
         """Open the store that lives in this folder; an empty one when there is none yet."""
         raise NotImplementedError
 
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[Store]:
-        store = self.open_store(tmp_path)
+        store = self.make_store(tmp_path)
         yield store
         store.close()
 
@@ -158,7 +158,7 @@ class StoreContract:
     def test_what_is_written_is_there(self, store: Store) -> None:
         store.write(filled("a", (1, 2, 3)))
         assert contents_of(store, "a") == (
-            full_record("a"),
+            full_record("a", 3),
             [StoredEvent(n, n, b"body %d" % n, None) for n in (1, 2, 3)],
             SECRETS,
             [message("turn_1"), message("turn_2")],
@@ -293,16 +293,22 @@ class StoreContract:
         store.write([SaveSession(record("a")), SaveSession(record("b")), AppendEvents("b", rows((1, 4)))])
         store.write([AppendEvents("a", rows((5, 6))), AppendEvents("b", rows((7,), 3))])
         expected = [(1, 1), (4, 2), (5, 1), (6, 2), (7, 3)]
-        assert [event[:2] for event in store.read_log(0, 10, PLENTY)] == expected
-        assert [event[:2] for event in store.read_log(2, 2, PLENTY)] == expected[1:3]
+        log = [(event.position, event.sequence) for event in store.read_log(0, 10, PLENTY)]
+        assert log == expected
+        assert [event.position for event in store.read_log(2, 2, PLENTY)] == [4, 5]
         assert store.read_log(7, 10, PLENTY) == []
 
     # -- sessions -----------------------------------------------------------------------------
 
     def test_a_record_is_written_whole_each_time(self, store: Store) -> None:
-        store.write([SaveSession(full_record("a"))])
+        store.write([SaveSession(full_record("a", 0))])
         store.write([SaveSession(record("a", title="new"))])
         assert store.session("a") == record("a", title="new")
+
+    def test_a_record_counts_the_events_that_came_after_it(self, store: Store) -> None:
+        store.write([SaveSession(record("a")), SaveSession(record("b", event_count=1))])
+        store.write([AppendEvents("a", rows((1, 2)))])
+        assert [store.session(name) for name in "ab"] == [record("a", event_count=2), record("b")]
 
     def test_a_record_belongs_to_whoever_holds_it(self, store: Store) -> None:
         mine = record("a")
@@ -405,7 +411,7 @@ class StoreContract:
         store.write([DeleteSession("a")])
         store.write([SaveSession(record("a")), AppendEvents("a", rows((3,)))])
         only = [StoredEvent(3, 1, b"body 3", None)]
-        assert contents_of(store, "a") == (record("a"), only, *NOTHING[2:])
+        assert contents_of(store, "a") == (record("a", event_count=1), only, *NOTHING[2:])
 
     def test_positions_are_never_given_twice(self, store: Store) -> None:
         store.write(filled("a", (1, 2)))
@@ -422,7 +428,7 @@ class StoreContract:
 
     def test_each_store_has_its_own_identity(self, store: Store, tmp_path: Path) -> None:
         (tmp_path / "other").mkdir()
-        other = self.open_store(tmp_path / "other")
+        other = self.make_store(tmp_path / "other")
         other.close()
         assert store.identity != other.identity
 
@@ -470,44 +476,44 @@ class DurableStoreContract(StoreContract):
     """What a store keeps besides that is still there when it is opened anew."""
 
     def test_everything_is_there_when_it_is_opened_anew(self, tmp_path: Path) -> None:
-        store = self.open_store(tmp_path)
+        store = self.make_store(tmp_path)
         store.write(filled("a", (1, 2)))
         store.write(filled("b", (3,)))
         before = contents(store, "a", "b")
         identity = store.identity
         store.close()
-        store = self.open_store(tmp_path)
+        store = self.make_store(tmp_path)
         assert (contents(store, "a", "b"), store.identity) == (before, identity)
         store.close()
 
     def test_it_goes_on_where_it_was(self, tmp_path: Path) -> None:
         for number in (1, 2, 3):
-            store = self.open_store(tmp_path)
+            store = self.make_store(tmp_path)
             assert store.position() == number - 1
             store.write([SaveSession(record("a")), AppendEvents("a", rows((number,), number))])
             store.write([Enqueue("a", message(f"t{9 - number}"))])
             store.close()
-        store = self.open_store(tmp_path)
+        store = self.make_store(tmp_path)
         assert [event.sequence for event in store.read("a", 0, 9, PLENTY)] == [1, 2, 3]
         assert store.queue("a") == [message("t8"), message("t7"), message("t6")]
         store.close()
 
     def test_positions_of_deleted_events_stay_given(self, tmp_path: Path) -> None:
-        store = self.open_store(tmp_path)
+        store = self.make_store(tmp_path)
         store.write(filled("a", (1, 2)))
         store.write([DeleteSession("a")])
         store.close()
-        store = self.open_store(tmp_path)
+        store = self.make_store(tmp_path)
         assert store.position() == 2
         store.close()
 
     def test_ordinals_of_deleted_sessions_stay_given(self, tmp_path: Path) -> None:
-        store = self.open_store(tmp_path)
+        store = self.make_store(tmp_path)
         store.write([SaveSession(record("a"))])
         [(ordinal, _)] = store.sessions(None, 9)
         store.write([DeleteSession("a")])
         store.close()
-        store = self.open_store(tmp_path)
+        store = self.make_store(tmp_path)
         store.write([SaveSession(record("b"))])
         assert store.sessions(None, 9)[0][0] > ordinal
         store.close()

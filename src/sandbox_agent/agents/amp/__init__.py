@@ -51,6 +51,18 @@ class Amp(Agent):
         file_changes=True,
         mcp_tools=True,
     )
+    gaps = {
+        "deltas": "its messages come whole",
+        "question_answered": "it has no way to ask",
+        "question_multi_select": "it has no way to ask",
+        "question_rejected": "it has no way to ask",
+        "plan_approved": "it has no plan mode; permissionMode plan is kept by the daemon",
+        "plan_rejected": "it has no plan mode; permissionMode plan is kept by the daemon",
+        "switch_agent_mode": "it has no plan mode",
+        "models": "a mode chooses its models, and it lists none",
+        "switch_model": "a mode chooses its models",
+        "subagent": "it shows nothing of what a sub-agent does",
+    }
 
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
         folder = place.data_dir / "launch"

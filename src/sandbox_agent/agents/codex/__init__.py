@@ -51,6 +51,11 @@ class Codex(Agent):
         status=True,
         shared_process=True,
     )
+    gaps = {
+        "question_multi_select": "its questions take one answer each",
+        "plan_approved": "it proposes a plan and ends its turn: nothing waits for an answer, the plan is a message",
+        "plan_rejected": "it proposes a plan and ends its turn: nothing waits for an answer, the plan is a message",
+    }
 
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
         home = _codex_home(place.environ, Path(place.environ.get("HOME", "/")))

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from ...schema.features import Capabilities, Mode
 from ...schema.inputs import Settings
-from ..base import Agent, Launch, Place, Wire
+from ..base import Agent, HttpServer, Launch, Place, Wire
 
+READY = r"opencode server listening on (http://\S+)"
+EVENTS = "/global/event"
 PROVIDER_KEYS = (
     "ANTHROPIC_",
     "AWS_",
@@ -72,6 +74,12 @@ class OpenCode(Agent):
         status=True,
         shared_process=True,
     )
+    gaps = {
+        "plan_approved": "its server offers no tool to leave plan mode: the plan is a message",
+        "plan_rejected": "its server offers no tool to leave plan mode: the plan is a message",
+        "error_500": "it tries again without limit; `turnTimeoutMs` ends such a turn",
+        "error_cut": "it tries again without limit; `turnTimeoutMs` ends such a turn",
+    }
     modes = (
         Mode("build", "Build", "The default agent. Executes tools based on configured permissions."),
         Mode("plan", "Plan", "Plan mode. Disallows all edit tools."),
@@ -81,15 +89,16 @@ class OpenCode(Agent):
         from .permissions import server_permissions
 
         argv = [str(place.executable), "serve", "--hostname", "127.0.0.1", "--port", "0"]
+        # One process, one password: only our link may talk to it.
+        server = HttpServer(READY, EVENTS, "opencode", secrets.token_urlsafe(24))
         env = {
-            # One process, one password: the link takes it from here.
-            "OPENCODE_SERVER_USERNAME": "opencode",
-            "OPENCODE_SERVER_PASSWORD": secrets.token_urlsafe(24),
+            "OPENCODE_SERVER_USERNAME": server.user,
+            "OPENCODE_SERVER_PASSWORD": server.password,
             "OPENCODE_PERMISSION": server_permissions(place.environ),
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_EMBEDDED_WEB_UI": "1",
         }
-        return Launch(argv, env, transport="http")
+        return Launch(argv, env, server)
 
     def wire(self) -> Wire:
         from .wire import OpenCodeWire

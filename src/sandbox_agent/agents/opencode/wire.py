@@ -5,10 +5,11 @@ Frames are JSON objects. Out: `{"method","path","body","id"}`, one request each.
 
 The link that carries them
 - starts the process, waits for the line `opencode server listening on <url>` on stdout (a request sent earlier is never answered), and
-  authenticates every request with HTTP Basic, user `opencode`, password `OPENCODE_SERVER_PASSWORD` of the launch environment;
-- subscribes to `GET <url>/global/event` before it calls `connected`, and feeds the JSON of each `data:` line as `{"sse":"/global/event","data":…}`;
-- sends each frame of the outbox as a request, in their order but without waiting for the answers, `body` null meaning none, and feeds its answer,
-  `body` null when it is empty or not JSON; a request that could not be made is answered with status 0 and `{"data":{"message":…}}`;
+  authenticates every request with HTTP Basic;
+- subscribes to `GET <url>/global/event` before it sends any request, and feeds the JSON of each `data:` line as `{"sse":"/global/event","data":…}`;
+- sends each frame of the outbox as a request, `body` null meaning none, without waiting for the answers; only those about the same session
+  (`/session/<id>…`) one after the other, in their order. It feeds each answer, `body` null when it is empty or not JSON; a request that
+  could not be made is answered with status 0 and `{"data":{"message":…}}`, unless the process ends;
 - when the stream breaks while the process lives, subscribes again and then feeds `{"sse":"/global/event","closed":"…"}`: OpenCode replays
   nothing, so this wire asks for what it may have missed. The end of the process is the runtime's to tell.
 """
@@ -29,6 +30,7 @@ from ..base import (
     Answered,
     Began,
     Cancelled,
+    Closed,
     Conversation,
     Decided,
     Listed,
@@ -104,6 +106,8 @@ class _Listing(Struct):
 
 
 class OpenCodeWire(Wire):
+    confirms_close = True
+
     def __init__(self) -> None:
         super().__init__()
         self._conversations: list[OpenCodeConversation] = []
@@ -187,11 +191,30 @@ class OpenCodeWire(Wire):
 
     def close(self, conversation: Conversation) -> None:
         assert isinstance(conversation, OpenCodeConversation)
-        if conversation.native_id is not None:
-            self.cancel(conversation)
+        if conversation.native_id is None:
+            self.notices.append(Closed(conversation))
+        else:
+            self._abort_all(conversation, conversation.native_id)
             for server in conversation.mcp_servers():
                 self._reply(conversation, f"/mcp/{quote(server)}/disconnect", None)
         self._forget(conversation)
+
+    def _abort_all(self, conversation: OpenCodeConversation, native_id: str) -> None:
+        """An abort ends the turn, its commands and its sub-agents, but not those in the background."""
+        background = (
+            thread.id
+            for thread in self._threads.values()
+            if thread.conversation is conversation and thread.background
+        )
+        running = {native_id, *background}
+        for session_id in tuple(running):
+
+            def aborted(status: int, body: Raw, session_id: str = session_id) -> None:
+                running.discard(session_id)
+                if not running:
+                    self.notices.append(Closed(conversation))
+
+            self._ask("POST", _path(conversation, f"/session/{session_id}/abort"), None, aborted)
 
     def list_catalogue(self, directory: str) -> None:
         listing = _Listing()

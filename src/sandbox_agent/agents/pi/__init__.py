@@ -76,6 +76,12 @@ class Pi(Agent):
         variants=True,
         status=True,
     )
+    gaps = {
+        "plan_approved": "it has no plans to approve; permissionMode plan is kept by the daemon",
+        "plan_rejected": "it has no plans to approve; permissionMode plan is kept by the daemon",
+        "switch_agent_mode": "its only mode is `default`",
+        "subagent": "it has no sub-agents",
+    }
 
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
         # `--session-id` opens the session of that name or makes it, so a resume is started the same way.

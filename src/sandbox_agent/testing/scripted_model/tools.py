@@ -44,7 +44,7 @@ def expand(step: ToolStep, asked: Asked) -> Expanded:
         case Mcp():
             return _mcp(step, asked)
         case Question() if ask := _find(asked, "ask_user", "ask_question"):
-            return [_use(ask, _question(one)) for one in step.questions]
+            return _ask_user(ask, step)
     if _code_mode(asked) and (script := _script(step)):
         return [ToolUse("exec", input=script)]
     names, arguments = _purpose(step, asked)
@@ -117,6 +117,14 @@ def _question(ask: Ask) -> dict[str, Any]:
     }
 
 
+def _ask_user(tool: Tool, step: Question) -> Expanded:
+    """The tool of an extension: one takes all questions in a call, another one each."""
+    asks = [_question(ask) for ask in step.questions]
+    if isinstance(tool.schema, Schema) and "questions" in (tool.schema.properties or {}):
+        return [_use(tool, {"questions": asks})]
+    return [_use(tool, ask) for ask in asks]
+
+
 def _plan(step: Plan, asked: Asked) -> Expanded:
     if path := asked.plan_file:
         # Claude reads the plan from a file of its own choice. It may hold the tool back, but takes the call.
@@ -135,6 +143,9 @@ def _mcp(step: Mcp, asked: Asked) -> Expanded:
         return [ToolUse("exec", input=_javascript(full_name, step.arguments))]
     if tool := _find(asked, full_name, f"{step.server}_{step.tool}"):
         return [ToolUse(tool.name, step.arguments, namespace=tool.namespace)]
+    # A server that carries many conversations may know the same MCP server under a name for each.
+    if named := [tool for tool in asked.tools if tool.name.endswith(f"_{step.server}_{step.tool}")]:
+        return [ToolUse(named[0].name, step.arguments, namespace=named[0].namespace)]
     if any(tool.name == step.tool and tool.namespace == namespace for tool in asked.tools):
         return [ToolUse(step.tool, step.arguments, namespace=namespace)]
     if _find(asked, "tool_search"):

@@ -1,0 +1,129 @@
+"""`daemon start|stop|status`: a daemon in the background, whose address and token the other commands find."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..config import Config
+from . import child
+from .failures import CommandFailed, ProblemAnswered, WrongUsage
+from .output import print_facts, print_json, say, wants_json
+from .remote import Address, Remote
+from .server import config_of
+from .state import DaemonState, data_dir, forget, is_alive, lock_holder, running_daemon, save
+from .table import SETTINGS
+
+STOP_SECONDS = 30.0
+POLL_SECONDS = 0.02
+
+
+def start(args: argparse.Namespace) -> int:
+    config = config_of(args)
+    folder = data_dir(args)
+    if state := running_daemon(folder):
+        say(f"a daemon runs already at {state.endpoint}")
+        _print(_facts(state, alreadyRunning=True), args)
+        return 0
+    if holder := lock_holder(folder):
+        raise CommandFailed(
+            f"a daemon that `daemon start` did not start (pid {holder}) uses {folder}: stop it, "
+            "or give this one another --data-dir"
+        )
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    token = _token(config)
+    flags = [*_flags(args), "--data-dir", str(folder)]
+    process, address = child.start(flags, token, folder / "daemon.log")
+    state = DaemonState(process.pid, address.endpoint, token, __version__)
+    save(folder, state)
+    process.returncode = 0  # it goes on without us: nobody need wait for it
+    _print(_facts(state, alreadyRunning=False), args)
+    return 0
+
+
+def stop(args: argparse.Namespace) -> int:
+    folder = data_dir(args)
+    state = running_daemon(folder)
+    if state is None:
+        forget(folder)
+        holder = lock_holder(folder)
+        if holder is not None:
+            raise CommandFailed(
+                f"the daemon here (pid {holder}) was not started by `daemon start`: stop it yourself"
+            )
+        say("no daemon runs")
+        _print({"stopped": False}, args)
+        return 0
+    os.kill(state.pid, signal.SIGTERM)
+    deadline = time.monotonic() + STOP_SECONDS
+    while is_alive(state.pid) and lock_holder(folder) == state.pid:
+        if time.monotonic() > deadline:
+            raise CommandFailed(f"the daemon (pid {state.pid}) still runs after {STOP_SECONDS:.0f} seconds")
+        time.sleep(POLL_SECONDS)
+    forget(folder)
+    say(f"stopped the daemon at {state.endpoint}")
+    _print({"stopped": True, "pid": state.pid}, args)
+    return 0
+
+
+def status(args: argparse.Namespace) -> int:
+    """Exit code 0 only when a daemon runs and answers."""
+    folder = data_dir(args)
+    state = running_daemon(folder)
+    if state is None:
+        holder = lock_holder(folder)
+        say(f"a daemon (pid {holder}) runs that `daemon start` did not start" if holder else "no daemon runs")
+        _print({"running": False, "dataDir": str(folder)}, args)
+        return 1
+    with Remote(Address(state.endpoint, state.token)) as remote:
+        try:
+            remote.get("/v1/ready")
+            ready = True
+        except ProblemAnswered as problem:
+            say(problem.readable())
+            ready = False
+    _print({"running": True, "ready": ready, **_facts(state), "dataDir": str(folder)}, args)
+    return 0 if ready else 1
+
+
+def _token(config: Config) -> str | None:
+    """What was said about a token holds; otherwise the daemon gets one of its own."""
+    if config.token_file is not None:
+        try:
+            return Path(config.token_file).expanduser().read_text().strip()
+        except OSError as error:
+            raise WrongUsage(f"cannot read --token-file {config.token_file}: {error.strerror}") from None
+    if config.token:
+        return config.token
+    return None if config.no_token else secrets.token_urlsafe(24)
+
+
+def _flags(args: argparse.Namespace) -> Iterator[str]:
+    """The flags as they were given, but those that travel otherwise."""
+    for setting in SETTINGS:
+        value = getattr(args, setting.name, None)
+        if value is None or setting.name in ("token", "token_file", "no_token", "data_dir"):
+            continue
+        if setting.kind == "switch":
+            yield setting.flag
+            continue
+        for one in value if setting.kind == "list" else [value]:
+            yield f"{setting.flag}={one}"
+
+
+def _facts(state: DaemonState, **more: Any) -> dict[str, Any]:
+    return {"endpoint": state.endpoint, "pid": state.pid, "version": state.version, **more}
+
+
+def _print(facts: dict[str, Any], args: argparse.Namespace) -> None:
+    if wants_json(args):
+        print_json(facts)
+    elif facts.get("endpoint"):
+        print_facts(facts)

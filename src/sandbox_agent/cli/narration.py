@@ -1,0 +1,197 @@
+"""From events to what a reader wants to hear of a turn: text as it comes, tools as one line each, what went wrong.
+
+Pure: it says everything to a `View`, of which there is one for terminals and one for pipes. One message is told as it
+streams; those that overlap with it (sub-agents) are told whole when they end.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ..schema.events import (
+    ErrorEvent,
+    Event,
+    ItemCompleted,
+    ItemDelta,
+    ItemStarted,
+    SessionEnded,
+    TurnEnded,
+    Usage,
+)
+from ..schema.items import FileRef, Item, Reasoning, StatusPart, Text, ToolCall, ToolResult
+
+BRIEF_WIDTH = 100
+# What a reader knows already, or is told at the end.
+QUIET_STATUS = frozenset({"session", "usage", "title", "queue", "injected"})
+TELLING = (
+    "command",
+    "cmd",
+    "file_path",
+    "filePath",
+    "path",
+    "pattern",
+    "query",
+    "url",
+    "description",
+    "prompt",
+)
+_CONTROL = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
+
+
+class Tool(NamedTuple):
+    """A call: its name, what it is about, and whether a sub-agent made it."""
+
+    call_id: str
+    name: str
+    brief: str
+    nested: bool
+    began: str
+
+
+class View(ABC):
+    @abstractmethod
+    def text(self, delta: str, *, thinking: bool) -> None: ...
+
+    @abstractmethod
+    def end_text(self, *, thinking: bool) -> None: ...
+
+    @abstractmethod
+    def tool_started(self, tool: Tool) -> None: ...
+
+    @abstractmethod
+    def tool_ended(self, tool: Tool, failure: str | None, seconds: float, diffs: list[str]) -> None: ...
+
+    @abstractmethod
+    def notice(self, text: str) -> None: ...
+
+    @abstractmethod
+    def error(self, text: str) -> None: ...
+
+    @abstractmethod
+    def close(self) -> None:
+        """Nothing more comes."""
+
+
+class Narrator:
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._told: str | None = None  # the message that is told as it streams
+        self._thinking = False
+        self._calls: dict[str, Tool] = {}
+        self._nested: set[str] = set()  # items of sub-agents
+
+    def hear(self, event: Event) -> None:
+        match event.data:
+            case ItemStarted(item):
+                self._start(item, event.time)
+            case ItemDelta(item_id, _, delta) if item_id == self._told:
+                self._view.text(printable(delta), thinking=self._thinking)
+            case ItemCompleted(item):
+                self._complete(item, event.time)
+            case ErrorEvent(message, code):
+                self._view.error(f"{message} ({code})" if code else message)
+            case SessionEnded(reason="error", message=message):
+                self._view.error(message or "the session ended")
+
+    def _start(self, item: Item, time: str) -> None:
+        match item.content:
+            case (ToolCall(), *_):
+                self._nested.update([item.item_id] if self._is_nested(item) else [])
+            case _ if item.kind == "message" and item.role == "assistant" and self._told is None:
+                self._told = item.item_id
+                self._thinking = any(isinstance(part, Reasoning) for part in item.content)
+
+    def _complete(self, item: Item, time: str) -> None:
+        match item.content:
+            case (ToolCall(name, arguments, call_id), *_):
+                tool = Tool(call_id, name, brief(arguments), self._is_nested(item), time)
+                self._calls[call_id] = tool
+                self._nested.add(item.item_id)  # what has a call as its parent belongs to a sub-agent
+                self._view.tool_started(tool)
+            case (ToolResult(call_id) as result, *_):
+                if tool_ended := self._calls.pop(call_id, None):
+                    seconds = seconds_between(tool_ended.began, time)
+                    self._view.tool_ended(tool_ended, _failure(item, result), seconds, _diffs(item))
+            case (StatusPart(label, detail), *_):
+                if detail and label not in QUIET_STATUS:
+                    self._view.notice(f"{label}: {printable(detail)}")
+            case _ if item.kind == "message" and item.role == "assistant":
+                self._complete_message(item)
+
+    def _complete_message(self, item: Item) -> None:
+        thinking = any(isinstance(part, Reasoning) for part in item.content)
+        if item.item_id != self._told:
+            texts = (part.text for part in item.content if isinstance(part, Text | Reasoning))
+            self._view.text(printable("".join(texts)), thinking=thinking)
+        else:
+            self._told = None
+        self._view.end_text(thinking=thinking)
+
+    def _is_nested(self, item: Item) -> bool:
+        return item.parent_id in self._nested
+
+
+def brief(arguments: str) -> str:
+    """What a call is about, in one line."""
+    try:
+        value = msgspec.json.decode(arguments)
+    except msgspec.DecodeError:
+        return one_line(arguments)
+    if not isinstance(value, dict):
+        return one_line(arguments)
+    told: Iterable[Any] = (value[name] for name in TELLING if value.get(name))
+    first = next(iter(told), value)
+    if isinstance(first, list) and all(isinstance(one, str) for one in first):
+        return one_line(" ".join(first))
+    return one_line(first if isinstance(first, str) else msgspec.json.encode(first).decode())
+
+
+def one_line(text: str) -> str:
+    line = " ".join(printable(text).split())
+    return line if len(line) <= BRIEF_WIDTH else line[: BRIEF_WIDTH - 1] + "…"
+
+
+def printable(text: str) -> str:
+    """Without control characters: what an agent says must not move the cursor."""
+    return text.translate(_CONTROL)
+
+
+def seconds_between(began: str, ended: str) -> float:
+    return (datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds()
+
+
+def _failure(item: Item, result: ToolResult) -> str | None:
+    if item.status != "failed" and not result.exit_code:
+        return None
+    if result.exit_code:
+        return f"exit code {result.exit_code}"
+    lines = result.output.strip().splitlines()
+    return one_line(lines[-1]) if lines else "failed"
+
+
+def _diffs(item: Item) -> list[str]:
+    return [printable(part.diff) for part in item.content if isinstance(part, FileRef) and part.diff]
+
+
+def summary(ended: TurnEnded) -> str:
+    """How a turn ended, and what it took."""
+    facts = ended.metadata
+    parts = [facts.stop_reason.replace("_", " "), f"{facts.duration_ms / 1000:.1f} s"]
+    return " · ".join([*parts, *_usage(facts.usage or Usage())])
+
+
+def _usage(usage: Usage) -> list[str]:
+    parts = []
+    if usage.input_tokens is not None:
+        cached = f" ({usage.cache_read_tokens} cached)" if usage.cache_read_tokens else ""
+        parts.append(f"{usage.input_tokens} tokens in{cached}")
+    if usage.output_tokens is not None:
+        parts.append(f"{usage.output_tokens} out")
+    if usage.cost_usd is not None:
+        parts.append(f"${usage.cost_usd:.4f}")
+    return parts

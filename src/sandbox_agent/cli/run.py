@@ -1,0 +1,253 @@
+"""`run AGENT "prompt"`: one prompt, shown as it happens, on the daemon that runs or on one of its own."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import secrets
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any, TypeVar
+
+from ..config import PREFIX
+from ..schema.events import (
+    Event,
+    PermissionRequested,
+    QuestionRequested,
+    SessionEnded,
+    TurnEnded,
+    TurnStarted,
+    decode_event,
+)
+from ..schema.inputs import Answer, Decision
+from . import child
+from .asking import ask_permission, ask_question
+from .failures import INTERRUPTED, CommandFailed, ProblemAnswered, WrongUsage
+from .narration import Narrator, View, summary
+from .output import console, say, write_line
+from .remote import Call, Remote, find_address, json_call, session_path
+from .request import attachment
+from .state import data_dir, lock_holder, running_daemon
+from .views import PlainView, SilentView, TerminalView
+
+Answered = TypeVar("Answered")
+NOBODY = "nobody could be asked, because this is no terminal"
+
+
+def run(args: argparse.Namespace) -> int:
+    prompt = _prompt(args)
+    with daemon_for(args) as remote:
+        session_id, seen = _open_session(remote, args)
+        files = [attachment(path, session_id, remote.upload) for path in args.attachments or ()]
+        body = {"message": prompt, "attachments": files}
+        sent = remote.post(session_path(session_id, "messages"), body)
+        if sent["queued"]:
+            say("another turn is running; this one waits for it")
+        return Turn(remote, session_id, sent["turnId"], args).follow(seen)
+
+
+def _prompt(args: argparse.Namespace) -> str:
+    if args.prompt not in (None, "-"):
+        return str(args.prompt)
+    if args.prompt is None and sys.stdin.isatty():
+        raise WrongUsage("there is no prompt: give one, or pipe it in")
+    text = sys.stdin.read()
+    if not text.strip():
+        raise WrongUsage("the prompt on stdin is empty")
+    return text
+
+
+# -- the daemon -------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def daemon_for(args: argparse.Namespace) -> Iterator[Remote]:
+    """The daemon that is named or runs here; otherwise one for as long as this takes, on the same data."""
+    folder = data_dir(args)
+    named = getattr(args, "endpoint", None) or os.environ.get(f"{PREFIX}ENDPOINT")
+    if named or running_daemon(folder) or lock_holder(folder):
+        with Remote(find_address(args)) as remote:
+            yield remote
+        return
+    with tempfile.TemporaryDirectory(prefix="sandbox-agent-") as scratch:
+        flags = ["--data-dir", str(folder), "--host", "127.0.0.1", "--port", "0", "--drain-seconds", "0"]
+        token = secrets.token_urlsafe(24)
+        process, address = child.start(flags, token, Path(scratch) / "log", dies_with_us=True)
+        try:
+            with Remote(address) as remote:
+                yield remote
+        finally:
+            child.stop(process)
+
+
+# -- the session ------------------------------------------------------------------------------
+
+
+def _open_session(remote: Remote, args: argparse.Namespace) -> tuple[str, int]:
+    """The session to talk in, and the sequence of its last event."""
+    wanted = {
+        "agentMode": args.agent_mode,
+        "permissionMode": args.permission_mode,
+        "model": args.model,
+        "variant": args.variant,
+    }
+    settings = {name: value for name, value in wanted.items() if value is not None}
+    known = _known_session(remote, args.session) if args.session else None
+    if known is None:
+        directory = os.path.abspath(args.directory or ".")
+        path = session_path(args.session) if args.session else "/v1/sessions"
+        created = remote.post(path, {"agent": args.agent, "directory": directory, **settings})
+        if not created["healthy"]:
+            raise ProblemAnswered(created.get("error") or {})
+        if not args.session:
+            say(f"session {created['sessionId']}")
+        return created["sessionId"], 0
+    if known["agent"] != args.agent:
+        raise WrongUsage(f"session {args.session} belongs to {known['agent']}, not to {args.agent}")
+    if settings:
+        remote.send(json_call("PATCH", session_path(args.session), settings))
+    return args.session, known["eventCount"]
+
+
+def _known_session(remote: Remote, session_id: str) -> dict[str, Any] | None:
+    try:
+        found: dict[str, Any] = remote.get(session_path(session_id))
+    except ProblemAnswered as problem:
+        if problem.status == 404:
+            return None
+        raise
+    return found
+
+
+# -- the turn ---------------------------------------------------------------------------------
+
+
+class Turn:
+    """Follows one turn, shows it, and answers what it asks."""
+
+    def __init__(self, remote: Remote, session_id: str, turn_id: str, args: argparse.Namespace) -> None:
+        self._remote = remote
+        self._session_id = session_id
+        self._turn_id = turn_id
+        self._as_events = bool(getattr(args, "json", False))
+        self._terminal = console()
+        self._asks = sys.stdin.isatty() and sys.stdout.isatty() and not self._as_events
+        self._view = self._choose_view()
+        self._narrator = Narrator(self._view)
+        self._interrupts = 0
+        self._asking = False
+
+    def _choose_view(self) -> View:
+        if self._as_events:
+            return SilentView()
+        return TerminalView(self._terminal) if sys.stdout.isatty() else PlainView()
+
+    def follow(self, seen: int) -> int:
+        """Show everything from the turn's start to its end. Returns the exit code."""
+        call = Call("GET", session_path(self._session_id, "events", "sse"), {"offset": str(seen)})
+        before = signal.signal(signal.SIGINT, self._interrupt)
+        frames = self._remote.follow(call)
+        started = False
+        try:
+            for frame in frames:
+                event = decode_event(frame.data)
+                match event.data:
+                    case TurnStarted(turn_id) if turn_id == self._turn_id:
+                        started = True
+                if not started and not isinstance(event.data, SessionEnded):
+                    continue
+                if self._as_events:
+                    write_line(frame.data)
+                ended = self._hear(event)
+                if ended is not None:
+                    return ended
+            raise CommandFailed("the stream ended before the turn did")
+        finally:
+            signal.signal(signal.SIGINT, before)
+            self._view.close()
+
+    def _hear(self, event: Event) -> int | None:
+        """Show an event and answer it; the exit code when it is the last."""
+        self._narrator.hear(event)
+        match event.data:
+            case PermissionRequested() as request:
+                self._decide(request)
+            case QuestionRequested() as question:
+                self._answer(question)
+            case TurnEnded(turn_id) as ended if turn_id == self._turn_id:
+                return self._end(ended)
+            case SessionEnded(reason):
+                return 0 if reason == "completed" else 1
+        return None
+
+    def _end(self, ended: TurnEnded) -> int:
+        if not self._as_events:
+            self._view.close()
+            self._view.notice(summary(ended))
+        if self._interrupts:
+            return INTERRUPTED
+        return 0 if ended.metadata.stop_reason == "end_turn" else 1
+
+    # What it asks.
+
+    def _decide(self, request: PermissionRequested) -> None:
+        if self._asks:
+            decision = self._on_terminal(lambda: ask_permission(request, self._terminal, input))
+        else:
+            decision = Decision("reject", NOBODY)
+            say(f"rejected {request.action}: {NOBODY} (see --permission-mode)")
+        if decision is not None:
+            body = {"reply": decision.reply, "message": decision.message}
+            self._reply(("permissions", request.permission_id, "reply"), body)
+
+    def _answer(self, request: QuestionRequested) -> None:
+        if self._asks:
+            answer = self._on_terminal(lambda: ask_question(request, self._terminal, input))
+        else:
+            answer = Answer(None)
+            say(f"rejected a question: {NOBODY}")
+        if answer is not None and answer.answers is None:
+            self._reply(("questions", request.question_id, "reject"), {})
+        elif answer is not None:
+            self._reply(("questions", request.question_id, "reply"), {"answers": answer.answers})
+
+    def _on_terminal(self, ask: Callable[[], Answered]) -> Answered | None:
+        """Ask. None when the answer is Ctrl-C: that cancels the turn, which answers the agent too."""
+        self._view.close()
+        self._asking = True
+        try:
+            return ask()
+        except KeyboardInterrupt:
+            self._terminal.print()
+            self._cancel()
+            return None
+        finally:
+            self._asking = False
+
+    def _reply(self, path: tuple[str, ...], body: dict[str, Any]) -> None:
+        try:
+            self._remote.post(session_path(self._session_id, *path), body)
+        except ProblemAnswered as problem:
+            if problem.status not in (404, 409):
+                raise
+            say("somebody else has answered that already")
+
+    # What the user does meanwhile.
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        """The first Ctrl-C ends the turn, and its end is still shown; the second ends us."""
+        self._interrupts += 1
+        if self._asking or self._interrupts > 1:
+            raise KeyboardInterrupt
+        self._cancel()
+
+    def _cancel(self) -> None:
+        say("cancelling (Ctrl-C again to leave at once)")
+        # A connection of its own: the other one may be in the middle of something.
+        with Remote(self._remote.address) as remote, contextlib.suppress(CommandFailed):
+            remote.post(session_path(self._session_id, "cancel"), {})

@@ -1,0 +1,67 @@
+"""`translate AGENT FILE`: a recording as universal events, one JSON object per line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from ..agents import AGENTS
+from ..agents.recording import Recorded
+from ..agents.recording import translate as translate_lines
+from .failures import CommandFailed, WrongUsage
+from .output import write_line
+
+
+def translate(args: argparse.Namespace) -> int:
+    agent = AGENTS.get(args.agent)
+    if agent is None:
+        raise WrongUsage(f"no agent is called {args.agent}; there are {', '.join(AGENTS)}")
+    lines = _Lines(_read(args.file))
+    try:
+        for recorded in translate_lines(agent, lines):
+            write_line(encode(recorded, include_raw=args.include_raw))
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CommandFailed(f"{args.file}:{lines.number}: not a line of a recording: {error}") from None
+    return 0
+
+
+class _Lines:
+    """Lines, and the number of the one that was read last."""
+
+    def __init__(self, content: bytes) -> None:
+        self.number = 0
+        self._content = content
+
+    def __iter__(self) -> Iterator[bytes]:
+        # Only newlines end a line: JSON may hold other separators.
+        for line in self._content.split(b"\n"):
+            self.number += 1
+            yield line
+
+
+def _read(path: str) -> bytes:
+    if path == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise CommandFailed(f"cannot read {path}: {error.strerror}") from None
+
+
+def encode(recorded: Recorded, *, include_raw: bool) -> bytes:
+    if not include_raw or recorded.raw is None:
+        return msgspec.json.encode(recorded.event)
+    return msgspec.json.encode(msgspec.structs.replace(recorded.event, raw=_raw(recorded.raw)))
+
+
+def _raw(frame: bytes) -> msgspec.Raw | str:
+    """The native payload as it came; one that is not JSON becomes a string."""
+    try:
+        msgspec.json.decode(frame)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return frame.decode(errors="replace")
+    return msgspec.Raw(frame)

@@ -1,0 +1,151 @@
+"""The process of an agent that asks for permission through a program of its own: what the program asks and is told are frames too.
+
+The program finds us by `SANDBOX_AGENT_DELEGATE`, a socket in a folder for the owner alone. One connection is one question, a line of
+JSON that goes to the wire as a frame of type `delegate`; a frame of type `delegate_reply` is the answer, and everything
+else that is written goes to the agent's stdin.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+import msgspec
+from msgspec import Raw, Struct
+
+from .framing import LineSplitter
+from .process import AgentProcess, Exit, ExitHandler, FramesHandler
+
+VARIABLE = "SANDBOX_AGENT_DELEGATE"
+LONGEST_PLACE = 50  # bytes; the path of a socket may have 108, on some systems 104
+
+
+class Written(Struct, frozen=True):
+    """As much of a frame as it takes to see whom it is for."""
+
+    type: str = ""
+
+
+class Reply(Struct, frozen=True):
+    id: str
+    allow: bool
+    message: str | None = None
+
+
+class DelegatingProcess(AgentProcess):
+    def __init__(self, instance: str, on_frames: FramesHandler, on_exit: ExitHandler) -> None:
+        super().__init__(instance, on_frames, self._process_exited)
+        self._instance = instance
+        self._pass_on = on_frames
+        self._tell_exit = on_exit
+        self._ids = (f"delegate-{number}" for number in itertools.count(1))
+        self._connections: dict[str, _Connection] = {}
+        self._folder: Path | None = None
+        self._listener: asyncio.Server | None = None
+
+    async def start(self, argv: Sequence[str], env: Mapping[str, str], directory: str) -> None:
+        self._folder = _private_folder(self._instance)
+        path = self._folder / "socket"
+        try:
+            self._listener = await asyncio.get_running_loop().create_unix_server(
+                lambda: _Connection(next(self._ids), self._connections, self._asked), str(path)
+            )
+            await super().start(argv, {**env, VARIABLE: f"unix:{path}"}, directory)
+        except BaseException:
+            self._close()
+            raise
+
+    def write(self, frames: Sequence[bytes]) -> None:
+        for_agent = []
+        for frame in frames:
+            if msgspec.json.decode(frame, type=Written).type != "delegate_reply":
+                for_agent.append(frame)
+                continue
+            reply = msgspec.json.decode(frame, type=Reply)
+            if connection := self._connections.get(reply.id):
+                connection.answer(reply)
+        if for_agent:
+            super().write(for_agent)
+
+    def _asked(self, id: str, line: bytes) -> None:
+        question = msgspec.json.decode(line, type=dict[str, Raw])
+        self._pass_on([msgspec.json.encode({**question, "type": "delegate", "id": id})])
+
+    def _process_exited(self, exit: Exit) -> None:
+        self._close()
+        self._tell_exit(exit)
+
+    def _close(self) -> None:
+        """Whoever still waits gets no answer, which is a rejection."""
+        if self._listener is not None:
+            self._listener.close()
+        for connection in list(self._connections.values()):
+            connection.close()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class _Connection(asyncio.Protocol):
+    """One question and its answer; the dictionary holds those that are open."""
+
+    def __init__(
+        self, id: str, open_ones: dict[str, _Connection], on_question: Callable[[str, bytes], None]
+    ) -> None:
+        self._id = id
+        self._open_ones = open_ones
+        self._on_question = on_question
+        self._lines = LineSplitter()
+        self._asked = False
+        self._transport: asyncio.Transport
+
+    def answer(self, reply: Reply) -> None:
+        line = msgspec.json.encode({"allow": reply.allow, "message": reply.message})
+        self._transport.write(line + b"\n")
+        self.close()
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._open_ones[self._id] = self
+
+    def data_received(self, data: bytes) -> None:
+        for line in self._lines.feed(data):
+            if self._asked or not isinstance(line, bytes):
+                self.close()
+                return
+            self._asked = True
+            try:
+                self._on_question(self._id, line)
+            except msgspec.DecodeError:
+                self.close()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._open_ones.pop(self._id, None)
+
+
+def remove_leftovers(instance: str) -> None:
+    """The folders that a daemon which was killed could not remove."""
+    for folder in _place().glob(f"{_prefix(instance)}*"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _private_folder(instance: str) -> Path:
+    return Path(tempfile.mkdtemp(prefix=_prefix(instance), dir=_place()))
+
+
+def _place() -> Path:
+    """Not the data folder: the path of a socket must be short."""
+    place = tempfile.gettempdir()
+    return Path(place if len(os.fsencode(place)) <= LONGEST_PLACE else "/tmp")  # noqa: S108 - what we make is ours alone
+
+
+def _prefix(instance: str) -> str:
+    return f"sandbox-agent-{instance}-"

@@ -1,0 +1,156 @@
+"""A disk that is full, and has space again: refused aloud, nothing acknowledged is lost, no restart is needed.
+
+The daemon runs on a small tmpfs in a mount namespace of its own; the tests reach into it through `/proc`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.daemons import (
+    Client,
+    Daemon,
+    client_of,
+    done,
+    refusal,
+    running,
+    stop_reason,
+    texts,
+    types,
+    wait_until,
+)
+
+NAMESPACE = ["unshare", "--user", "--map-root-user", "--mount"]
+
+pytestmark = pytest.mark.skipif(
+    subprocess.run([*NAMESPACE, "true"], capture_output=True, check=False).returncode != 0,
+    reason="needs user namespaces",
+)
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Daemon]:
+    data = tmp_path / "data"
+    data.mkdir()
+    mount = f'mount -t tmpfs -o size=6m,mode=700 tmpfs {data} && exec "$0" "$@"'
+    with running(Daemon(data, inside=[*NAMESPACE, "sh", "-c", mount])) as daemon:
+        yield daemon
+
+
+class Filler:
+    """A file that takes all the space that is left."""
+
+    def __init__(self, daemon: Daemon) -> None:
+        self._path = Path(f"/proc/{daemon.pid}/root{daemon.data_dir}/filler")
+
+    def fill(self) -> None:
+        with self._path.open("ab", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(4096))
+            except OSError:
+                pass
+
+    def empty(self) -> None:
+        os.unlink(self._path)
+
+
+def refuses(client: Client) -> bool:
+    return client.get("/v1/ready").status_code == 503
+
+
+def fill_until_it_shows(client: Client, session: str, filler: Filler) -> None:
+    """SQLite has a little room of its own; send messages until the disk says no."""
+    filler.fill()
+
+    def is_refused() -> bool:
+        filler.fill()
+        return client.post(f"/v1/sessions/{session}/messages", {"message": "x" * 5000}).status_code == 503
+
+    wait_until(is_refused)
+
+
+def test_a_full_disk_refuses_new_work_and_recovers_without_a_restart(daemon: Daemon, client: Client) -> None:
+    session = client.create()
+    client.turn(session, "hello")
+    filler = Filler(daemon)
+    fill_until_it_shows(client, session, filler)
+
+    refused = client.post(f"/v1/sessions/{session}/messages", {"message": "no room"})
+    assert refusal(refused) == (503, "unavailable")
+    assert int(refused.headers["retry-after"]) > 0
+    assert refusal(client.get("/v1/ready")) == (503, "unavailable")
+    assert refusal(client.post("/v1/sessions/more", {"agent": "mock"})) == (503, "unavailable")
+    assert refusal(client.patch(f"/v1/sessions/{session}", {"title": "x"})) == (503, "unavailable")
+    upload = client.request("POST", f"/v1/sessions/{session}/attachments", content=bytes(9000))
+    assert refusal(upload) == (503, "unavailable")
+    assert done(client.get("/v1/health"))["status"] == "ok"
+    assert texts(client.events(session))[0] == "You said: hello (message 1 of this conversation)"
+
+    filler.empty()
+    wait_until(lambda: not refuses(client))
+    assert stop_reason(client.turn(session, "room again")) == "end_turn"
+    assert refusal(client.get("/v1/sessions/more")) == (404, "session_not_found")
+    daemon_says = daemon.said()
+    assert "the log cannot be written" in daemon_says
+    assert "the log can be written again" in daemon_says
+
+
+def test_a_turn_that_meets_a_full_disk_is_whole_afterwards(daemon: Daemon, client: Client) -> None:
+    session, other = client.create(), client.create()
+    filler = Filler(daemon)
+    with client.follow(session) as reader:
+        client.send(session, "pace 400 2")
+        seen = reader.until_agent_speaks()
+        fill_until_it_shows(client, other, filler)
+        wait_until(lambda: refuses(client))
+        filler.empty()
+        seen += reader.until_type("turn.ended")
+    assert stop_reason(seen) == "end_turn"
+    assert seen == client.events(session)
+    assert [int(delta.partition("@")[0]) for delta in texts(seen)[0].split()] == list(range(400))
+
+
+def test_a_session_ends_on_a_full_disk_too(daemon: Daemon, client: Client) -> None:
+    session = client.create()
+    client.turn(session, "hello")
+    filler = Filler(daemon)
+    fill_until_it_shows(client, session, filler)
+    assert client.post(f"/v1/sessions/{session}/terminate").status_code == 204
+    filler.empty()
+    wait_until(lambda: not refuses(client))
+    with client.follow(session) as reader:
+        reader.until_type("session.ended")
+
+
+def test_a_daemon_killed_on_a_full_disk_has_lost_nothing_it_acknowledged(tmp_path: Path) -> None:
+    """The mount must outlive the daemon, so a shell keeps the namespace."""
+    data = tmp_path / "data"
+    data.mkdir()
+    keep = f"mount -t tmpfs -o size=6m,mode=700 tmpfs {data} && echo mounted && exec sleep 3600"
+    keeper = subprocess.Popen([*NAMESPACE, "sh", "-c", keep], stdout=subprocess.PIPE)
+    try:
+        assert keeper.stdout is not None
+        assert keeper.stdout.readline() == b"mounted\n"
+        inside = ["nsenter", "--target", str(keeper.pid), "--user", "--mount", f"--wd={tmp_path}"]
+        daemon = Daemon(data, inside=inside)
+        with running(daemon), client_of(daemon) as client:
+            session = client.create()
+            client.turn(session, "hello")
+            filler = Filler(daemon)
+            fill_until_it_shows(client, session, filler)
+            acknowledged = client.events(session)
+            daemon.kill()
+            Path(f"/proc/{keeper.pid}/root{data}/filler").unlink()
+            daemon.start()
+            assert client.events(session)[: len(acknowledged)] == acknowledged
+            assert types(client.turn(session, "room again"))[-1] == "turn.ended"
+    finally:
+        keeper.kill()
+        keeper.wait()
+        if keeper.stdout:
+            keeper.stdout.close()

@@ -1,0 +1,351 @@
+"""Agents that crash, hang, leave processes behind or write without end: an event, never a leak or a wait."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.daemons import (
+    SECONDS,
+    Client,
+    Daemon,
+    Reader,
+    agent_pid,
+    agent_pids,
+    descendants,
+    gone_within,
+    is_alive,
+    of_type,
+    running,
+    stop_reason,
+    texts,
+    types,
+    wait_until,
+)
+
+LINE_LIMIT = 96 << 20
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    with running(Daemon(tmp_path_factory.mktemp("faults") / "data")) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def own_daemon(tmp_path: Path) -> Iterator[Daemon]:
+    """For tests that kill it."""
+    with running(Daemon(tmp_path / "data")) as daemon:
+        yield daemon
+
+
+def new_agent(client: Client, **settings: object) -> tuple[str, int]:
+    """A session, and the process of its agent."""
+    before = set(agent_pids(client.daemon))
+    session = client.create(**settings)
+    [pid] = set(agent_pids(client.daemon)) - before
+    return session, pid
+
+
+def moment(event: dict[str, Any]) -> float:
+    return datetime.fromisoformat(event["time"]).timestamp()
+
+
+# -- crashes ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", [3, 1, 0, 255])
+def test_a_crash_ends_the_turn_at_once_and_keeps_the_session(client: Client, code: int) -> None:
+    session = client.create()
+    client.turn(session, "hello")
+    events = client.turn(session, f"crash {code}")
+    [error] = of_type(events, "error")
+    assert error["code"] == "agent_process_exited"
+    assert error["details"] == {
+        "exit_code": code,
+        "signal": None,
+        "stderr": {
+            "truncated": False,
+            "head": "mock agent: something is terribly wrong\nmock agent: giving up",
+            "total_lines": 2,
+        },
+    }
+    assert types(events)[-3:] == ["error", "item.completed", "turn.ended"]
+    assert stop_reason(events) == "error"
+    spoke = [event for event in events if event["source"] == "agent"][-1]
+    assert moment(events[-1]) - moment(spoke) < 1
+    assert texts(events) == ["I do not feel so w"]
+    assert client.info(session)["state"] == "idle"
+    assert texts(client.turn(session, "hi")) == ["You said: hi (message 3 of this conversation)"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
+def test_a_signal_that_ends_the_agent_is_named(client: Client, number: signal.Signals) -> None:
+    session, agent = new_agent(client)
+    with client.follow(session) as reader:
+        client.send(session, "slow")
+        reader.until_agent_speaks()
+        began = time.monotonic()
+        os.kill(agent, number)
+        events = reader.until_type("turn.ended")
+        assert time.monotonic() - began < 1
+    [error] = of_type(events, "error")
+    assert (error["code"], error["details"]["signal"]) == ("agent_process_exited", number.name)
+    assert stop_reason(events) == "error"
+    assert texts(client.turn(session, "hi")) == ["You said: hi (message 2 of this conversation)"]
+
+
+def test_a_line_that_was_cut_off_is_not_an_event(client: Client) -> None:
+    """Killed while its pipe is full, so that its last line has no end."""
+    session, agent = new_agent(client)
+    with client.follow(session) as reader:
+        client.send(session, "flood 3000 100k")
+        reader.until_agent_speaks()
+        os.kill(agent, signal.SIGKILL)
+        events = reader.until_type("turn.ended")
+    assert stop_reason(events) == "error"
+    assert "agent.unparsed" not in types(events)
+
+
+def test_an_exit_between_turns_is_no_event(client: Client) -> None:
+    session, agent = new_agent(client)
+    client.turn(session, "hello")
+    before = client.events(session)
+    os.kill(agent, signal.SIGKILL)
+    guardian = f"mock_agent.py --state {client.daemon.data_dir}/mock --conversation {client.info(session)['nativeSessionId']}"
+    wait_until(lambda: not any(guardian in command for command in commands(client.daemon)))
+    assert client.events(session) == before
+    assert texts(client.turn(session, "hi")) == ["You said: hi (message 2 of this conversation)"]
+
+
+def commands(daemon: Daemon) -> list[str]:
+    found = []
+    for pid in descendants(daemon.pid):
+        try:
+            found.append(Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " "))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return found
+
+
+# -- agents that do not listen ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", ["terminate", "delete"])
+def test_an_agent_that_hangs_is_gone_when_the_session_is(client: Client, end: str) -> None:
+    session, agent = new_agent(client)
+    with client.follow(session) as reader:
+        client.send(session, "hang")
+        reader.until_agent_speaks()
+        began = time.monotonic()
+        answer = (
+            client.post(f"/v1/sessions/{session}/terminate")
+            if end == "terminate"
+            else client.delete(f"/v1/sessions/{session}")
+        )
+        took = time.monotonic() - began
+    assert answer.status_code == 204
+    assert not is_alive(agent)
+    assert took < 2
+
+
+@pytest.mark.slow
+def test_a_cancel_ends_the_turn_of_an_agent_that_hangs(client: Client) -> None:
+    session, agent = new_agent(client)
+    with client.follow(session) as reader:
+        client.send(session, "hang")
+        reader.until_agent_speaks()
+        assert client.post(f"/v1/sessions/{session}/cancel").status_code == 204
+        events = reader.until_type("turn.ended")
+    assert stop_reason(events) == "interrupted"
+    assert not is_alive(agent)
+    assert texts(client.turn(session, "hi")) == ["You said: hi (message 2 of this conversation)"]
+
+
+def test_a_stopped_agent_and_guardian_do_not_keep_a_session_from_ending(client: Client) -> None:
+    session, agent = new_agent(client)
+    guardian = int(Path(f"/proc/{agent}/stat").read_text().rpartition(")")[2].split()[1])
+    for pid in (guardian, agent):
+        os.kill(pid, signal.SIGSTOP)
+    began = time.monotonic()
+    assert client.post(f"/v1/sessions/{session}/terminate").status_code == 204
+    assert time.monotonic() - began < 2
+    assert not is_alive(agent)
+    assert gone_within([guardian], 2) == []
+
+
+# -- processes that agents leave behind ---------------------------------------------------------
+
+
+def orphans(reader: Reader) -> list[int]:
+    """The pids of the four sleepers that the agent names."""
+    [text] = texts(reader.until_type("turn.ended"))
+    pids = [int(pid) for pid in re.findall(r"- \w+ (\d+)", text)]
+    assert len(pids) == 4
+    assert all(map(is_alive, pids))
+    return pids
+
+
+@pytest.mark.parametrize("end", ["terminate", "delete"])
+def test_no_orphan_is_left_when_a_session_ended(client: Client, end: str) -> None:
+    session = client.create()
+    with client.follow(session) as reader:
+        client.send(session, "orphan")
+        pids = orphans(reader)
+        if end == "terminate":
+            client.post(f"/v1/sessions/{session}/terminate")
+        else:
+            client.delete(f"/v1/sessions/{session}")
+    assert [pid for pid in pids if is_alive(pid)] == []
+
+
+def test_orphans_go_with_an_agent_that_crashes(client: Client) -> None:
+    session = client.create()
+    with client.follow(session) as reader:
+        client.send(session, "orphan")
+        pids = orphans(reader)
+        client.send(session, "crash")
+        reader.until_type("turn.ended")
+    assert gone_within(pids, 3) == []
+
+
+def test_no_orphan_is_left_when_the_daemon_is_killed(own_daemon: Daemon) -> None:
+    client = Client(own_daemon)
+    session = client.create()
+    with client.follow(session) as reader:
+        client.send(session, "orphan")
+        everything = {*orphans(reader), *descendants(own_daemon.pid)}
+        assert len(everything) >= 6
+        own_daemon.kill()
+    assert gone_within(everything, 5) == []
+    client.close()
+
+
+def test_no_orphan_is_left_when_the_daemon_stops(own_daemon: Daemon) -> None:
+    client = Client(own_daemon)
+    session = client.create()
+    with client.follow(session) as reader:
+        client.send(session, "orphan")
+        everything = {*orphans(reader), *descendants(own_daemon.pid)}
+        assert own_daemon.stop() == 0
+    assert [pid for pid in everything if is_alive(pid)] == []
+    client.close()
+
+
+def test_what_even_the_guardian_could_not_end_is_swept_at_the_next_start(own_daemon: Daemon) -> None:
+    client = Client(own_daemon)
+    session = client.create()
+    with client.follow(session) as reader:
+        client.send(session, "orphan")
+        pids = orphans(reader)
+        agent = agent_pid(own_daemon)
+        guardian = int(Path(f"/proc/{agent}/stat").read_text().rpartition(")")[2].split()[1])
+        os.kill(guardian, signal.SIGSTOP)  # it must not see the daemon's end
+        own_daemon.kill()
+        os.kill(guardian, signal.SIGKILL)
+    assert [pid for pid in pids if is_alive(pid)] == pids
+    own_daemon.start()
+    assert gone_within([agent, *pids], 2) == []
+    assert "that an earlier daemon left behind" in own_daemon.said()
+    assert texts(client.turn(session, "hi")) == ["You said: hi (message 2 of this conversation)"]
+    client.check_rules()
+    client.close()
+
+
+def test_an_agent_inherits_three_descriptors_and_no_more(client: Client) -> None:
+    _, agent = new_agent(client)
+    with client.follow(client.create()) as reader:
+        next(reader.events())  # a connection that it must not inherit
+        session, second = new_agent(client)
+        client.turn(session, "hi")
+        for pid in (agent, second):
+            assert sorted(os.listdir(f"/proc/{pid}/fd")) == ["0", "1", "2"]
+
+
+# -- long lines ---------------------------------------------------------------------------------
+
+
+def test_a_line_of_ten_megabytes_passes(client: Client) -> None:
+    session = client.create()
+    with client.follow(session) as reader:
+        client.send(session, "bigline 10m")
+        events = reader.until_type("turn.ended")
+    spoken = [
+        event["data"]["delta"]
+        for event in events
+        if event["type"] == "item.delta" and event["source"] == "agent"
+    ]
+    assert [len(delta) > 10_485_000 for delta in spoken] == [True]
+    assert texts(events) == spoken
+
+
+@pytest.mark.slow
+def test_a_line_of_64_megabytes_passes(client: Client) -> None:
+    session = client.create()
+    client.send(session, "bigline 64m")
+    with client.follow(session) as reader:
+        frames = [len(frame.text) for frame in _until_the_turn_ends(reader)]
+    assert sorted(frames)[-2] > 64 << 20  # the delta and the whole text
+
+
+def _until_the_turn_ends(reader: Reader) -> Iterator[Any]:
+    """Frames undecoded: they are large."""
+    for frame in reader.events():
+        yield frame
+        if '"type":"turn.ended"' in frame.text[:400]:
+            return
+
+
+@pytest.mark.slow
+def test_a_line_without_end_is_an_event_and_the_turn_goes_on(client: Client) -> None:
+    session = client.create()
+    client.expects_unparsed = True
+    events = client.turn(session, f"bigline {LINE_LIMIT // (1 << 20) + 8}m")
+    [unparsed] = of_type(events, "agent.unparsed")
+    assert unparsed["error"] == f"a line is longer than {LINE_LIMIT} bytes"
+    assert stop_reason(events) == "end_turn"
+    assert texts(client.turn(session, "hi")) == ["You said: hi (message 2 of this conversation)"]
+
+
+# -- time ---------------------------------------------------------------------------------------
+
+
+def test_a_machine_that_sleeps_loses_nothing(own_daemon: Daemon) -> None:
+    """Daemon and agent are stopped and woken up in the middle of a turn, as by a laptop's lid."""
+    client = Client(own_daemon)
+    session = client.create()
+    with client.follow(session) as reader:
+        client.send(session, "pace 40 10")
+        reader.until_agent_speaks()
+        sleepers = [own_daemon.pid, *descendants(own_daemon.pid)]
+        for pid in sleepers:
+            os.kill(pid, signal.SIGSTOP)
+        assert gone_within([own_daemon.pid], 1.5) == [own_daemon.pid]  # a second and a half passes
+        for pid in sleepers:
+            os.kill(pid, signal.SIGCONT)
+        reader.until_type("turn.ended")
+    events = client.events(session)
+    assert stop_reason(events) == "end_turn"
+    assert [int(delta.partition("@")[0]) for delta in texts(events)[0].split()] == list(range(40))
+    client.check_rules()
+    client.close()
+
+
+def test_an_idle_agent_gives_its_memory_back_and_no_event_tells(tmp_path: Path) -> None:
+    with running(Daemon(tmp_path / "data", "--no-token", "--idle-seconds", "0.2")) as daemon:
+        client = Client(daemon)
+        session, agent = new_agent(client)
+        client.turn(session, "hello")
+        before = client.events(session)
+        assert gone_within([agent], SECONDS) == []
+        assert client.events(session) == before
+        assert texts(client.turn(session, "hi")) == ["You said: hi (message 2 of this conversation)"]
+        client.check_rules()
+        client.close()

@@ -1,0 +1,133 @@
+"""Starts that must be refused, each with words that say what to do, and what a good start leaves on disk."""
+
+from __future__ import annotations
+
+import socket
+import stat
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.daemons import Client, Daemon, client_of, done, refusal, running
+
+
+def refused(daemon: Daemon) -> str:
+    """Start a daemon that must not start; what it says."""
+    daemon.launch()
+    assert daemon.ended() == 1
+    said = daemon.said()
+    assert "Traceback" not in said
+    assert "listening" not in said
+    return said
+
+
+def test_it_refuses_to_start_without_a_word_about_the_token(tmp_path: Path) -> None:
+    said = refused(Daemon(tmp_path / "data", "--log-level", "warning"))
+    assert "refusing to start without a token" in said
+    for way_out in ("--token-file", "--token", "SANDBOX_AGENT_TOKEN", "--no-token"):
+        assert way_out in said
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("content", [None, b"", b" \n", b"\xff\xfe"])
+def test_a_token_file_must_hold_a_token(tmp_path: Path, content: bytes | None) -> None:
+    file = tmp_path / "token"
+    if content is not None:
+        file.write_bytes(content)
+    assert str(file) in refused(Daemon(tmp_path / "data", "--token-file", str(file)))
+
+
+@pytest.mark.parametrize("way", ["flag", "file", "variable"])
+def test_a_token_comes_by_flag_file_or_variable(tmp_path: Path, way: str) -> None:
+    token = "right-token"
+    (tmp_path / "token").write_text(f"{token}\n")
+    flags, env = {
+        "flag": (("--token", token), {}),
+        "file": (("--token-file", str(tmp_path / "token")), {}),
+        "variable": (("--log-level", "warning"), {"SANDBOX_AGENT_TOKEN": token}),
+    }[way]
+    daemon = Daemon(tmp_path / "data", *flags, env=env)
+    with running(daemon), client_of(daemon, token) as client:
+        assert done(client.get("/v1/sessions")) == {"sessions": []}
+        stranger = Client(daemon)
+        assert refusal(stranger.get("/v1/sessions")) == (401, "token_invalid")
+        stranger.close()
+
+
+def test_two_daemons_cannot_share_a_folder(tmp_path: Path) -> None:
+    with running(Daemon(tmp_path / "data")) as first:
+        said = refused(Daemon(tmp_path / "data"))
+        assert f"another daemon (pid {first.pid}) uses {tmp_path / 'data'}" in said
+        assert "--data-dir" in said
+        client = Client(first)
+        assert done(client.get("/v1/ready")) == {"status": "ready"}
+        client.close()
+
+
+def test_a_folder_is_free_again_the_moment_its_daemon_is_killed(tmp_path: Path) -> None:
+    first = Daemon(tmp_path / "data").start()
+    first.kill()
+    with running(Daemon(tmp_path / "data")):
+        pass
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = refused(Daemon(tmp_path / "data", "--no-token", "--port", str(port)))
+    assert f"127.0.0.1:{port}" in said
+    assert "--port 0" in said
+
+
+def test_a_data_folder_that_cannot_be_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    impossible = str(tmp_path / "file" / "data")
+    assert impossible in refused(Daemon(tmp_path / "data", "--no-token", "--data-dir", impossible))
+
+
+def test_state_is_for_its_owner_alone(tmp_path: Path) -> None:
+    daemon = Daemon(tmp_path / "data")
+    with running(daemon), client_of(daemon) as client:
+        session = client.create(env={"SECRET": "x"})
+        client.request("POST", f"/v1/sessions/{session}/attachments", content=b"x")
+        client.turn(session, "hi")
+        open_to_others = [
+            path
+            for path in [daemon.data_dir, *daemon.data_dir.rglob("*")]
+            if path == daemon.data_dir or (path.is_file() and path.parent.name != "mock")  # the agent's own
+            if stat.S_IMODE(path.stat().st_mode) & 0o077
+        ]
+        assert open_to_others == []
+
+
+def test_a_damaged_log_is_refused_and_kept(tmp_path: Path) -> None:
+    daemon = Daemon(tmp_path / "data")
+    with running(daemon), client_of(daemon) as client:
+        for _ in range(3):
+            client.turn(client.create(), "flood 300")
+    log = daemon.data_dir / "log.db"
+    content = bytearray(log.read_bytes())
+    assert len(content) > 3 * 4096
+    content[4096:] = b"\xa5" * (len(content) - 4096)
+    log.write_bytes(content)
+    assert f"{log} is damaged" in refused(Daemon(tmp_path / "data"))
+    assert log.read_bytes() == content
+
+
+def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    log = tmp_path / "data" / "log.db"
+    log.write_bytes(b"these are my notes\n" * 1000)
+    assert f"{log} is damaged" in refused(Daemon(tmp_path / "data"))
+    assert log.read_bytes() == b"these are my notes\n" * 1000
+
+
+def test_a_log_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+    daemon = Daemon(tmp_path / "data").start()
+    daemon.stop()
+    database = apsw.Connection(str(tmp_path / "data" / "log.db"))
+    database.pragma("user_version", 999)
+    database.close()
+    said = refused(Daemon(tmp_path / "data"))
+    assert "schema 999" in said
+    assert "newer sandbox-agent" in said

@@ -1,0 +1,30 @@
+"""A daemon with a token, which is shared: strangers must not be able to change anything about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.daemons import Client, Daemon, client_of, running
+
+TOKEN = "f3c0ffee-right-token"
+
+
+@pytest.fixture(scope="session")
+def token() -> str:
+    return TOKEN
+
+
+@pytest.fixture(scope="session")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    folder = tmp_path_factory.mktemp("intruders")
+    (folder / "token").write_text(TOKEN)
+    with running(Daemon(folder / "data", "--token-file", str(folder / "token"))) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def client(daemon: Daemon) -> Iterator[Client]:
+    """Somebody who knows the token."""
+    with client_of(daemon, TOKEN) as client:
+        yield client

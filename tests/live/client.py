@@ -1,0 +1,391 @@
+"""A daemon as a subprocess, and a small synchronous client for it that waits by following the event stream."""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2
+import msgspec
+
+from sandbox_agent.schema.events import (
+    ErrorEvent,
+    Event,
+    ItemCompleted,
+    ItemDelta,
+    PermissionRequested,
+    PermissionResolved,
+    QuestionRequested,
+    QuestionResolved,
+    TurnEnded,
+    TurnMetadata,
+    TurnStarted,
+    decode_event,
+)
+from sandbox_agent.schema.items import FileRef, Item, Reasoning, StatusPart, Text, ToolCall, ToolResult
+
+DEADLINE = 30.0
+Data = TypeVar("Data")
+
+
+class NeverCame(AssertionError):
+    """What was waited for did not come."""
+
+
+class Refused(AssertionError):
+    """The daemon answered with a problem."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        super().__init__(f"{response.request.method} {response.request.url.path}: {response.text}")
+        self.status = response.status_code
+
+
+class DaemonProcess:
+    """`sandbox-agent server`, as a user would start it."""
+
+    def __init__(self, data_dir: Path, environ: Mapping[str, str]) -> None:
+        self._data_dir = data_dir
+        self._environ = environ
+        self.start()
+
+    def start(self) -> None:
+        argv = [sys.executable, "-m", "sandbox_agent", "server", "--no-token", "--port", "0"]
+        self._process = subprocess.Popen(
+            [*argv, "--data-dir", str(self._data_dir)],
+            env=dict(self._environ),
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        self._address: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read_stderr, daemon=True)
+        self._reader.start()
+        address = self._address.get(timeout=DEADLINE)
+        assert address, "the daemon did not start; its log says why"
+        self.http = httpx2.Client(base_url=address, timeout=60)
+
+    def _read_stderr(self) -> None:
+        """Keep what the daemon says in a log beside its folder, and find its address in it."""
+        assert self._process.stderr is not None
+        with self._process.stderr, self._data_dir.with_name(f"{self._data_dir.name}.log").open("ab") as log:
+            for line in self._process.stderr:
+                log.write(line)
+                log.flush()
+                if found := re.search(rb"listening on (http://\S+)", line):
+                    self._address.put(found[1].decode())
+        self._address.put("")
+
+    def kill(self) -> None:
+        """As a power cut would: no chance to say goodbye."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        self._end(signal.SIGTERM)
+
+    def _end(self, number: int) -> None:
+        self.http.close()
+        self._process.send_signal(number)
+        self._process.wait(DEADLINE)
+        self._reader.join(DEADLINE)
+
+
+class Turn:
+    """What happened between a `turn.started` and its `turn.ended`."""
+
+    def __init__(self, id: str, events: list[Event], metadata: TurnMetadata) -> None:
+        self.id = id
+        self.events = events
+        self.stop_reason = metadata.stop_reason
+        self.usage = metadata.usage
+
+    def data(self, kind: type[Data]) -> list[Data]:
+        return [event.data for event in self.events if isinstance(event.data, kind)]
+
+    @property
+    def items(self) -> list[Item]:
+        return [done.item for done in self.data(ItemCompleted)]
+
+    def parts(self, kind: type[Data]) -> list[Data]:
+        return [part for item in self.items for part in item.content if isinstance(part, kind)]
+
+    @property
+    def text(self) -> str:
+        """What the agent said itself, without its sub-agents."""
+        said = [item for item in self.items if item.role == "assistant" and item.parent_id is None]
+        return "\n".join(part.text for item in said for part in item.content if isinstance(part, Text))
+
+    @property
+    def prompt(self) -> str:
+        said = [item for item in self.items if item.role == "user"]
+        return "".join(part.text for item in said for part in item.content if isinstance(part, Text))
+
+    @property
+    def thoughts(self) -> list[str]:
+        return [part.text for part in self.parts(Reasoning)]
+
+    @property
+    def calls(self) -> list[ToolCall]:
+        return self.parts(ToolCall)
+
+    @property
+    def results(self) -> list[ToolResult]:
+        return self.parts(ToolResult)
+
+    @property
+    def output(self) -> str:
+        return "\n".join(result.output for result in self.results)
+
+    @property
+    def files(self) -> list[FileRef]:
+        return self.parts(FileRef)
+
+    @property
+    def errors(self) -> list[ErrorEvent]:
+        return self.data(ErrorEvent)
+
+    @property
+    def asked_client(self) -> list[PermissionResolved]:
+        """Permissions that the client had to answer."""
+        resolved = self.data(PermissionResolved)
+        return [one for one in resolved if one.metadata and one.metadata.decided_by == "client"]
+
+
+class Session:
+    """A session on a daemon. `events` is what the stream has shown so far, each event once."""
+
+    def __init__(self, daemon: DaemonProcess, id: str) -> None:
+        self._daemon = daemon
+        self.id = id
+        self.events: list[Event] = []
+
+    def call(self, method: str, path: str = "", body: object = None, **more: Any) -> Any:
+        """One request below this session; the decoded answer, or `Refused`."""
+        if body is not None:
+            more["json"] = body
+        response = self._daemon.http.request(method, f"/v1/sessions/{self.id}{path}", **more)
+        if not response.is_success:
+            raise Refused(response)
+        return response.json() if response.content else None
+
+    @property
+    def info(self) -> Any:
+        return self.call("GET")
+
+    def send(self, message: str, **more: Any) -> str:
+        """Send a message; the id of its turn."""
+        answer = self.call("POST", "/messages", {"message": message, **more})
+        return str(answer["turnId"])
+
+    def run(self, message: str, **more: Any) -> Turn:
+        """Send a message and wait for the end of its turn."""
+        return self.finish(self.send(message, **more))
+
+    def finish(self, turn_id: str) -> Turn:
+        def ends(event: Event) -> bool:
+            return isinstance(event.data, TurnEnded) and event.data.turn_id == turn_id
+
+        ended = self.wait(ends).data
+        assert isinstance(ended, TurnEnded)
+        return Turn(turn_id, self._events_of(turn_id), ended.metadata)
+
+    def _events_of(self, turn_id: str) -> list[Event]:
+        of_turn: list[Event] = []
+        for event in self.events:
+            if isinstance(event.data, TurnStarted) and event.data.turn_id == turn_id:
+                of_turn = [event]
+            elif of_turn:
+                of_turn.append(event)
+            if isinstance(event.data, TurnEnded) and event.data.turn_id == turn_id:
+                break
+        return of_turn
+
+    def first_delta(self, turn_id: str) -> None:
+        """Wait until the agent has begun to answer."""
+        self._in_turn(
+            turn_id, lambda event: isinstance(event.data, ItemDelta) and event.source == "agent"
+        )
+
+    def permission(self, turn_id: str) -> PermissionRequested:
+        """The permission that the turn waits for."""
+        resolved = {one.data.permission_id for one in self.events if isinstance(one.data, PermissionResolved)}
+        asked = self._in_turn(
+            turn_id,
+            lambda event: isinstance(event.data, PermissionRequested)
+            and event.data.permission_id not in resolved,
+        ).data
+        assert isinstance(asked, PermissionRequested)
+        return asked
+
+    def question(self, turn_id: str) -> QuestionRequested:
+        """The question that the turn waits for."""
+        asked = self._in_turn(turn_id, lambda event: isinstance(event.data, QuestionRequested)).data
+        assert isinstance(asked, QuestionRequested)
+        return asked
+
+    def question_resolved(self) -> QuestionResolved:
+        resolved = self.wait(lambda event: isinstance(event.data, QuestionResolved)).data
+        assert isinstance(resolved, QuestionResolved)
+        return resolved
+
+    def decide(self, permission: PermissionRequested, reply: str, **more: str) -> None:
+        self.call("POST", f"/permissions/{permission.permission_id}/reply", {"reply": reply, **more})
+
+    def answer(self, question: QuestionRequested, *answers: list[str]) -> None:
+        self.call("POST", f"/questions/{question.question_id}/reply", {"answers": answers})
+
+    def reject(self, question: QuestionRequested) -> None:
+        self.call("POST", f"/questions/{question.question_id}/reject", {})
+
+    def status_labels(self) -> list[str]:
+        items = [event.data.item for event in self.events if isinstance(event.data, ItemCompleted)]
+        return [part.label for item in items for part in item.content if isinstance(part, StatusPart)]
+
+    def _in_turn(self, turn_id: str, found: Callable[[Event], bool]) -> Event:
+        """Wait for an event, but no longer than the turn lasts."""
+
+        def ended(event: Event) -> bool:
+            return isinstance(event.data, TurnEnded) and event.data.turn_id == turn_id
+
+        seen = self.wait(lambda event: found(event) or ended(event), since=self._start_of(turn_id))
+        if not found(seen):
+            raise NeverCame(f"the turn ended without it: {_told(self._events_of(turn_id))}")
+        return seen
+
+    def _start_of(self, turn_id: str) -> int:
+        def starts(event: Event) -> bool:
+            return isinstance(event.data, TurnStarted) and event.data.turn_id == turn_id
+
+        return self.wait(starts).sequence
+
+    def wait(self, found: Callable[[Event], bool], since: int = 0) -> Event:
+        """The first event of a kind after a sequence, as soon as the stream shows it."""
+        for event in self.events[since:]:
+            if found(event):
+                return event
+        for event in self._follow():
+            if found(event):
+                return event
+        stored = self.stored()
+        shown = f"{len(self.events)} of {len(stored)} events were streamed"
+        raise NeverCame(f"not within {DEADLINE:g} s; {shown}: {_told(stored)}")
+
+    def _follow(self) -> Iterator[Event]:
+        deadline = time.monotonic() + DEADLINE
+        path = f"/v1/sessions/{self.id}/events/sse"
+        rest = b""
+        try:
+            with self._daemon.http.stream(
+                "GET", path, params={"offset": len(self.events)}, timeout=DEADLINE
+            ) as stream:
+                for chunk in stream.iter_raw():
+                    *lines, rest = (rest + chunk).split(b"\n")
+                    arrived = [decode_event(line[6:]) for line in lines if line.startswith(b"data: ")]
+                    self.events += arrived
+                    yield from arrived
+                    if time.monotonic() > deadline:
+                        return
+        except httpx2.ReadTimeout:
+            return
+
+    def stored(self) -> list[Event]:
+        """Every event, read page by page."""
+        events: list[Event] = []
+        while True:
+            response = self._daemon.http.get(
+                f"/v1/sessions/{self.id}/events", params={"offset": len(events), "limit": 1000}
+            )
+            page = msgspec.json.decode(response.content, type=_Page)
+            events += [decode_event(row) for row in page.events]
+            if not page.hasMore:
+                return events
+
+
+class _Page(msgspec.Struct):
+    events: list[msgspec.Raw]
+    hasMore: bool
+
+
+def _told(events: list[Event]) -> str:
+    """The end of a transcript, for a message to a developer."""
+    lines = [msgspec.json.encode((event.type, event.data)).decode()[:300] for event in events]
+    return "\n".join(["", *lines[-40:]])
+
+
+# -- processes --------------------------------------------------------------------------------
+
+MARK = "SANDBOX_AGENT_LIVE_TEST"
+
+
+def new_mark() -> dict[str, str]:
+    """A variable by which everything that a session starts can be found."""
+    return {MARK: uuid.uuid4().hex}
+
+
+def marked_processes(mark: Mapping[str, str]) -> dict[int, list[str]]:
+    """The command lines of all living processes that carry the mark."""
+    wanted = f"{MARK}={mark[MARK]}".encode()
+    found = {}
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdecimal():
+            continue
+        try:
+            if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                argv = (folder / "cmdline").read_bytes().split(b"\0")
+                found[int(folder.name)] = [one.decode(errors="replace") for one in argv]
+        except OSError:
+            continue  # it ended just now
+    return found
+
+
+def agent_process(mark: Mapping[str, str]) -> int:
+    """The agent itself: the child of the guardian that watches it."""
+    processes = marked_processes(mark)
+    guardians = {pid for pid, argv in processes.items() if any("guardian.py" in one for one in argv)}
+    (agent,) = (pid for pid in processes if pid not in guardians and _parent(pid) in guardians)
+    return agent
+
+
+def _parent(pid: int) -> int:
+    stat = Path(f"/proc/{pid}/stat").read_text()
+    return int(stat.rpartition(")")[2].split()[1])
+
+
+def wait_for_end(pid: int, seconds: float) -> bool:
+    """Whether a process ends in time."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([handle], [], [], seconds)[0])
+    finally:
+        os.close(handle)
+
+
+class Fifo:
+    """A named pipe in the workspace: how a command of the agent tells the test that it runs."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path)
+        self._fd = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+
+    def read_line(self) -> str:
+        text = b""
+        while not text.endswith(b"\n"):
+            if not select.select([self._fd], [], [], DEADLINE)[0]:
+                raise NeverCame("the command did not start")
+            text += os.read(self._fd, 4096)
+        return text.decode().strip()
+
+    def close(self) -> None:
+        os.close(self._fd)

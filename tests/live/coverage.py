@@ -1,0 +1,128 @@
+"""The coverage matrix: what the last whole run of this suite has shown, feature by feature and agent by agent.
+
+It is a table in Markdown that is read back, so that a run of one agent, or of one test, speaks only about what it ran.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct, field
+
+from sandbox_agent.agents import AGENTS
+
+from .features import FEATURES
+
+Outcome = Literal["yes", "no", "fails"]
+
+BEGIN, END = "<!-- coverage:begin -->", "<!-- coverage:end -->"
+HEAD = """\
+# Coverage
+
+What each agent can do through the daemon. Every cell is the outcome of a test that drives the real agent over HTTP on a
+scripted model (`tests/live`). `make live` writes this page; an ordinary run fails when it finds something else.
+"""
+
+
+class Column(Struct):
+    """One agent: what was run, and how it went."""
+
+    version: str
+    cells: dict[str, Outcome] = field(default_factory=dict)
+
+
+Matrix = dict[str, Column]
+
+
+class Ran(Struct, frozen=True):
+    """One test that ran."""
+
+    agent: str
+    version: str
+    feature: str
+    outcome: Outcome
+
+
+def merged(known: Matrix, ran: list[Ran]) -> Matrix:
+    """The matrix after a run: only what ran has changed."""
+    matrix = {agent: Column(column.version, dict(column.cells)) for agent, column in known.items()}
+    for one in ran:
+        column = matrix.setdefault(one.agent, Column(one.version))
+        column.version = one.version
+        column.cells[one.feature] = one.outcome
+    return matrix
+
+
+def table(matrix: Matrix) -> str:
+    agents = sorted(matrix, key=list(AGENTS).index)
+    rows = [
+        ["Feature", *(AGENTS[agent].title for agent in agents)],
+        ["---"] * (len(agents) + 1),
+        ["Tested version", *(matrix[agent].version for agent in agents)],
+        ["Stability", *(AGENTS[agent].stability for agent in agents)],
+    ]
+    for name, feature in FEATURES.items():
+        rows.append([feature.title, *(matrix[agent].cells.get(name, "") for agent in agents)])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def page(matrix: Matrix) -> str:
+    gaps = [
+        f"- {AGENTS[agent].title}, {FEATURES[name].title}: {AGENTS[agent].gaps[name]}\n"
+        for agent in sorted(matrix, key=list(AGENTS).index)
+        for name in FEATURES
+        if matrix[agent].cells.get(name) == "no"
+    ]
+    why = f"\n## What an agent cannot do, and why\n\n{''.join(gaps)}" if gaps else ""
+    return f"{HEAD}\n{table(matrix)}{why}"
+
+
+def read(text: str) -> Matrix:
+    """The matrix of a page; what it does not know any more is left out."""
+    rows = [_cells(line) for line in text.splitlines() if line.startswith("| ")]
+    if len(rows) < 4:
+        return {}
+    names = {agent.title: name for name, agent in AGENTS.items()}
+    titles = {feature.title: name for name, feature in FEATURES.items()}
+    matrix: Matrix = {}
+    for at, title in enumerate(rows[0][1:], start=1):
+        if title not in names:
+            continue
+        column = matrix[names[title]] = Column(rows[2][at])
+        for row in rows[4:]:
+            match row[at]:
+                case "yes" | "no" | "fails" as outcome if row[0] in titles:
+                    column.cells[titles[row[0]]] = outcome
+    return matrix
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def in_readme(readme: str, matrix: Matrix) -> str:
+    """The README with the matrix between its markers; unchanged where it has none."""
+    inside = re.compile(re.escape(BEGIN) + r".*?" + re.escape(END), re.DOTALL)
+    return inside.sub(lambda _: f"{BEGIN}\n{table(matrix)}{END}", readme)
+
+
+def differences(before: Matrix, after: Matrix) -> list[str]:
+    """What the committed matrix says, and what ran."""
+    found = []
+    for agent, column in after.items():
+        old = before.get(agent, Column("nothing"))
+        if old.version != column.version:
+            found.append(f"{agent}: the matrix is about version {old.version}, {column.version} ran")
+        for name, outcome in column.cells.items():
+            if (said := old.cells.get(name)) != outcome:
+                found.append(f"{agent}, {FEATURES[name].title}: the matrix says {said or 'nothing'}, not {outcome}")
+    return found
+
+
+def write(files: Mapping[Path, str]) -> None:
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)

@@ -1,0 +1,76 @@
+"""The list of features, written once: what every agent is tried for, in the order of the coverage matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import pytest
+from msgspec import Struct
+
+Test = TypeVar("Test", bound=Callable[..., object])
+
+
+class Feature(Struct, frozen=True):
+    name: str
+    title: str
+    scripted_only: str | None = None
+    """Why it cannot be tried on a real model, where that is so."""
+
+
+NO_ERRORS = "a real model does not fail on demand"
+NO_LOG = "only the scripted model tells what it was asked"
+
+FEATURES = {
+    feature.name: feature
+    for feature in (
+        Feature("text", "Text"),
+        Feature("deltas", "Streamed deltas"),
+        Feature("thinking", "Thinking"),
+        Feature("tools", "Tool call and result"),
+        Feature("command", "Command"),
+        Feature("failing_command", "Failing command"),
+        Feature("file_change", "File change with diff"),
+        Feature("permission_once", "Permission: once"),
+        Feature("permission_always", "Permission: always"),
+        Feature("permission_reject", "Permission: reject"),
+        Feature("question_answered", "Questions answered"),
+        Feature("question_multi_select", "Question with several choices"),
+        Feature("question_rejected", "Question rejected"),
+        Feature("plan_read_only", "Plan mode is read-only"),
+        Feature("plan_approved", "Plan approved"),
+        Feature("plan_rejected", "Plan rejected"),
+        Feature("cancel_stream", "Cancel in mid-stream"),
+        Feature("cancel_tool", "Cancel in a tool"),
+        Feature("queue", "Queue of three"),
+        Feature("multi_turn", "Multi-turn"),
+        Feature("daemon_killed", "Resume after kill -9 of the daemon"),
+        Feature("daemon_killed_first_turn", "kill -9 of the daemon in the first turn"),
+        Feature("daemon_killed_pending", "kill -9 of the daemon in a pending permission"),
+        Feature("agent_killed_idle", "Resume after kill -9 of the agent"),
+        Feature("agent_killed_turn", "kill -9 of the agent in mid-turn"),
+        Feature("agent_killed_pending", "kill -9 of the agent in a pending permission"),
+        Feature("models", "Model list"),
+        Feature("variant", "Variant", NO_LOG),
+        Feature("switch_permission_mode", "Switch of the permission mode"),
+        Feature("switch_agent_mode", "Switch of the agent mode"),
+        Feature("switch_model", "Switch of model and variant", NO_LOG),
+        Feature("image", "Image"),
+        Feature("file_attachment", "File attachment"),
+        Feature("mcp", "MCP tool"),
+        Feature("subagent", "Sub-agent"),
+        Feature("usage", "Usage"),
+        Feature("error_401", "Model error: 401", NO_ERRORS),
+        Feature("error_429", "Model error: 429", NO_ERRORS),
+        Feature("error_500", "Model error: 500", NO_ERRORS),
+        Feature("error_cut", "Model error: cut stream", NO_ERRORS),
+        Feature("terminate", "Terminate leaves no process"),
+        Feature("two_sessions", "Two sessions at once"),
+    )
+}
+
+
+def feature(name: str) -> Callable[[Test], Test]:
+    """Marks the one test of a feature."""
+    mark: Callable[[Test], Test] = pytest.mark.feature(FEATURES[name])
+    return mark

@@ -1,0 +1,710 @@
+"""Every feature, once. Each test runs on each agent; see `features.py` for the list and `conftest.py` for the rest."""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import sys
+import time
+import zlib
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from sandbox_agent.schema.events import (
+    Event,
+    ItemCompleted,
+    ItemDelta,
+    PermissionRequested,
+    PermissionResolved,
+    QuestionRequested,
+    TurnStarted,
+)
+from sandbox_agent.schema.items import Item, Text, ToolResult
+
+from .client import (
+    DaemonProcess,
+    Fifo,
+    Refused,
+    Session,
+    Turn,
+    agent_process,
+    marked_processes,
+    new_mark,
+    wait_for_end,
+)
+from .conftest import Live
+from .features import FEATURES, feature
+
+MCP_SERVER = str(Path(__file__).with_name("mcp_server.py"))
+HELLO = "Hello from the scripted model. This text comes in several deltas."
+PLAN_WORDS = "Make a plan for a file greeting.txt that says hello, and ask me to approve it. Do nothing else."
+QUESTION_WORDS = (
+    "Use your tool for questions to ask me two questions at once: which colour the button should have (Red or Blue), "
+    "and, with several choices allowed, which checks should run (Lint, Tests or Types). Then repeat my answers."
+)
+
+
+def slow(live: Live, words: int = 100) -> str:
+    """A prompt whose answer takes seconds."""
+    return live.say("slow", str(words), f"Write the numbers from 1 to {words * 20} in words, all of them.")
+
+
+def echo(live: Live, words: str) -> str:
+    return words if live.real else f"{words} SCENARIO:echo"
+
+
+# -- messages ---------------------------------------------------------------------------------
+
+
+@feature("text")
+def test_says_what_the_model_says(live: Live) -> None:
+    session = live.session()
+    prompt = live.say("text", "", f"Reply with exactly this, and nothing else: {HELLO}")
+    turn = session.run(prompt)
+    assert (turn.stop_reason, turn.prompt, turn.text, turn.errors) == ("end_turn", prompt, HELLO, [])
+    assert session.info["state"] == "idle"
+
+
+@feature("deltas")
+def test_streams_the_answer_as_it_comes(live: Live) -> None:
+    turn = live.session().run(slow(live, 12))
+    (answer,) = (item for item in turn.items if item.role == "assistant" and isinstance(item.content[0], Text))
+    deltas = [
+        event
+        for event in turn.events
+        if isinstance(event.data, ItemDelta) and event.data.item_id == answer.item_id
+    ]
+    assert len(deltas) > 2
+    assert {event.source for event in deltas} == {"agent"}
+
+
+@feature("thinking")
+def test_thinks_in_an_item_of_its_own(live: Live) -> None:
+    words = "Think step by step about whether 3599 is prime, then answer with one word."
+    turn = live.session(**({"variant": "high"} if live.real else {})).run(live.say("thinking", "", words))
+    assert turn.thoughts
+    if not live.real:
+        assert "First I look at the question, then I answer it." in turn.thoughts
+        assert turn.text == "The answer is 42."
+
+
+@feature("multi_turn")
+def test_remembers_the_conversation(live: Live) -> None:
+    session = live.session()
+    session.run(echo(live, "The secret word is plum. Reply with OK."))
+    turn = session.run(echo(live, "What is the secret word?"))
+    assert live.knows(turn, "plum", 2), turn.text
+
+
+@feature("queue")
+def test_runs_queued_messages_in_order(live: Live) -> None:
+    session = live.session()
+    first = live.begin(session, slow(live, 30))
+    prompts = [echo(live, "Say one."), echo(live, "Say two."), echo(live, "Say three.")]
+    turns = [session.send(prompt) for prompt in prompts]
+    waiting = session.call("GET", "/queue")["messages"]
+    assert [message["turnId"] for message in waiting] == turns
+    assert [session.finish(turn).prompt for turn in turns] == prompts
+    started = [event.data.turn_id for event in session.events if isinstance(event.data, TurnStarted)]
+    assert started == [first, *turns]
+
+
+# -- tools ------------------------------------------------------------------------------------
+
+
+@feature("tools")
+def test_tells_a_call_and_its_result(live: Live) -> None:
+    (live.workspace / "note.txt").write_text("the note says plum\n")
+    turn = live.session(permissionMode="bypass").run(
+        live.say("read", "note.txt", "Read the file note.txt with your tool for it, and repeat it.")
+    )
+    (call_item,) = (item for item in turn.items if item.kind == "tool_call")
+    (result_item,) = (item for item in turn.items if item.kind == "tool_result")
+    assert result_item.status == "completed"
+    (call,), (result,) = turn.calls, turn.results
+    assert result.call_id == call.call_id
+    assert result_item.parent_id == call_item.parent_id
+    assert "note.txt" in call.arguments
+    assert isinstance(msgspec.json.decode(call.arguments), dict)
+    assert "the note says plum" in result.output
+    assert "plum" in turn.text
+
+
+@feature("command")
+def test_really_runs_a_command(live: Live) -> None:
+    turn = live.session(permissionMode="bypass").run(live.command("touch made.txt && echo made-it"))
+    assert (live.workspace / "made.txt").exists()
+    (result,) = turn.results
+    assert result.output.strip() == "made-it"
+    assert result.exit_code in (0, None)
+
+
+@feature("failing_command")
+def test_tells_that_a_command_failed(live: Live) -> None:
+    turn = live.session(permissionMode="bypass").run(live.command("echo to-stderr >&2; exit 3"))
+    (result,) = turn.results
+    assert result.exit_code == 3
+    assert "to-stderr" in result.output
+
+
+@feature("file_change")
+def test_tells_a_change_as_a_diff(live: Live) -> None:
+    greeting = live.workspace / "greeting.txt"
+    words = (
+        "Write a file greeting.txt with the two lines hello and world, with your tool for files. "
+        "Then edit it: replace world by universe. Run no commands."
+    )
+    turn = live.session(permissionMode="acceptEdits").run(live.say("edit", "", words))
+    assert greeting.read_text() == "hello\nuniverse\n"
+    assert turn.asked_client == []
+    assert {Path(file.path) for file in turn.files} == {greeting}
+    made, changed = turn.files
+    # Not every agent tells whether a file that it wrote was there before.
+    assert made.diff is None or {"+hello", "+world"} <= set(made.diff.splitlines())
+    lines = (changed.diff or "").splitlines()
+    assert {"-world", "+universe"} <= set(lines)
+    assert any(line.startswith("@@ -") for line in lines)
+
+
+@feature("mcp")
+def test_calls_a_tool_of_an_mcp_server(live: Live) -> None:
+    servers = {"demo": {"command": sys.executable, "args": [MCP_SERVER]}}
+    turn = live.session(permissionMode="bypass", mcp=servers).run(
+        live.say("mcp", "", "Add 2 and 3 with the tool add of the MCP server demo.")
+    )
+    calls = [call for call in turn.calls if "add" in call.name]
+    assert [msgspec.json.decode(call.arguments) for call in calls] == [{"a": 2, "b": 3}]
+    (result,) = (result for result in turn.results if result.call_id == calls[0].call_id)
+    assert "5" in result.output
+
+
+@feature("subagent")
+def test_puts_a_sub_agents_items_below_the_call(live: Live) -> None:
+    words = "Start a sub-agent whose only job is to run the shell command: touch inner.txt && echo inner-output"
+    session = live.session(permissionMode="bypass", **SUBAGENT_SETTINGS.get(live.agent.name, {}))
+    assert session.run(live.say("subagent", "", words)).calls
+    # An agent may let its sub-agent go on after the turn.
+    session.wait(lambda event: _is_result_below_a_call(session, event, "inner-output"))
+    assert (live.workspace / "inner.txt").exists()
+
+
+SUBAGENT_SETTINGS = {"codex": {"model": "gpt-6.1-sol"}}
+"""Codex offers sub-agents to its newer models alone."""
+
+
+def _is_result_below_a_call(session: Session, event: Event, output: str) -> bool:
+    """Whether an event is the end of the result with this output, and the result stands below another call."""
+    match event.data:
+        case ItemCompleted(Item(parent_id=parent, content=(ToolResult(output=said), *_))) if output in said:
+            items = [one.data.item for one in session.events if isinstance(one.data, ItemCompleted)]
+            return parent in [item.item_id for item in items if item.kind == "tool_call"]
+    return False
+
+
+# -- permissions ------------------------------------------------------------------------------
+
+
+@feature("permission_once")
+def test_waits_for_a_permission(live: Live) -> None:
+    session = live.session()
+    turn_id = session.send(live.command("touch allowed.txt"))
+    permission = session.permission(turn_id)
+    assert not (live.workspace / "allowed.txt").exists()
+    assert session.info["state"] == "requires_action"
+    waiting = session.call("GET", "/permissions")["permissions"]
+    assert [one["permission_id"] for one in waiting] == [permission.permission_id]
+    session.decide(permission, "once")
+    turn = session.finish(turn_id)
+    assert (live.workspace / "allowed.txt").exists()
+    assert [one.status for one in turn.asked_client] == ["accept"]
+    with pytest.raises(Refused) as refused:
+        session.decide(permission, "once")
+    assert refused.value.status == 409
+
+
+@feature("permission_always")
+def test_does_not_ask_again_after_always(live: Live) -> None:
+    session = live.session()
+    command = "echo again >> log.txt"
+    words = f"Run exactly this shell command, and when it is done run it a second time: {command}"
+    turn_id = session.send(live.say("twice", command, words))
+    session.decide(session.permission(turn_id), "always")
+    turn = session.finish(turn_id)
+    assert (live.workspace / "log.txt").read_text() == "again\nagain\n"
+    assert [one.status for one in turn.asked_client] == ["accept_for_session"]
+
+
+@feature("permission_reject")
+def test_does_not_do_what_was_rejected(live: Live) -> None:
+    session = live.session()
+    turn_id = session.send(live.command("touch rejected.txt"))
+    session.decide(session.permission(turn_id), "reject", message="Not now.")
+    turn = session.finish(turn_id)
+    assert not (live.workspace / "rejected.txt").exists()
+    assert [one.status for one in turn.asked_client] == ["reject"]
+    results = [item for item in turn.items if item.kind == "tool_result"]
+    assert [item.status for item in results] == ["failed"]
+    assert turn.stop_reason in ("end_turn", "interrupted")
+
+
+@feature("switch_permission_mode")
+def test_switches_the_permission_mode_while_it_runs(live: Live) -> None:
+    session = live.session()
+    turn_id = session.send(live.command("touch first.txt"))
+    session.decide(session.permission(turn_id), "once")
+    session.finish(turn_id)
+    assert session.call("PATCH", "", {"permissionMode": "bypass"})["permissionMode"] == "bypass"
+    assert session.run(live.command("touch second.txt")).asked_client == []
+    assert (live.workspace / "second.txt").exists()
+    session.call("PATCH", "", {"permissionMode": "default"})
+    turn_id = session.send(live.command("touch third.txt"))
+    session.decide(session.permission(turn_id), "reject")
+    session.finish(turn_id)
+    assert not (live.workspace / "third.txt").exists()
+
+
+# -- questions and plans ----------------------------------------------------------------------
+
+
+@feature("question_answered")
+def test_asks_and_hears_the_answers(live: Live) -> None:
+    session = live.session()
+    turn_id = session.send(live.say("question", "", QUESTION_WORDS))
+    question = session.question(turn_id)
+    asked = question.metadata.questions
+    assert [[choice.label for choice in one.options] for one in asked] == [["Red", "Blue"], ["Lint", "Tests", "Types"]]
+    assert (question.prompt, question.options) == (asked[0].question, ("Red", "Blue"))
+    assert [one["question_id"] for one in session.call("GET", "/questions")["questions"]] == [question.question_id]
+    session.answer(question, ["Blue"], ["Tests"])
+    turn = session.finish(turn_id)
+    resolved = session.question_resolved()
+    assert (resolved.status, resolved.response) == ("answered", "Blue, Tests")
+    assert resolved.metadata.answers == (("Blue",), ("Tests",))
+    assert "Blue" in turn.text and "Tests" in turn.text, turn.text
+    with pytest.raises(Refused) as refused:
+        session.answer(question, ["Red"], ["Lint"])
+    assert refused.value.status == 409
+
+
+@feature("question_multi_select")
+def test_takes_several_choices_for_one_question(live: Live) -> None:
+    session = live.session()
+    turn_id = session.send(live.say("question", "", QUESTION_WORDS))
+    question = session.question(turn_id)
+    session.answer(question, ["Red"], ["Lint", "Types"])
+    turn = session.finish(turn_id)
+    assert [one.multi_select for one in question.metadata.questions] == [False, True]
+    assert session.question_resolved().response == "Red, Lint, Types"
+    assert "Lint" in turn.text and "Types" in turn.text, turn.text
+
+
+@feature("question_rejected")
+def test_goes_on_when_a_question_is_rejected(live: Live) -> None:
+    session = live.session()
+    turn_id = session.send(live.say("question", "", QUESTION_WORDS))
+    session.reject(session.question(turn_id))
+    turn = session.finish(turn_id)
+    assert session.question_resolved().status == "rejected"
+    assert turn.stop_reason in ("end_turn", "interrupted")
+    assert turn.errors == []
+
+
+@feature("plan_read_only")
+def test_changes_nothing_in_plan_mode(live: Live) -> None:
+    (live.workspace / "seen.txt").write_text("kept\n")
+    session = live.session(permissionMode="plan")
+    turn = session.run(live.command("touch planned.txt"))
+    assert not (live.workspace / "planned.txt").exists()
+    assert turn.asked_client == []
+    assert sorted(path.name for path in live.workspace.iterdir() if not path.name.startswith(".")) == ["seen.txt"]
+
+
+@feature("plan_approved")
+def test_leaves_plan_mode_with_an_approved_plan(live: Live) -> None:
+    session = live.session(permissionMode="plan")
+    turn_id = session.send(live.say("plan", "", PLAN_WORDS))
+    question = session.question(turn_id)
+    assert "greeting.txt" in question.prompt
+    assert (question.options, question.metadata.plan) == (("approve", "reject"), True)
+    session.answer(question, ["approve"])
+    session.finish(turn_id)
+    assert session.question_resolved().status == "answered"
+    assert session.info["permissionMode"] == "default"
+    turn_id = session.send(live.command("touch after.txt"))
+    session.decide(session.permission(turn_id), "once")
+    session.finish(turn_id)
+    assert (live.workspace / "after.txt").exists()
+
+
+@feature("plan_rejected")
+def test_stays_in_plan_mode_with_a_rejected_plan(live: Live) -> None:
+    session = live.session(permissionMode="plan")
+    turn_id = session.send(live.say("plan", "", PLAN_WORDS))
+    session.answer(session.question(turn_id), ["reject"])
+    session.finish(turn_id)
+    assert session.question_resolved().status == "rejected"
+    assert session.info["permissionMode"] == "plan"
+    session.run(live.command("touch never.txt"))
+    assert not (live.workspace / "never.txt").exists()
+
+
+@feature("switch_agent_mode")
+def test_switches_the_agent_mode_while_it_runs(live: Live) -> None:
+    modes = [mode["id"] for mode in live.get(f"/v1/agents/{live.agent.name}/modes")["modes"]]
+    assert {"build", "plan"} <= set(modes)
+    session = live.session()
+    session.run(echo(live, "Say hello."))
+    assert session.call("PATCH", "", {"agentMode": "plan"})["agentMode"] == "plan"
+    turn_id = session.send(live.say("plan", "", PLAN_WORDS))
+    told = _plan_told(session, turn_id)
+    assert "greeting.txt" in told
+
+
+def _plan_told(session: Session, turn_id: str) -> str:
+    """The plan, as a question where the agent waits for an answer, else as a message."""
+    seen = session.wait(
+        lambda event: isinstance(event.data, QuestionRequested)
+        or (isinstance(event.data, ItemCompleted) and "greeting.txt" in _text_of(event.data.item))
+    )
+    if isinstance(seen.data, QuestionRequested):
+        session.answer(seen.data, ["approve"])
+    turn = session.finish(turn_id)
+    return seen.data.prompt if isinstance(seen.data, QuestionRequested) else turn.text
+
+
+def _text_of(item: Item) -> str:
+    said = [part.text for part in item.content if isinstance(part, Text)]
+    return "".join(said) if item.role == "assistant" else ""
+
+
+# -- models -----------------------------------------------------------------------------------
+
+
+@feature("models")
+def test_lists_its_models(live: Live) -> None:
+    listed = live.get(f"/v1/agents/{live.agent.name}/models")
+    ids = [model["id"] for model in listed["models"]]
+    assert ids and len(set(ids)) == len(ids)
+    assert listed.get("defaultModel") in (None, *ids)
+    has_variants = any(model.get("variants") for model in listed["models"])
+    assert has_variants == live.agent.capabilities.variants
+
+
+@feature("variant")
+def test_passes_the_variant_to_the_model(live: Live) -> None:
+    session = live.session(variant="high")
+    turn = session.run(live.say("settings", "", "Say hello."))
+    assert "effort high" in turn.text
+    assert session.info["variant"] == "high"
+
+
+@feature("switch_model")
+def test_switches_model_and_variant_while_it_runs(live: Live) -> None:
+    model, shown = MODELS.get(live.agent.name, ("other", "other"))
+    session = live.session()
+    prompt = live.say("settings", "", "Say hello.")
+    before = session.run(prompt).text
+    assert session.call("PATCH", "", {"variant": "low"})["variant"] == "low"
+    assert session.run(prompt).text == before.partition(",")[0] + ", effort low."
+    assert session.call("PATCH", "", {"model": model})["model"] == model
+    assert session.run(prompt).text.startswith(f"Model {shown},")
+    assert shown not in before
+
+
+MODELS = {
+    "claude": ("sonnet", "claude-sonnet-5-5"),
+    "codex": ("gpt-6.1-sol", "gpt-6.1-sol"),
+    "opencode": ("scripted-anthropic/scripted-a", "scripted-a"),
+    "pi": ("scripted-responses/scripted-r", "scripted-r"),
+}
+"""A model that is not the default, by the agent's name for it and by the provider's."""
+
+
+@feature("usage")
+def test_tells_what_a_turn_cost(live: Live) -> None:
+    session = live.session()
+    usage = session.run(live.say("usage", "", "Say hello.")).usage
+    assert usage is not None
+    assert usage.input_tokens and usage.output_tokens
+    if not live.real:
+        assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) == (5000, 700, 4000)
+    told = session.info["usage"]
+    assert (told["inputTokens"], told["outputTokens"]) == (usage.input_tokens, usage.output_tokens)
+
+
+# -- files ------------------------------------------------------------------------------------
+
+
+@feature("image")
+def test_shows_an_image_to_the_model(live: Live) -> None:
+    session = live.session()
+    uploaded = session.call(
+        "POST",
+        "/attachments",
+        params={"filename": "square.png"},
+        content=_red_square(),
+        headers={"content-type": "image/png"},
+    )
+    prompt = live.say("image", "", "What colour is the attached image? Answer with one word.")
+    turn = session.run(prompt, attachments=[{"path": uploaded["path"], "mime": uploaded["mime"]}])
+    assert turn.stop_reason == "end_turn"
+    if live.real:
+        assert "red" in turn.text.lower()
+    else:
+        assert live.asked_model(lambda request: bool(request.images)).images == ("image/png",)
+
+
+def _red_square() -> bytes:
+    side = 16
+    rows = b"".join(b"\0" + b"\xff\0\0" * side for _ in range(side))
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+@feature("file_attachment")
+def test_tells_the_model_of_an_attached_file(live: Live) -> None:
+    session = live.session(permissionMode="bypass")
+    uploaded = session.call(
+        "POST",
+        "/attachments",
+        params={"filename": "secret.txt"},
+        content=b"The secret word is plum.\n",
+        headers={"content-type": "text/plain"},
+    )
+    prompt = echo(live, "What is the secret word in the attached file? Answer with one word.")
+    turn = session.run(prompt, attachments=[{"path": uploaded["path"], "mime": uploaded["mime"]}])
+    assert turn.stop_reason == "end_turn"
+    told = "plum" if live.real else Path(uploaded["path"]).name
+    assert told in turn.text, turn.text
+
+
+# -- stopping ---------------------------------------------------------------------------------
+
+
+@feature("cancel_stream")
+def test_stops_in_mid_stream(live: Live) -> None:
+    session = live.session()
+    turn_id = live.begin(session, slow(live, 400))
+    began = time.monotonic()
+    session.call("POST", "/cancel")
+    turn = session.finish(turn_id)
+    assert (turn.stop_reason, turn.errors) == ("interrupted", [])
+    assert time.monotonic() - began < 3
+    assert session.run(live.say("text", "", f"Reply with exactly this: {HELLO}")).text == HELLO
+
+
+@feature("cancel_tool")
+def test_stops_a_running_command(live: Live) -> None:
+    session = live.session(permissionMode="bypass")
+    turn_id, pid = _running_command(live, session)
+    session.call("POST", "/cancel")
+    turn = session.finish(turn_id)
+    assert (turn.stop_reason, turn.errors) == ("interrupted", [])
+    assert wait_for_end(pid, 3)
+    assert session.run(live.say("text", "", f"Reply with exactly this: {HELLO}")).text == HELLO
+
+
+def _running_command(live: Live, session: Session) -> tuple[str, int]:
+    """A turn in which a command runs for minutes, and the command's process."""
+    fifo = Fifo(live.workspace / "pid")
+    try:
+        turn_id = session.send(live.command("echo $$ > pid; exec sleep 300"))
+        return turn_id, int(fifo.read_line())
+    finally:
+        fifo.close()
+
+
+@feature("terminate")
+def test_leaves_no_process_behind(live: Live) -> None:
+    mark = new_mark()
+    session = live.session(permissionMode="bypass", env=mark)
+    _, pid = _running_command(live, session)
+    assert pid in marked_processes(mark)
+    began = time.monotonic()
+    session.call("POST", "/terminate")
+    assert marked_processes(mark) == {}
+    assert time.monotonic() - began < 2.5
+    assert session.info["state"] == "ended"
+    with pytest.raises(Refused) as refused:
+        session.send("Are you there?")
+    assert refused.value.status == 409
+
+
+@feature("two_sessions")
+def test_runs_two_sessions_at_once(live: Live) -> None:
+    sessions = [live.session(), live.session()]
+    turns = [live.begin(session, slow(live, 60)) for session in sessions]
+    assert [session.info["state"] for session in sessions] == ["running", "running"]
+    ended = [session.finish(turn_id) for session, turn_id in zip(sessions, turns, strict=True)]
+    assert [turn.stop_reason for turn in ended] == ["end_turn", "end_turn"]
+
+
+# -- things that break ------------------------------------------------------------------------
+
+
+@feature("error_401")
+def test_tells_that_the_key_is_wrong(live: Live) -> None:
+    _fails_with(live, "error_401", {"authentication_failed"})
+
+
+@feature("error_429")
+def test_tells_that_the_rate_is_limited(live: Live) -> None:
+    _fails_with(live, "error_429", {"rate_limited"})
+
+
+@feature("error_500")
+def test_tells_that_the_models_server_failed(live: Live) -> None:
+    _fails_with(live, "error_500", {"server_error"})
+
+
+@feature("error_cut")
+def test_tells_that_the_stream_was_cut(live: Live) -> None:
+    # Not every agent tells a broken connection from another failure.
+    _fails_with(live, "cut", {"connection_failed", "server_error", "agent_error"})
+
+
+def _fails_with(live: Live, scenario: str, codes: set[str]) -> None:
+    """One failure is one error event, and the next turn works."""
+    # Some agents try again for ever.
+    session = live.session(turnTimeoutMs=10_000)
+    turn = session.run(live.say(scenario, "", ""))
+    assert turn.stop_reason == "error"
+    assert len(turn.errors) == 1
+    assert turn.errors[0].message
+    assert turn.errors[0].code in codes
+    assert session.run(live.say("text", "", "")).text == HELLO
+
+
+@feature("agent_killed_idle")
+def test_resumes_after_the_agent_died_between_turns(live: Live) -> None:
+    mark = new_mark()
+    session = live.session(env=mark)
+    session.run(echo(live, "The secret word is plum. Reply with OK."))
+    native_id, count = session.info["nativeSessionId"], session.info["eventCount"]
+    started = list(marked_processes(mark))
+    _kill(agent_process(mark))
+    assert all(wait_for_end(pid, 5) for pid in started)
+    turn = session.run(echo(live, "What is the secret word?"))
+    assert live.knows(turn, "plum", 2), turn.text
+    assert session.info["nativeSessionId"] == native_id
+    after = session.events[count:]
+    assert isinstance(after[0].data, TurnStarted)
+
+
+@feature("agent_killed_turn")
+def test_tells_within_a_second_that_the_agent_died(live: Live) -> None:
+    mark = new_mark()
+    session = live.session(env=mark)
+    session.run(echo(live, "The secret word is plum. Reply with OK."))
+    turn_id = live.begin(session, slow(live, 400))
+    began = time.monotonic()
+    _kill(agent_process(mark))
+    turn = session.finish(turn_id)
+    assert time.monotonic() - began < 1
+    assert turn.stop_reason == "error"
+    assert [(error.code, (error.details or {}).get("signal")) for error in turn.errors] == [
+        ("agent_process_exited", "SIGKILL")
+    ]
+    _goes_on(live, session)
+
+
+@feature("agent_killed_pending")
+def test_rejects_a_permission_whose_agent_died(live: Live) -> None:
+    mark = new_mark()
+    session = live.session(env=mark)
+    session.run(echo(live, "The secret word is plum. Reply with OK."))
+    turn_id = session.send(live.command("touch pending.txt"))
+    permission = session.permission(turn_id)
+    _kill(agent_process(mark))
+    turn = session.finish(turn_id)
+    _is_rejected_for_ever(session, permission, turn)
+    assert [error.code for error in turn.errors] == ["agent_process_exited"]
+    _goes_on(live, session)
+    assert not (live.workspace / "pending.txt").exists()
+
+
+@feature("daemon_killed")
+def test_resumes_after_the_daemon_died(live: Live, own_daemon: DaemonProcess) -> None:
+    mark = new_mark()
+    session = live.session(env=mark)
+    session.run(echo(live, "The secret word is plum. Reply with OK."))
+    native_id = session.info["nativeSessionId"]
+    turn_id = live.begin(session, slow(live, 400))
+    _kill_and_restart(own_daemon, mark)
+    turn = session.finish(turn_id)
+    assert (turn.stop_reason, turn.errors) == ("outcome_unknown", [])
+    _goes_on(live, session)
+    assert session.info["nativeSessionId"] == native_id
+
+
+@feature("daemon_killed_first_turn")
+def test_goes_on_where_nothing_was_stored(live: Live, own_daemon: DaemonProcess) -> None:
+    mark = new_mark()
+    session = live.session(env=mark)
+    turn_id = live.begin(session, slow(live, 400))
+    _kill_and_restart(own_daemon, mark)
+    assert session.finish(turn_id).stop_reason == "outcome_unknown"
+    turn = session.run(echo(live, "Say hello."))
+    assert turn.stop_reason == "end_turn"
+    resumed = live.real or "(user message 2)" in turn.text
+    assert resumed or "resume_lost" in session.status_labels(), turn.text
+
+
+@feature("daemon_killed_pending")
+def test_rejects_a_permission_whose_daemon_died(live: Live, own_daemon: DaemonProcess) -> None:
+    mark = new_mark()
+    session = live.session(env=mark)
+    session.run(echo(live, "The secret word is plum. Reply with OK."))
+    turn_id = session.send(live.command("touch pending.txt"))
+    permission = session.permission(turn_id)
+    _kill_and_restart(own_daemon, mark)
+    turn = session.finish(turn_id)
+    assert turn.stop_reason == "outcome_unknown"
+    _is_rejected_for_ever(session, permission, turn)
+    _goes_on(live, session)
+    assert not (live.workspace / "pending.txt").exists()
+
+
+def _kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+    assert wait_for_end(pid, 5)
+
+
+def _kill_and_restart(daemon: DaemonProcess, mark: dict[str, str]) -> None:
+    """Nothing that the daemon started outlives it."""
+    started = list(marked_processes(mark))
+    assert started
+    daemon.kill()
+    assert all(wait_for_end(pid, 5) for pid in started)
+    daemon.start()
+
+
+def _goes_on(live: Live, session: Session) -> None:
+    """The next message continues the agent's own conversation; an unfinished one may or may not count."""
+    turn = session.run(echo(live, "What is the secret word?"))
+    assert live.knows(turn, "plum", 2) or live.knows(turn, "plum", 3), turn.text
+
+
+def _is_rejected_for_ever(session: Session, permission: PermissionRequested, turn: Turn) -> None:
+    resolved = turn.data(PermissionResolved)
+    assert [(one.permission_id, one.status) for one in resolved] == [(permission.permission_id, "reject")]
+    with pytest.raises(Refused) as refused:
+        session.decide(permission, "once")
+    assert refused.value.status == 409
+
+
+def test_every_feature_has_one_test() -> None:
+    marks = [
+        mark.args[0].name
+        for test in globals().values()
+        for mark in getattr(test, "pytestmark", ())
+        if mark.name == "feature"
+    ]
+    assert sorted(marks) == sorted(FEATURES)

@@ -1,0 +1,321 @@
+"""The link to an agent that is an HTTP server, against a real process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import uvloop
+
+from sandbox_agent.agents.base import HttpServer
+from sandbox_agent.runtime import http_link
+from sandbox_agent.runtime.framing import LineTooLong
+from sandbox_agent.runtime.http_link import HttpLink
+from sandbox_agent.runtime.process import Exit
+from sandbox_agent.schema.events import Stderr
+
+SECONDS = 20.0
+AGENT = Path(__file__).with_name("http_agent.py")
+READY = r"agent listening on (http://\S+)"
+STREAM_1 = {"sse": "/events", "data": {"stream": 1}}
+
+Body = Callable[[], Coroutine[Any, Any, None]]
+
+
+@pytest.fixture(params=["asyncio", "uvloop"])
+def run(request: pytest.FixtureRequest) -> Callable[[Body], None]:
+    """Runs a test on each kind of loop."""
+    factory = uvloop.new_event_loop if request.param == "uvloop" else None
+
+    def run(body: Body) -> None:
+        with asyncio.Runner(loop_factory=factory) as runner:
+            runner.run(asyncio.wait_for(body(), SECONDS))
+
+    return run
+
+
+class Talk:
+    """A link, and all that was heard from it."""
+
+    def __init__(self, password: str = "secret") -> None:
+        self.heard: list[Any] = []
+        self.exits: list[Exit] = []
+        self.changed = asyncio.Condition()
+        server = HttpServer(READY, "/events", "agent", password)
+        self.link = HttpLink(server, "test", self._frames, self._exit)
+        self._notified: set[asyncio.Task[None]] = set()
+
+    def _frames(self, frames: list[bytes | LineTooLong]) -> None:
+        assert not self.exits
+        self.heard += [msgspec.json.decode(frame) for frame in frames if isinstance(frame, bytes)]
+        self._notify()
+
+    def _exit(self, exit: Exit) -> None:
+        self.exits.append(exit)
+        self._notify()
+
+    def _notify(self) -> None:
+        task = asyncio.get_running_loop().create_task(self._notify_all())
+        self._notified.add(task)
+        task.add_done_callback(self._notified.discard)
+
+    async def _notify_all(self) -> None:
+        async with self.changed:
+            self.changed.notify_all()
+
+    async def until(self, wanted: Callable[[], object]) -> None:
+        async with self.changed:
+            await self.changed.wait_for(wanted)
+
+    def write(self, *requests: tuple[str, str] | tuple[str, str, object]) -> None:
+        """Each request is given its own path as its id."""
+        self.link.write([msgspec.json.encode(frame_of(*request)) for request in requests])
+
+    async def ask(self, method: str, path: str, body: object = None) -> Any:
+        self.write((method, path, body))
+        return await self.answer(path)
+
+    async def answer(self, path: str) -> Any:
+        await self.until(lambda: self.answered(path))
+        return next(frame for frame in self.heard if frame.get("id") == path)
+
+    def answered(self, path: str) -> bool:
+        return any(frame.get("id") == path for frame in self.heard)
+
+    @property
+    def events(self) -> list[Any]:
+        return [frame for frame in self.heard if "sse" in frame]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def frame_of(method: str, path: str, body: object = None) -> dict[str, object]:
+    return {"method": method, "path": path, "body": body, "id": path}
+
+
+def answer(status: int, method: str, path: str, body: object) -> dict[str, object]:
+    return {"status": status, "for": f"{method} {path}", "id": path, "body": body}
+
+
+@asynccontextmanager
+async def talk(password: str = "secret", **env: str) -> AsyncIterator[Talk]:
+    talk = Talk(password)
+    await talk.link.start(
+        [sys.executable, "-I", "-S", str(AGENT)], {"SECRET": "secret", "PATH": os.environ["PATH"], **env}, "/"
+    )
+    try:
+        yield talk
+    finally:
+        await talk.link.stop()
+
+
+def test_what_is_written_at_once_is_asked_when_the_events_are_listened_to(
+    run: Callable[[Body], None],
+) -> None:
+    async def body() -> None:
+        async with talk() as one:
+            one.write(("POST", "/say", "hello"))
+            await one.until(lambda: len(one.heard) == 3)
+            told = {"sse": "/events", "data": {"said": "hello"}}
+            assert one.heard[0] == STREAM_1
+            assert sorted(one.heard[1:], key=str) == sorted(
+                [told, answer(204, "POST", "/say", None)], key=str
+            )
+
+    run(body)
+
+
+def test_an_answer_carries_status_request_id_and_body(run: Callable[[Body], None]) -> None:
+    async def body() -> None:
+        async with talk() as one:
+            asked = {"a": [1, "ü"]}
+            given = {"given": asked, "type": "application/json"}
+            assert await one.ask("POST", "/echo", asked) == answer(200, "POST", "/echo", given)
+            path = "/got?directory=/a%20b"
+            assert await one.ask("GET", path) == answer(200, "GET", path, {"got": path})
+            assert await one.ask("POST", "/unknown") == answer(404, "POST", "/unknown", {"name": "NotFound"})
+            assert await one.ask("GET", "/text") == answer(200, "GET", "/text", None)
+
+    run(body)
+
+
+def test_requests_about_one_thing_wait_for_each_other_and_for_nothing_else(
+    run: Callable[[Body], None],
+) -> None:
+    async def body() -> None:
+        async with talk() as one:
+            one.write(("POST", "/things/1/wait"), ("GET", "/things/1/next"), ("GET", "/things/2/first"))
+            one.write(("GET", "/other"))
+            await one.answer("/other")
+            await one.answer("/things/2/first")
+            await one.until(lambda: {"sse": "/events", "data": "waiting"} in one.heard)
+            assert not one.answered("/things/1/next")
+            one.write(("POST", "/open"))
+            await one.answer("/things/1/next")
+            paths = [frame["id"] for frame in one.heard if "things/1" in frame.get("id", "")]
+            assert paths == ["/things/1/wait", "/things/1/next"]
+
+    run(body)
+
+
+def test_events_and_bodies_of_many_megabytes_pass(run: Callable[[Body], None]) -> None:
+    async def body() -> None:
+        async with talk() as one:
+            size = 8 << 20
+            path = f"/long/{size}"
+            assert await one.ask("POST", path, "z" * size) == answer(200, "POST", path, {"long": "y" * size})
+            await one.until(lambda: len(one.events) == 2)
+            assert one.events == [STREAM_1, {"sse": "/events", "data": {"long": "x" * size}}]
+
+    run(body)
+
+
+def test_a_paused_link_makes_the_server_wait_and_loses_nothing(run: Callable[[Body], None]) -> None:
+    async def body() -> None:
+        async with talk() as one:
+            await one.until(lambda: one.events)
+            one.link.pause()
+            # 25 MiB is more than the sockets between us hold. Answers still come.
+            assert (await one.ask("POST", "/flood/400"))["body"] == {"waits": True}
+            assert one.events == [STREAM_1]
+            one.link.resume()
+            await one.until(lambda: len(one.events) == 401)
+            assert [event["data"][0] for event in one.events[1:]] == list(range(400))
+
+    run(body)
+
+
+@pytest.mark.parametrize("how", ["politely", "rudely"])
+def test_after_a_break_of_the_stream_the_wire_is_told_and_events_come_again(
+    run: Callable[[Body], None], how: str
+) -> None:
+    async def body() -> None:
+        async with talk() as one:
+            await one.until(lambda: one.events)
+            await one.ask("POST", f"/drop/{how}")
+            await one.until(lambda: len(one.events) == 3)
+            await one.ask("POST", "/say", "after")
+            await one.until(lambda: len(one.events) == 4)
+            reasons = [event.pop("closed") for event in one.events if "closed" in event]
+            assert reasons == ["the stream of events ended"]
+            assert [event for event in one.events if "data" not in event] == [{"sse": "/events"}]
+            assert [event["data"] for event in one.events if "data" in event] == [
+                {"stream": 1},
+                {"stream": 2},
+                {"said": "after"},
+            ]
+
+    run(body)
+
+
+def test_a_pause_outlasts_a_break_of_the_stream(run: Callable[[Body], None]) -> None:
+    async def body() -> None:
+        async with talk() as one:
+            await one.until(lambda: one.events)
+            await one.ask("POST", "/drop/rudely")
+            one.link.pause()
+            await one.until(lambda: any("closed" in event for event in one.events))
+            seen = len(one.events)
+            await one.ask("POST", "/say", "unheard")
+            assert len(one.events) == seen
+            one.link.resume()
+            await one.until(lambda: one.events[-1].get("data") == {"said": "unheard"})
+
+    run(body)
+
+
+def test_a_stream_that_is_refused_is_asked_for_again(run: Callable[[Body], None]) -> None:
+    async def body() -> None:
+        async with talk(REFUSE_STREAMS="2") as one:
+            one.write(("GET", "/held"))
+            await one.answer("/held")
+            assert one.heard == [STREAM_1, answer(200, "GET", "/held", {"got": "/held"})]
+
+    run(body)
+
+
+def test_a_request_that_gets_no_answer_from_a_living_server_has_status_0(
+    run: Callable[[Body], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_link, "EXIT_SECONDS", 0.05)
+
+    async def body() -> None:
+        async with talk() as one:
+            why = "the server closed the connection before it had answered"
+            assert await one.ask("POST", "/hang-up") == answer(
+                0, "POST", "/hang-up", {"data": {"message": why}}
+            )
+            refused = await one.ask("POST", "/nonsense")
+            assert refused["status"] == 0
+            assert refused["body"]["data"]["message"].startswith("the answer is not HTTP: ")
+
+    run(body)
+
+
+def test_a_server_that_dies_says_its_last_words_and_answers_nothing(run: Callable[[Body], None]) -> None:
+    async def body() -> None:
+        async with talk() as one:
+            await one.until(lambda: one.events)
+            one.write(("POST", "/things/1/wait"), ("GET", "/things/1/next"))
+            await one.until(lambda: len(one.heard) == 2)
+            one.write(("POST", "/die"))
+            await one.until(lambda: one.exits)
+            assert one.heard == [
+                STREAM_1,
+                {"sse": "/events", "data": "waiting"},
+                {"sse": "/events", "data": {"last": "words"}},
+            ]
+            stderr = Stderr(False, "something broke", total_lines=1)
+            assert one.exits == [Exit(3, None, stderr)]
+            assert (one.link.exit_code, one.link.ended.is_set()) == (3, True)
+
+    run(body)
+
+
+def test_a_server_that_never_listens_exits_like_any_process(run: Callable[[Body], None]) -> None:
+    async def body() -> None:
+        async with talk(DIE_AT_START="1") as one:
+            one.write(("POST", "/say", "hello"))
+            await one.until(lambda: one.exits)
+            assert one.heard == []
+            assert one.exits == [Exit(1, None, Stderr(False, "no port is free", total_lines=1))]
+
+    run(body)
+
+
+def test_stop_ends_the_server_with_its_children_and_what_is_still_asked(run: Callable[[Body], None]) -> None:
+    async def body() -> None:
+        async with talk() as one:
+            child = (await one.ask("POST", "/child"))["body"]["pid"]
+            assert one.link.pid is not None
+            one.write(("POST", "/things/1/wait"))
+            await one.until(lambda: {"sse": "/events", "data": "waiting"} in one.heard)
+            one.link.pause()
+            await one.link.stop()
+            assert [is_alive(pid) for pid in (child, one.link.pid)] == [False, False]
+            assert [exit.signal for exit in one.exits] == ["SIGTERM"]
+            assert not one.answered("/things/1/wait")
+
+    run(body)
+
+
+def test_without_the_password_nothing_is_heard(run: Callable[[Body], None]) -> None:
+    async def body() -> None:
+        async with talk("wrong") as one:
+            one.write(("GET", "/held"))
+        assert one.heard == []
+
+    run(body)

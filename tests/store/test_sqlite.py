@@ -1,0 +1,212 @@
+"""What SQLite adds to the contract: a file for its owner alone, that survives kills and refuses what it cannot trust."""
+
+from __future__ import annotations
+
+import os
+import random
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from sandbox_agent.schema.inputs import Settings
+from sandbox_agent.store.base import (
+    AppendEvents,
+    Change,
+    EventRow,
+    SaveSession,
+    SessionRecord,
+    StoreCorrupt,
+    StoredEvent,
+    StoreTooNew,
+)
+from sandbox_agent.store.sqlite import SqliteStore, migrations
+
+PLENTY = 1 << 30
+RECORD = SessionRecord("a", "mock", Settings("/tmp"), "then", "now")
+
+# Writes batches until it is killed, and says which one the store has acknowledged.
+WRITER = """
+import itertools, sys
+from pathlib import Path
+from sandbox_agent.schema.inputs import Settings
+from sandbox_agent.store.base import AppendEvents, EventRow, SaveSession, SessionRecord
+from sandbox_agent.store.sqlite import SqliteStore
+
+store = SqliteStore(Path(sys.argv[1]))
+for first in itertools.count(1, 5):
+    rows = [EventRow(n, n, b"body %d" % n, b"raw" * n) for n in range(first, first + 5)]
+    record = SessionRecord("a", "mock", Settings("/tmp"), "then", "now", event_count=first + 4)
+    store.write([SaveSession(record), AppendEvents("a", rows)])
+    print(first + 4, flush=True)
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "log.db"
+
+
+def filler(size: int = 4096, number: int = 1) -> list[Change]:
+    return [SaveSession(RECORD), AppendEvents("a", [EventRow(number, number, bytes(size))])]
+
+
+def made(path: Path) -> Path:
+    """A store with some pages in it, closed."""
+    store = SqliteStore(path)
+    for number in range(1, 20):
+        store.write(filler(number=number))
+    store.close()
+    return path
+
+
+def files(path: Path) -> dict[str, bytes]:
+    kept = (path, path.with_name("log.db-wal"))
+    return {file.name: file.read_bytes() for file in kept if file.exists()}
+
+
+def test_its_files_are_for_the_owner_alone(path: Path) -> None:
+    before = os.umask(0)
+    try:
+        store = SqliteStore(path)
+        store.write(filler())
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+    finally:
+        os.umask(before)
+    store.close()
+    assert modes == {"log.db": 0o600, "log.db-wal": 0o600, "log.db-shm": 0o600}
+
+
+@pytest.mark.parametrize("synchronous, level", [("full", 2), ("normal", 1)])
+def test_it_writes_ahead_and_syncs_as_told(path: Path, synchronous: str, level: int) -> None:
+    class Opened(SqliteStore):
+        def pragmas(self) -> tuple[object, object]:
+            return self._writer.pragma("journal_mode"), self._writer.pragma("synchronous")
+
+    store = Opened(path, synchronous)  # type: ignore[arg-type]
+    assert store.pragmas() == ("wal", level)
+    store.close()
+
+
+def test_closing_leaves_one_file(path: Path) -> None:
+    assert list(files(made(path))) == ["log.db"]
+
+
+def test_a_newer_schema_is_refused_and_left_alone(path: Path) -> None:
+    made(path)
+    newest = len(migrations())
+    with apsw.Connection(str(path)) as connection:
+        connection.pragma("user_version", newest + 1)
+    connection.close()
+    before = files(path)
+    with pytest.raises(StoreTooNew) as refused:
+        SqliteStore(path)
+    assert str(refused.value) == (
+        f"{path} has schema {newest + 1}, this version of sandbox-agent knows up to {newest}: "
+        "use a newer sandbox-agent, or another --data-dir."
+    )
+    assert files(path) == before
+
+
+def garbage(content: bytes) -> bytes:
+    return b"this is no database at all " * 400
+
+
+def broken_page(content: bytes) -> bytes:
+    return content[:8192] + b"\xa5" * 4096 + content[12288:]
+
+
+def cut_short(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+@pytest.mark.parametrize("damage", [garbage, broken_page, cut_short])
+def test_a_damaged_file_is_refused_and_left_alone(path: Path, damage: Callable[[bytes], bytes]) -> None:
+    made(path).write_bytes(damage(path.read_bytes()))
+    before = files(path)
+    with pytest.raises(StoreCorrupt, match=r"log\.db is damaged .* left as it is"):
+        SqliteStore(path)
+    assert files(path) == before
+
+
+def test_what_was_not_yet_moved_into_a_damaged_file_is_left_alone(path: Path, tmp_path: Path) -> None:
+    made(path)
+    store = SqliteStore(path)
+    store.write(filler(number=20))
+    crashed = tmp_path / "crashed"
+    crashed.mkdir()
+    for name, content in files(path).items():
+        (crashed / name).write_bytes(broken_page(content) if name == "log.db" else content)
+    store.close()
+    before = files(crashed / "log.db")
+    assert sorted(before) == ["log.db", "log.db-wal"]
+    with pytest.raises(StoreCorrupt):
+        SqliteStore(crashed / "log.db")
+    assert files(crashed / "log.db") == before
+
+
+def test_a_damaged_file_can_be_moved_away(path: Path) -> None:
+    made(path).write_bytes(broken_page(path.read_bytes()))
+    with pytest.raises(StoreCorrupt):
+        SqliteStore(path)
+    for file in list(path.parent.iterdir()):
+        file.rename(file.with_name(f"damaged-{file.name}"))
+    store = SqliteStore(path)
+    assert store.position() == 0
+    store.close()
+
+
+def test_a_full_disk_leaves_nothing_of_a_write_and_loses_nothing_else(path: Path) -> None:
+    class SmallDisk(SqliteStore):
+        def limit(self, pages: int) -> None:
+            self._writer.pragma("max_page_count", pages)
+
+        def pages(self) -> int:
+            return int(self._writer.pragma("page_count"))
+
+    store = SmallDisk(path)
+    store.write(filler(number=1))
+    before = (store.session("a"), store.read("a", 0, 10, PLENTY), store.position())
+    store.limit(store.pages() + 4)
+    titled = SessionRecord("a", "mock", Settings("/tmp"), "then", "later", title="never")
+    with pytest.raises(apsw.FullError):
+        store.write([SaveSession(titled), *filler(number=2), *filler(1 << 20, number=3)])
+    assert (store.session("a"), store.read("a", 0, 10, PLENTY), store.position()) == before
+    store.limit(1 << 20)
+    store.write([*filler(number=2), *filler(1 << 20, number=3)])
+    assert [event.sequence for event in store.read("a", 0, 10, PLENTY)] == [1, 2, 3]
+    store.close()
+
+
+def test_readers_cannot_write(path: Path) -> None:
+    class Opened(SqliteStore):
+        def write_as_a_reader(self) -> None:
+            self._reader().execute("DELETE FROM events")
+
+    store = Opened(path)
+    with pytest.raises(apsw.ReadOnlyError):
+        store.write_as_a_reader()
+    store.close()
+
+
+@pytest.mark.parametrize("acknowledged", [1, random.Random().randrange(2, 60)], ids=["at once", "later"])
+def test_what_was_acknowledged_survives_kill_9(path: Path, acknowledged: int) -> None:
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        said = [writer.stdout.readline() for _ in range(acknowledged)]
+        writer.kill()
+        said += writer.stdout.readlines()
+    assert said == [b"%d\n" % last for last in range(5, 5 * len(said) + 1, 5)]
+    store = SqliteStore(path)
+    events = store.read("a", 0, 1 << 20, PLENTY, with_raw=True)
+    stored = len(events)
+    assert events == [StoredEvent(n, n, b"body %d" % n, b"raw" * n) for n in range(1, stored + 1)]
+    assert (stored >= int(said[-1]), stored % 5, store.position()) == (True, 0, stored)
+    kept = store.session("a")
+    assert kept is not None
+    assert kept.event_count == stored
+    store.close()
