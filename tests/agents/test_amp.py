@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from sandbox_agent.agents.amp import Amp, user_settings
 from sandbox_agent.agents.amp.wire import AmpConversation, AmpWire
-from sandbox_agent.agents.base import Action, Began, Decided, Launch, Place, Prompted, Ready, Start
+from sandbox_agent.agents.base import Action, Began, Decided, Ending, Launch, Place, Prompted, Ready, Start
 from sandbox_agent.agents.scribe import Rule, Scribe
 from sandbox_agent.schema.events import (
     ErrorEvent,
@@ -304,6 +304,14 @@ def test_an_error_result_is_one_error_of_the_turn(message: str, code: str) -> No
     (error,) = session.data(ErrorEvent)
     (ended,) = session.data(TurnEnded)
     assert (error.message, error.code, ended.metadata.stop_reason) == (message, code, "error")
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_the_last_word_of_a_process_tells_that_it_ends(failed: bool) -> None:
+    session = Session()
+    session.prompt()
+    session.feed("result", is_error=failed, error="broken" if failed else None)
+    assert session.wire.notices == [Ending(session.conversation)]
 
 
 def test_results_tell_exit_code_and_change() -> None:

@@ -16,6 +16,7 @@ from sandbox_agent.agents.base import (
     Action,
     Answered,
     Cancelled,
+    Closed,
     Decided,
     HttpServer,
     Listed,
@@ -310,6 +311,25 @@ def test_a_closed_session_is_aborted_and_heard_no_more() -> None:
         "/mcp/mcp_aaaa_demo/disconnect?directory=/ws",
     ]
     assert (list(session.wire.conversations()), len(session.scribe.drafts)) == ([], before)
+
+
+def test_a_session_is_closed_when_its_turn_and_its_background_agents_are_aborted() -> None:
+    session = Session()
+    session.begin()
+    running = {"status": "running", "input": {}, "metadata": {"sessionId": "ses_child", "background": True}}
+    session.tool(running, tool="task")
+    session.take()
+    session.wire.notices.clear()
+    session.wire.close(session.conversation)
+    aborts = session.take()
+    assert sorted(abort["path"] for abort in aborts) == [
+        "/session/ses_aaaa/abort?directory=/ws",
+        "/session/ses_child/abort?directory=/ws",
+    ]
+    session.respond(aborts[0], 200, True)
+    assert session.wire.notices == []
+    session.respond(aborts[1], 0, {"data": {"message": "gone"}})
+    assert session.wire.notices == [Closed(session.conversation)]
 
 
 def test_the_server_is_told_what_sub_agents_must_ask_and_keeps_what_the_user_denies() -> None:

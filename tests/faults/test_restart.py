@@ -301,7 +301,7 @@ def test_a_resume_that_fails_for_a_passing_reason_keeps_the_conversation(
 def test_sigterm_lets_a_short_turn_end_and_takes_no_new_work(daemon: Daemon, client: Client) -> None:
     session = client.create()
     with client.follow(session) as reader, ThreadPoolExecutor(1) as pool:
-        client.send(session, "pace 40 20")
+        client.send(session, "pace 80 20")
         reader.until_agent_speaks()
         daemon.process.send_signal(signal.SIGTERM)
         ended = pool.submit(daemon.ended)

@@ -211,17 +211,16 @@ class Session:
 
     def first_delta(self, turn_id: str) -> None:
         """Wait until the agent has begun to answer."""
-        self._in_turn(
-            turn_id, lambda event: isinstance(event.data, ItemDelta) and event.source == "agent"
-        )
+        self._in_turn(turn_id, lambda event: isinstance(event.data, ItemDelta) and event.source == "agent")
 
     def permission(self, turn_id: str) -> PermissionRequested:
         """The permission that the turn waits for."""
         resolved = {one.data.permission_id for one in self.events if isinstance(one.data, PermissionResolved)}
         asked = self._in_turn(
             turn_id,
-            lambda event: isinstance(event.data, PermissionRequested)
-            and event.data.permission_id not in resolved,
+            lambda event: (
+                isinstance(event.data, PermissionRequested) and event.data.permission_id not in resolved
+            ),
         ).data
         assert isinstance(asked, PermissionRequested)
         return asked

@@ -76,7 +76,7 @@ def _feature_of(item: pytest.Item) -> Feature | None:
 
 def _agent_of(item: pytest.Item) -> Agent:
     assert isinstance(item, pytest.Function)
-    return AGENTS[item.callspec.params["agent"]]
+    return AGENTS[str(item.callspec.params["agent"])]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -97,7 +97,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     except AssertionError:
         pyfuncitem.user_properties.append(("gap", reason))
         return True
-    pytest.fail(f"{_agent_of(pyfuncitem).title} declares a gap, `{feature.name}`, but it works: take it out of `gaps`")
+    pytest.fail(
+        f"{_agent_of(pyfuncitem).title} declares a gap, `{feature.name}`, but it works: take it out of `gaps`"
+    )
 
 
 # -- what ran ---------------------------------------------------------------------------------
@@ -172,7 +174,9 @@ def environ(scripted_model: ScriptedModel, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="session")
-def shared_daemon(environ: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+def shared_daemon(
+    environ: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[DaemonProcess]:
     daemon = DaemonProcess(tmp_path_factory.mktemp("daemon") / "data", environ)
     yield daemon
     daemon.stop()
@@ -257,7 +261,9 @@ class Live:
         return f"SCENARIO:{scenario}:{quote_plus(argument)}" if argument else f"SCENARIO:{scenario}"
 
     def command(self, command: str) -> str:
-        return self.say("command", command, f"Run exactly this shell command, once, and nothing else: {command}")
+        return self.say(
+            "command", command, f"Run exactly this shell command, once, and nothing else: {command}"
+        )
 
     def knows(self, turn: Turn, word: str, messages: int) -> bool:
         """Whether a turn whose prompt asked for `word` shows that the agent remembers the messages before it."""

@@ -118,7 +118,9 @@ def differences(before: Matrix, after: Matrix) -> list[str]:
             found.append(f"{agent}: the matrix is about version {old.version}, {column.version} ran")
         for name, outcome in column.cells.items():
             if (said := old.cells.get(name)) != outcome:
-                found.append(f"{agent}, {FEATURES[name].title}: the matrix says {said or 'nothing'}, not {outcome}")
+                found.append(
+                    f"{agent}, {FEATURES[name].title}: the matrix says {said or 'nothing'}, not {outcome}"
+                )
     return found
 
 

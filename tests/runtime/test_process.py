@@ -400,7 +400,7 @@ if not told:
 
 def test_a_paused_agent_can_be_stopped(run: Run) -> None:
     async def body() -> None:
-        async with running("trap '' TERM; yes") as agent:
+        async with running("trap '' TERM; exec yes") as agent:
             await agent.heard(1)
             agent.process.pause()
             began = time.monotonic()

@@ -24,7 +24,7 @@ import msgspec
 from msgspec import Struct, field
 
 from . import acp_agent, processes
-from .generator import Load
+from .generator import Driver
 from .load import Marks, Turn
 
 Side = Literal["ours", "peer"]
@@ -172,7 +172,7 @@ class Running(Struct):
     home: Path
     port: int
     process: subprocess.Popen[bytes]
-    load: Load
+    load: Driver
     start_seconds: float
     leaked: set[int] = field(default_factory=set)
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
@@ -242,7 +242,7 @@ def running(daemon: Daemon, folder: Path) -> Iterator[Running]:
     with _ended(daemon, process, home) as leaked:
         _wait_for_health(process, port, log)
         start_seconds = time.perf_counter() - began
-        load = Load(port)
+        load = Driver("load", str(port))
         try:
             yield Running(daemon, home, port, process, load, start_seconds, leaked)
         finally:

@@ -1,4 +1,4 @@
-"""Starts the load generator and gives it orders."""
+"""Starts a process that drives what is measured (`load`, `native`), and gives it orders."""
 
 from __future__ import annotations
 
@@ -13,17 +13,21 @@ from .load import Order, Outcome
 
 CHECKOUT = Path(__file__).parents[2]
 GRACE = 20.0
-"""Seconds beyond an order's own limit after which the generator itself is given up."""
+"""Seconds beyond an order's own limit after which the process itself is given up."""
 
 
-class Load:
-    def __init__(self, port: int) -> None:
+class Driver:
+    def __init__(self, module: str, argument: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tools.bench.load", str(port)],
+            [sys.executable, "-m", f"tools.bench.{module}", argument],
             cwd=CHECKOUT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def order(self, order: Order) -> Outcome:
         stdin, stdout = self._process.stdin, self._process.stdout
@@ -34,7 +38,7 @@ class Load:
         ready, _, _ = select.select([stdout], [], [], order.seconds + GRACE)
         line = stdout.readline() if ready else b""
         if not line:
-            raise RuntimeError(f"the load generator did not answer to {order}")
+            raise RuntimeError(f"no answer to {order}")
         return msgspec.json.decode(line, type=Outcome)
 
     def close(self) -> None:

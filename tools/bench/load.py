@@ -10,8 +10,8 @@ import asyncio
 import re
 import sys
 import time
-from collections.abc import Awaitable
-from typing import TypeVar, cast
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar, cast
 
 import msgspec
 import uvloop
@@ -71,7 +71,11 @@ class Outcome(Struct, frozen=True):
     doubled: int = 0
     """Events, of all readers, whose id they had seen already."""
     first_event: float | None = None
+    """Seconds from the post to the first event of any kind, at the first reader."""
+    first_answer: float | None = None
     """Seconds from the post to the first event of the agent, at the first reader."""
+    turn: float | None = None
+    """Seconds from the post to the end of the turn, at the first reader."""
 
 
 AnyOrder = Repeat | Attach | Turn | Detach
@@ -127,6 +131,8 @@ class Reader(asyncio.Protocol):
     def begin(self) -> None:
         self.events = self.doubled = 0
         self.first_at: float | None = None
+        self.answered_at: float | None = None
+        self.ended_at: float | None = None
         self.turn_ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -142,13 +148,16 @@ class Reader(asyncio.Protocol):
                 self._rest = data
                 return
             self.status.set_result(int(data[9:12]))
+        if data.find(b"data:", 0, lines_end) >= 0:
+            self.first_at = self.first_at or now
         doubled = self._seen_before(data, lines_end)
         self.doubled += doubled
         self.events -= doubled
         if events := data.count(self._event, 0, lines_end):
             self.events += events
-            self.first_at = self.first_at or now
+            self.answered_at = self.answered_at or now
         if data.find(self._turn_end, 0, lines_end) >= 0 and not self.turn_ended.done():
+            self.ended_at = now
             self.turn_ended.set_result(None)
 
     def _seen_before(self, data: bytes, end: int) -> int:
@@ -187,13 +196,13 @@ class Generator:
 
     async def _repeat(self, order: Repeat) -> Outcome:
         clients = [await self._connect() for _ in range(order.connections)]
-        request = self._request("GET", order.path)
+        asking = request(self._port, "GET", order.path)
         wrong = 0
 
         async def run(client: Client, count: int) -> None:
             nonlocal wrong
             for _ in range(count):
-                wrong += await client.ask(request) != 200
+                wrong += await client.ask(asking) != 200
 
         share = order.requests // order.connections
         hung, _ = await _all_within(order.seconds, *(run(client, share) for client in clients))
@@ -204,10 +213,10 @@ class Generator:
     async def _attach(self, order: Attach) -> Outcome:
         loop = asyncio.get_running_loop()
         added: list[Reader] = []
-        request = self._request("GET", order.path, "Accept: text/event-stream\r\n")
+        asking = request(self._port, "GET", order.path)
         for _ in range(order.readers):
             _, reader = await loop.create_connection(lambda: Reader(order.marks), "127.0.0.1", self._port)
-            reader.transport.write(request)
+            reader.transport.write(asking)
             added.append(reader)
         self._readers += added
         hung, statuses = await _all_within(order.seconds, *(reader.status for reader in added))
@@ -218,31 +227,41 @@ class Generator:
             self._client = await self._connect()
         for reader in self._readers:
             reader.begin()
-        body = order.body.encode()
-        headers = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-        request = self._request("POST", order.path, headers) + body
+        asking = request(self._port, "POST", order.path, order.body.encode())
         began = time.perf_counter()
-        answer = self._client.ask(request)
+        answer = self._client.ask(asking)
         ends = (reader.turn_ended for reader in self._readers)
         hung, _ = await _all_within(order.seconds, answer, *ends)
         if answer.cancelled():
             self._client.transport.close()
             self._client = None
-        first = self._readers[0].first_at if self._readers else None
+        first = self._readers[0] if self._readers else None
         return Outcome(
             hung=hung,
             wrong=int(not answer.cancelled() and answer.result() not in (200, 202)),
             delivered=tuple(reader.events for reader in self._readers),
             doubled=sum(reader.doubled for reader in self._readers),
-            first_event=None if first is None else first - began,
+            first_event=_since(began, first and first.first_at),
+            first_answer=_since(began, first and first.answered_at),
+            turn=_since(began, first and first.ended_at),
         )
 
     async def _connect(self) -> Client:
         _, client = await asyncio.get_running_loop().create_connection(Client, "127.0.0.1", self._port)
         return client
 
-    def _request(self, method: str, path: str, headers: str = "") -> bytes:
-        return f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self._port}\r\n{headers}\r\n".encode()
+
+def request(port: int, method: str, path: str, body: bytes | None = None) -> bytes:
+    lines = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{port}"]
+    if body is None:
+        lines.append("Accept: */*")
+    else:
+        lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
+    return "\r\n".join([*lines, "", ""]).encode() + (body or b"")
+
+
+def _since(began: float, moment: float | None) -> float | None:
+    return None if moment is None else moment - began
 
 
 async def _all_within(seconds: float, *waits: Awaitable[T]) -> tuple[int, list[T]]:
@@ -255,18 +274,22 @@ async def _all_within(seconds: float, *waits: Awaitable[T]) -> tuple[int, list[T
     return len(late), [future.result() for future in done]
 
 
-async def main() -> None:
-    allow_many_files()
-    generator = Generator(int(sys.argv[1]))
+async def take_orders(kinds: Any, carry_out: Callable[[Any], Awaitable[Outcome]]) -> None:
+    """Carry out what comes on stdin, one order a line, and answer on stdout, until stdin ends."""
     orders = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(orders), sys.stdin
     )
-    decoder = msgspec.json.Decoder(AnyOrder)
+    decoder = msgspec.json.Decoder(kinds)
     async for line in orders:
-        outcome = await generator.carry_out(decoder.decode(line))
+        outcome = await carry_out(decoder.decode(line))
         sys.stdout.buffer.write(msgspec.json.encode(outcome) + b"\n")
         sys.stdout.buffer.flush()
+
+
+async def main() -> None:
+    allow_many_files()
+    await take_orders(AnyOrder, Generator(int(sys.argv[1])).carry_out)
 
 
 if __name__ == "__main__":

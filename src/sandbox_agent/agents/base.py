@@ -86,6 +86,12 @@ class StartFailed(Struct, frozen=True):
     gone: bool = False
 
 
+class Ending(Struct, frozen=True):
+    """The process is about to end by itself: it takes no more prompts."""
+
+    conversation: Conversation
+
+
 class Closed(Struct, frozen=True):
     """Nothing of the conversation runs any more: see `Wire.confirms_close`."""
 
@@ -102,7 +108,7 @@ class ListFailed(Struct, frozen=True):
     message: str
 
 
-Notice = Ready | StartFailed | Closed | Listed | ListFailed
+Notice = Ready | StartFailed | Ending | Closed | Listed | ListFailed
 
 
 # -- what a client did, read from a recording --------------------------------------------------
@@ -319,5 +325,5 @@ class Agent(ABC):
             settings.permission_mode,
             settings.model,
             settings.variant,
-            settings.directory,
+            settings.directory or None,  # a recording may not tell
         )

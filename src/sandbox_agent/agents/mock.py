@@ -289,7 +289,8 @@ class MockWire(Wire):
             return
         match message:
             case TextFrame(id, delta, parent):
-                scribe.text(id, delta, parent=self._parent(parent), outlives_turn=parent is not None)
+                owner = self._parent(parent)
+                scribe.text(id, delta, parent=owner, outlives_turn=owner is not None)
             case TextEnd(id, text, parent):
                 scribe.end_text(id, text, parent=self._parent(parent))
             case Thinking(id, delta):
@@ -297,13 +298,9 @@ class MockWire(Wire):
             case ThinkingEnd(id):
                 scribe.end_text(id)
             case Call(id, name, input, parent):
-                scribe.end_call(
-                    id,
-                    name,
-                    arguments_of(input),
-                    parent=self._parent(parent),
-                    outlives_turn=parent is not None,
-                )
+                owner = self._parent(parent)
+                arguments = arguments_of(input)
+                scribe.end_call(id, name, arguments, parent=owner, outlives_turn=owner is not None)
                 scribe.start_result(id)
             case Output(id, delta):
                 scribe.result_delta(id, delta)
@@ -344,7 +341,7 @@ class MockWire(Wire):
 
     def _recorded(self, native_id: str | None) -> Conversation:
         assert self.recorded_start is not None
-        return self.open(self.recorded_start(Settings("/"), native_id))
+        return self.open(self.recorded_start(Settings(""), native_id))
 
 
 class Mock(Agent):

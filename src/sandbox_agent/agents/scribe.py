@@ -528,6 +528,7 @@ class Scribe:
     def keep_running(self, key: str) -> None:
         """The agent carries this call on in the background: its result may come after the turn."""
         if call := self._calls.get(key):
+            self._start_result(call, "agent")  # only what began in the turn may end after it
             call.outlives_turn = True
 
     def call_item(self, key: str) -> str | None:
@@ -551,7 +552,9 @@ class Scribe:
     # -- permissions and questions ------------------------------------------------------------
 
     def ask(self, key: str, ask: Ask) -> None:
-        """The agent asks for permission."""
+        """The agent asks for permission; what waits under this key already is not asked again."""
+        if key in self.pending:
+            return
         metadata = PermissionMetadata(
             ask.action, ask.input, self._call_id(ask.call), ask.paths, ask.diff, ask.reason
         )
@@ -712,15 +715,16 @@ class Scribe:
                     self._recover_end(item)
 
     def _recover_start(self, item: Item) -> None:
+        # Nothing outlives the turn: the process that would have carried it on is gone.
         match item.content:
             case (Text() | Reasoning(), *_) if item.role == "assistant":
                 visibility = part.visibility if isinstance(part := item.content[0], Reasoning) else None
                 self._texts[item.item_id] = _OpenText(
-                    item.item_id, item.native_item_id, item.parent_id, "assistant", visibility, True
+                    item.item_id, item.native_item_id, item.parent_id, "assistant", visibility, False
                 )
             case (ToolCall(name, _, call_id), *_):
                 self._calls[call_id] = _OpenCall(
-                    item.item_id, item.native_item_id, item.parent_id, name, call_id, True
+                    item.item_id, item.native_item_id, item.parent_id, name, call_id, False
                 )
             case (ToolResult(call_id), *_) if call := self._calls.get(call_id):
                 call.result_id = item.item_id
@@ -831,6 +835,8 @@ class Scribe:
     def _request_question(
         self, key: str, prompt: str, options: tuple[str, ...], metadata: QuestionMetadata
     ) -> None:
+        if key in self.pending:
+            return
         requested = QuestionRequested(self._make_id("q"), prompt, options, "requested", metadata)
         self.pending[key] = Pending(requested.question_id, key, requested)
         self._write(requested, "agent")

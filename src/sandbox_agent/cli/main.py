@@ -112,7 +112,7 @@ def parser() -> argparse.ArgumentParser:
     """Every command. Options for the daemon's address may stand before the command or after it."""
     from .. import __version__
 
-    root = Parser(
+    root: argparse.ArgumentParser = Parser(
         prog=PROG,
         description="One API for every coding agent: a daemon, and commands that talk to it.",
         epilog=ROOT_EXAMPLES,

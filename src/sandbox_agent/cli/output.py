@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # The columns of a list, where all that an entry holds would be too much for a table.
 COLUMNS = {
-    "agents": ("id", "installed", "version", "testedVersion", "credentialsAvailable", "stability", "path"),
+    "agents": ("id", "installed", "version", "testedVersion", "credentialsAvailable", "stability"),
     "sessions": ("sessionId", "agent", "state", "title", "eventCount", "updatedAt", "directory"),
     "models": ("id", "name", "variants", "defaultVariant"),
     "modes": ("id", "name", "description"),
@@ -85,9 +85,9 @@ def print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]], *, empty:
     shown = [name for name in columns if any(row.get(name) not in (None, "") for row in found)]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in shown:
-        table.add_column(heading(name), overflow="fold")
+        table.add_column(heading(name), overflow="fold", no_wrap=name == shown[0])
     for row in found:
-        table.add_row(*(cell(row.get(name)) for name in shown))
+        table.add_row(*(moment(row[name]) if name.endswith("At") else cell(row.get(name)) for name in shown))
     console().print(table)
 
 
@@ -109,6 +109,11 @@ def heading(name: str) -> str:
     return words.replace("_", " ").strip()
 
 
+def moment(time: str) -> str:
+    """A time to the minute: a table needs no more."""
+    return time[:16].replace("T", " ")
+
+
 def cell(value: object) -> str:
     match value:
         case None:
@@ -119,6 +124,8 @@ def cell(value: object) -> str:
             text = ", ".join(value)
         case str():
             text = value
+        case dict() if all(isinstance(one, int | float) for one in value.values()):
+            text = ", ".join(f"{heading(name)} {one}" for name, one in value.items())
         case _:
             text = msgspec.json.encode(value).decode()
     # An agent's text may hold control characters; a table must not obey them.

@@ -7,6 +7,7 @@ An agent with a process per session has a host with one tenant; a shared server 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import os
@@ -18,7 +19,18 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
-from ..agents.base import Agent, Closed, Conversation, Launch, Listed, ListFailed, Notice, Place, Start
+from ..agents.base import (
+    Agent,
+    Closed,
+    Conversation,
+    Ending,
+    Launch,
+    Listed,
+    ListFailed,
+    Notice,
+    Place,
+    Start,
+)
 from ..errors import AgentProcessExited, StreamError, Timeout
 from ..schema.features import Catalogue
 from ..schema.inputs import Settings
@@ -32,6 +44,7 @@ from .programs import Program, environment
 logger = logging.getLogger("sandbox_agent.host")
 
 CLOSE_SECONDS = 1.5
+EXIT_SECONDS = 1.0
 
 
 Tap = Callable[[Literal["in", "out", "cmd", "exit"], bytes], None]
@@ -84,6 +97,7 @@ class Host:
         self._leaving: dict[Conversation, asyncio.Future[None]] = {}
         self._listings: list[asyncio.Future[Catalogue]] = []
         self._paused = False
+        self._ending = False
         self.process = self._make_process(instance)
 
     def _make_process(self, instance: str) -> AgentProcess:
@@ -117,6 +131,18 @@ class Host:
         if self.wire.confirms_close and not self.empty:
             await asyncio.wait([closed], timeout=CLOSE_SECONDS)
         self._leaving.pop(conversation, None)
+
+    def interrupt(self) -> None:
+        """Stop the turn of an agent that has no word for it; the process ends with the turn."""
+        self._ending = True
+        self.process.interrupt()
+
+    async def end(self) -> None:
+        """End the process and all its descendants. One that ends by itself may first put its things in order."""
+        if self._ending:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.process.ended.wait(), EXIT_SECONDS)
+        await self.process.stop()
 
     @property
     def empty(self) -> bool:
@@ -192,6 +218,7 @@ class Host:
             case Closed(conversation):
                 self._left(conversation)
             case _:
+                self._ending = self._ending or isinstance(notice, Ending)
                 if tenant := self._tenants.get(notice.conversation):
                     tenant.notice(notice)
 
@@ -275,7 +302,7 @@ class Hosts:
             await host.leave(conversation)
         if host.empty:
             self._forget(host)
-            await host.process.stop()
+            await host.end()
 
     async def stop_all(self) -> None:
         await asyncio.gather(*(host.process.stop() for host in list(self._running)), return_exceptions=True)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..agents.base import Agent, Conversation, Notice, Ready, Start, StartFailed
+from ..agents.base import Agent, Conversation, Ending, Notice, Ready, Start, StartFailed
 from ..agents.scribe import Draft, Pending, Scribe, Turn
 from ..errors import (
     AgentNotInstalled,
@@ -384,8 +384,8 @@ class Session:
             self.flush()
             self._tell(lambda host, conversation: host.wire.cancel(conversation))
             if self.host is not None and self.host.wire.interrupts_by_signal:
-                self.host.process.interrupt()
-                self._restart_when_idle = True  # it ends with the turn, and takes no other message
+                self.host.interrupt()
+                self._restart_when_idle = True
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._at_rest.wait(), CANCEL_SECONDS)
         if self.scribe.turn is turn:
@@ -557,6 +557,8 @@ class Session:
             case StartFailed(_, message, gone) if opening is not None and not opening.done():
                 self._failing = True
                 self._daemon.spawn(self._fail_opening(opening, message, gone))
+            case Ending():
+                self._restart_when_idle = True
 
     async def _fail_opening(self, opening: asyncio.Future[None], message: str, gone: bool) -> None:
         """A process of our own is about to exit: its exit code and stderr belong to the failure."""

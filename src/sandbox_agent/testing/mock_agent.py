@@ -68,9 +68,8 @@ class Conversation:
     def _append(self, entry: dict[str, str]) -> None:
         os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
         with open(self._path, "a", encoding="utf-8") as file:
+            # Closed, so that it survives a kill; real agents do not wait for the disk either.
             file.write(json.dumps(entry) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
 
 
 # -- the two pipes ------------------------------------------------------------------------------

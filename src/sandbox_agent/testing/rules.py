@@ -26,7 +26,7 @@ from ..schema.items import Item, Reasoning, Text, ToolCall, ToolResult
 def violations(events: Iterable[Event], *, complete: bool = True) -> list[str]:
     """What is wrong with the events of one session, each with the sequence where it shows; empty when all is well.
 
-    `complete` says that the session is at rest: nothing may be open at the end, but background results.
+    `complete` says that the session is at rest and no process of it is left: nothing may be open at the end.
     """
     checker = _Checker()
     for event in events:

@@ -62,6 +62,17 @@ class Amp(Agent):
         "models": "a mode chooses its models, and it lists none",
         "switch_model": "a mode chooses its models",
         "subagent": "it shows nothing of what a sub-agent does",
+        **dict.fromkeys(
+            (
+                "daemon_killed",
+                "daemon_killed_pending",
+                "agent_killed_idle",
+                "agent_killed_turn",
+                "agent_killed_pending",
+            ),
+            "its service gets a conversation some time after the turn: one that was killed before is gone, and the next "
+            "message gets 409 unless it says `fresh`",
+        ),
     }
 
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:

@@ -21,7 +21,7 @@ from ...schema.events import StopReason, Usage
 from ...schema.features import Catalogue
 from ...schema.inputs import Attachment, Decision, Prompt, Settings
 from ...schema.items import ContentPart, FileRef, Image, arguments_of
-from ..base import Action, Began, Conversation, Decided, Listed, Prompted, Ready, Start, Wire
+from ..base import Action, Began, Conversation, Decided, Ending, Listed, Prompted, Ready, Start, Wire
 from ..diffs import diff_of_texts
 from ..failures import read_failure
 from ..scribe import Ask, AskKind, Rule
@@ -130,7 +130,7 @@ class AmpWire(Wire):
     def launched(self, argv: list[str]) -> Iterator[Action]:
         options = dict(itertools.pairwise(argv))
         bypass = "--dangerously-allow-all" in argv
-        settings = Settings("/", permission_mode="bypass" if bypass else "default")
+        settings = Settings("", permission_mode="bypass" if bypass else "default")
         conversation = self._recorded(settings, options.get("continue"))
         yield Began(conversation)
         text = options.get("-x") or options.get("--execute") or ""
@@ -141,7 +141,7 @@ class AmpWire(Wire):
     def sent(self, frame: bytes) -> Iterator[Action]:
         conversation = self._conversation
         if conversation is None:
-            conversation = self._recorded(Settings("/"), None)
+            conversation = self._recorded(Settings(""), None)
             yield Began(conversation)
         match decode_written(frame):
             case User(message):
@@ -158,7 +158,7 @@ class AmpWire(Wire):
         if conversation is None:
             if self.recorded_start is None:
                 return  # nobody opened a conversation: there is nobody to tell
-            conversation = self._recorded(Settings("/"), None)
+            conversation = self._recorded(Settings(""), None)
             conversation.announce("daemon")
         match message := decode(frame):
             case System("init"):
@@ -277,6 +277,7 @@ class AmpWire(Wire):
     def _result(self, conversation: AmpConversation, result: Result) -> None:
         """The process is about to end: at the end of its input, by an error, or by a signal."""
         scribe = conversation.scribe
+        self.notices.append(Ending(conversation))
         if not result.is_error:
             conversation.end_turn("end_turn")
             return

@@ -320,7 +320,7 @@ class ClaudeWire(Wire):
     def _recorded(self, native_id: str | None = None) -> ClaudeConversation | None:
         if self.recorded_start is None:
             return None
-        return self.open(self.recorded_start(Settings("/"), native_id))
+        return self.open(self.recorded_start(Settings(""), native_id))
 
 
 def _catalogue(told: Initialized) -> Catalogue:

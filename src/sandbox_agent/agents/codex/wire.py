@@ -153,7 +153,7 @@ class _SentThread(Params, frozen=True, kw_only=True):
     def settings(self) -> Settings:
         effort = self.config.model_reasoning_effort if self.config else None
         return Settings(
-            self.cwd or "/",
+            self.cwd or "",
             permission_mode=permission_mode(self.approval_policy, self.sandbox),
             model=self.model,
             variant=effort if isinstance(effort, str) else None,

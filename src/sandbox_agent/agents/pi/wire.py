@@ -191,13 +191,13 @@ class PiWire(Wire):
 
     def launched(self, argv: list[str]) -> Iterator[Action]:
         options = dict(itertools.pairwise(argv))
-        settings = Settings("/", "default", model=options.get("--model"), variant=options.get("--thinking"))
+        settings = Settings("", "default", model=options.get("--model"), variant=options.get("--thinking"))
         yield Began(self._recorded(settings, options.get("--session-id") or options.get("--session")))
 
     def sent(self, frame: bytes) -> Iterator[Action]:
         conversation = self._conversation
         if conversation is None:
-            conversation = self._recorded(Settings("/", "default"), None)
+            conversation = self._recorded(Settings("", "default"), None)
             yield Began(conversation)
         match pi.decode_command(frame):
             case pi.PromptCommand(message, _, images, behavior):
@@ -232,7 +232,7 @@ class PiWire(Wire):
         if conversation is None:
             if self.recorded_start is None:
                 return  # the process was started to list models: there is nobody to tell
-            conversation = self._recorded(Settings("/", "default"), None)
+            conversation = self._recorded(Settings("", "default"), None)
             conversation.announce("daemon")
         match message:
             case None:

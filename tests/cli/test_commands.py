@@ -1,0 +1,263 @@
+"""The command as a process, against a daemon that is one too."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import FileIO
+from pathlib import Path
+
+import msgspec
+
+from sandbox_agent.cli.state import lock_holder
+
+from .conftest import Cli, command, environment, types_of
+
+
+def test_a_session_from_its_creation_to_its_end(cli: Cli, tmp_path: Path) -> None:
+    created = cli("sessions", "create", "life", "--agent", "mock", "--title", "Life")
+    assert (created.returncode, msgspec.json.decode(created.stdout)["sessionId"]) == (0, "life")
+    (tmp_path / "note.txt").write_text("hi")
+
+    turn = cli("sessions", "stream-message", "life", "--message", "-", "--attach", "note.txt", stdin="look")
+    types = types_of(turn.stdout)
+    assert (turn.returncode, types[0], types[-1]) == (0, "turn.started", "turn.ended")
+    assert "with note.txt" in turn.stdout
+
+    page = cli("sessions", "get-messages", "life", "--limit", "2")
+    assert (types_of(page.stdout), page.stderr) == (
+        ["session.started", "turn.started"],
+        "there are more: --offset 2\n",
+    )
+
+    everything = cli("sessions", "events", "life", "--limit", "1000").stdout
+    exported = cli("sessions", "export", "life", "--output", "life.jsonl")
+    assert (exported.returncode, (tmp_path / "life.jsonl").read_text()) == (0, everything)
+
+    assert cli("sessions", "delete", "life").stdout == ""
+    gone = cli("sessions", "get", "life")
+    assert (gone.returncode, gone.stdout, gone.stderr) == (
+        1,
+        "",
+        "error: Session not found: no session life\n  sessionId: life\n",
+    )
+
+
+def test_a_problem_as_json_is_the_daemons_own(cli: Cli) -> None:
+    failed = cli("sessions", "get", "nobody", "--json")
+    assert (failed.returncode, msgspec.json.decode(failed.stderr)) == (
+        1,
+        {
+            "type": "urn:sandbox-agent:error:session_not_found",
+            "title": "Session not found",
+            "status": 404,
+            "detail": "no session nobody",
+            "instance": "/v1/sessions/nobody",
+            "sessionId": "nobody",
+        },
+    )
+
+
+def test_without_an_id_the_daemon_makes_one(cli: Cli) -> None:
+    created = msgspec.json.decode(cli("api", "sessions", "create", "--agent", "mock").stdout)
+    assert created["sessionId"].startswith("ses_")
+
+
+def test_a_permission_is_answered_by_its_command(cli: Cli, environ: dict[str, str]) -> None:
+    cli("sessions", "create", "asks", "--agent", "mock")
+    words = ("sessions", "stream-message", "asks", "--message", "permission hello")
+    with subprocess.Popen(command(*words), stdout=subprocess.PIPE, env=environ, text=True) as streaming:
+        assert streaming.stdout is not None
+        asked = next(line for line in streaming.stdout if '"type":"permission.requested"' in line)
+        permission = msgspec.json.decode(asked)["data"]["permission_id"]
+        waiting = msgspec.json.decode(cli("permissions", "list", "asks").stdout)["permissions"]
+        answered = cli("permissions", "reply", "asks", permission, "--reply", "once")
+        again = cli("permissions", "reply", "asks", permission, "--reply", "once")
+        rest = streaming.stdout.read()
+    assert [one["permission_id"] for one in waiting] == [permission]
+    assert (answered.returncode, answered.stdout, answered.stderr) == (0, "", "")
+    assert (again.returncode, again.stderr.splitlines()[0].split(":")[1]) == (1, " Conflict")
+    assert (streaming.returncode, types_of(rest)[-1]) == (0, "turn.ended")
+
+
+def test_nobody_at_the_address_is_said_with_what_to_do(cli: Cli) -> None:
+    failed = cli("sessions", "list", "--endpoint", "http://127.0.0.1:1")
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert "no daemon at http://127.0.0.1:1: start one with `sandbox-agent daemon start`" in failed.stderr
+
+
+def test_old_sessions_are_pruned_and_first_shown(cli: Cli) -> None:
+    cli("sessions", "create", "doomed", "--agent", "mock")
+    looked = msgspec.json.decode(cli("sessions", "prune", "--max-size", "0", "--dry-run").stdout)
+    assert "doomed" in [one["sessionId"] for one in looked["sessions"]]
+    unsure = cli("sessions", "prune", "--older-than", "0m")
+    assert (unsure.returncode, "give --yes to delete" in unsure.stderr) == (2, True)
+    assert cli("sessions", "prune", "--older-than", "0m", "--yes").returncode == 0
+    assert cli("sessions", "get", "doomed").returncode == 1
+
+
+def test_metrics_are_printed_as_they_are(cli: Cli) -> None:
+    assert "sandbox_agent_log_bytes " in cli("system", "metrics").stdout
+
+
+# -- run --------------------------------------------------------------------------------------
+
+
+def test_run_in_a_pipe_prints_the_answer_and_rejects_what_is_asked(cli: Cli) -> None:
+    ran = cli("run", "mock", "--session", "piped", "-", stdin="permission hello")
+    assert (ran.returncode, ran.stdout) == (
+        0,
+        "You did not allow bash (nobody could be asked, because this is no terminal), so I leave it.\n",
+    )
+    assert ran.stderr.startswith(
+        "rejected bash: nobody could be asked, because this is no terminal (see --permission-mode)\n"
+    )
+    assert "end turn · " in ran.stderr.splitlines()[-1]
+
+
+def test_run_goes_on_with_a_session(cli: Cli) -> None:
+    assert cli("run", "mock", "first words", "--session", "longer").returncode == 0
+    assert (
+        cli("run", "mock", "--session", "longer", "memory").stdout == "You said before:\n\n1. first words\n"
+    )
+    other = cli("run", "claude", "--session", "longer", "hi")
+    assert (other.returncode, other.stderr) == (2, "error: session longer belongs to mock, not to claude\n")
+
+
+def test_run_fails_when_the_turn_does(cli: Cli) -> None:
+    failed = cli("run", "mock", "error")
+    assert (failed.returncode, failed.stdout) == (1, "I am about to fail.\n")
+    assert "error: the model is overloaded (overloaded)\n" in failed.stderr
+
+
+def test_run_as_json_prints_events(cli: Cli) -> None:
+    types = types_of(cli("run", "mock", "hi", "--json").stdout)
+    assert (types[0], types[-1]) == ("turn.started", "turn.ended")
+
+
+@contextmanager
+def on_terminal(words: tuple[str, ...], environ: dict[str, str], folder: Path) -> Iterator[Terminal]:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(folder)
+        os.execve(command()[0], command(*words), {**environ, "TERM": "xterm", "COLUMNS": "100"})
+    with open(terminal, "rb+", buffering=0) as file:
+        yield Terminal(pid, file)
+
+
+class Terminal:
+    """A user who reads the screen and types."""
+
+    def __init__(self, pid: int, file: FileIO) -> None:
+        self._pid = pid
+        self._file = file
+        self.shown = b""
+
+    def wait_for(self, text: str) -> None:
+        while text.encode() not in self.shown:
+            self.shown += self._file.read(65536) or b""
+
+    def type(self, text: str) -> None:
+        self._file.write(text.encode())
+
+    def exit_code(self) -> int:
+        # The terminal gives an error, not an end, when the last program on it is gone.
+        with suppress(OSError):
+            while piece := self._file.read(65536):
+                self.shown += piece
+        return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+
+
+def test_run_asks_on_the_terminal(environ: dict[str, str], tmp_path: Path) -> None:
+    with on_terminal(("run", "mock", "edit"), environ, tmp_path) as terminal:
+        terminal.wait_for("[r]eject: ")
+        terminal.type("o\n")
+        assert terminal.exit_code() == 0
+    assert (tmp_path / "mock-edit.txt").read_text() == "line 1, from message 1\n"
+    assert b"+line 1, from message 1" in terminal.shown
+
+
+def test_ctrl_c_cancels_the_turn(environ: dict[str, str], tmp_path: Path) -> None:
+    with on_terminal(("run", "mock", "hang"), environ, tmp_path) as terminal:
+        terminal.wait_for("I do not listen any more.")
+        terminal.type("\x03")
+        terminal.wait_for("cancelling")
+        terminal.type("\x03")
+        assert terminal.exit_code() == 130
+    assert b"Traceback" not in terminal.shown
+
+
+# -- without a daemon -------------------------------------------------------------------------
+
+
+def test_run_starts_a_daemon_of_its_own_and_leaves_none(local: Cli, tmp_path: Path) -> None:
+    ran = local("run", "mock", "hello")
+    assert (ran.returncode, ran.stdout) == (0, "You said: hello (message 1 of this conversation)\n")
+    assert lock_holder(tmp_path / "state") is None
+
+
+def test_a_daemon_in_the_background_is_found_until_it_is_stopped(local: Cli, tmp_path: Path) -> None:
+    assert local("daemon", "status").returncode == 1
+    started = local("daemon", "start", "--port", "0")
+    facts = msgspec.json.decode(started.stdout)
+    state = tmp_path / "state" / "daemon.json"
+    assert (started.returncode, state.stat().st_mode & 0o777) == (0, 0o600)
+    try:
+        again = local("daemon", "start")
+        assert (again.returncode, again.stderr) == (0, f"a daemon runs already at {facts['endpoint']}\n")
+        assert msgspec.json.decode(local("sessions", "list").stdout) == {"sessions": []}
+        status = msgspec.json.decode(local("daemon", "status", "--json").stdout)
+        assert status == {
+            "running": True,
+            "ready": True,
+            "endpoint": facts["endpoint"],
+            "pid": facts["pid"],
+            "version": facts["version"],
+            "dataDir": str(tmp_path / "state"),
+        }
+        doctor = local("doctor")
+        found = {one["about"]: one["state"] for one in msgspec.json.decode(doctor.stdout)["findings"]}
+        assert (doctor.returncode, found["daemon"], found["data folder"], found["mock"]) == (
+            0,
+            "ok",
+            "ok",
+            "ok",
+        )
+    finally:
+        stopped = local("daemon", "stop")
+    assert (stopped.returncode, msgspec.json.decode(stopped.stdout)) == (
+        0,
+        {"stopped": True, "pid": facts["pid"]},
+    )
+    assert not state.exists()
+
+
+def test_a_daemon_that_cannot_start_says_why(local: Cli, endpoint: str) -> None:
+    failed = local("daemon", "start", "--port", endpoint.rsplit(":", 1)[1])
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert "the daemon did not start:" in failed.stderr
+    assert "cannot listen on" in failed.stderr
+
+
+def test_the_server_refuses_to_start_without_a_token(local: Cli) -> None:
+    refused = local("server", "--port", "0")
+    assert (refused.returncode, "--token-file FILE" in refused.stderr) == (1, True)
+
+
+def test_a_bad_setting_is_wrong_usage(local: Cli) -> None:
+    assert local("server", "--no-token", "--port", "70000").returncode == 2
+
+
+def test_credentials_are_hidden_unless_asked_for(tmp_path: Path) -> None:
+    def extract(*flags: str) -> str:
+        environ = environment(
+            tmp_path, ANTHROPIC_API_KEY="sk-ant-it's-a-secret", OTHER_KEY="other-secret-value"
+        )
+        words = ("credentials", "extract-env", "--agent", "claude", *flags)
+        return subprocess.run(command(*words), env=environ, capture_output=True, text=True, check=True).stdout
+
+    assert extract() == "ANTHROPIC_API_KEY='sk-a…'\n"
+    assert extract("--reveal", "--export") == """export ANTHROPIC_API_KEY='sk-ant-it'"'"'s-a-secret'\n"""

@@ -1,0 +1,143 @@
+"""The parser has a command for everything, takes words in any order, and starts fast."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from sandbox_agent.cli.main import main, parse
+from sandbox_agent.ops import OPERATIONS
+
+from .conftest import TOKEN, Cli, command
+
+
+def test_every_operation_has_a_command() -> None:
+    for op in OPERATIONS.values():
+        group, verb = op.name.split(".")
+        words = [group, verb.replace("_", "-"), *(f"x{n}" for n, _ in enumerate(op.path_fields))]
+        words += ["path"] if op.body == "bytes" else []
+        words += ["--agent", "mock"] if "agent" in op.body_fields else []
+        words += ["--message", "hi"] if op.name.endswith("_message") else []
+        words += {"permissions.reply": ["--reply", "once"], "questions.reply": ["--answer", "a"]}.get(
+            op.name, []
+        )
+        args = parse(words)
+        assert (args._handler, args._command.method, args._command.path) == ("call:call", op.method, op.path)
+
+
+def test_an_alias_is_the_same_command() -> None:
+    assert parse(["sessions", "get-messages", "x"])._command is parse(["sessions", "events", "x"])._command
+
+
+def test_a_leading_api_is_skipped() -> None:
+    assert vars(parse(["api", "sessions", "get", "x"])) == vars(parse(["sessions", "get", "x"]))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--token", "T", "--host", "H", "--port", "1"],
+        ["--no-token"],
+        ["--port=0", "--no-token", "--cors-allow-origin", "sessions"],
+    ],
+)
+def test_flags_of_the_server_alone_are_the_server(words: list[str]) -> None:
+    assert parse(words)._handler == "server:server"
+
+
+def test_the_address_may_stand_before_or_after_the_command() -> None:
+    before = parse(["--endpoint", "http://h", "--token", "T", "--json", "sessions", "list"])
+    after = parse(["sessions", "list", "--endpoint", "http://h", "--token", "T", "--json"])
+    assert vars(before) == vars(after)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["mock", "hi", "--session", "s"], ["mock", "--session", "s", "hi"], ["--session", "s", "mock", "hi"]],
+)
+def test_flags_and_words_may_be_mixed(words: list[str]) -> None:
+    args = parse(["run", *words])
+    assert (args.agent, args.prompt, args.session) == ("mock", "hi", "s")
+
+
+def test_an_id_may_follow_the_flags() -> None:
+    assert parse(["sessions", "create", "--agent", "mock", "demo"]).session_id == "demo"
+    assert parse(["sessions", "create", "--agent", "mock"]).session_id is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["nonsense"],
+        ["sessions"],
+        ["sessions", "create", "x"],
+        ["sessions", "list", "--limit", "many"],
+        ["permissions", "reply", "s", "p", "--reply", "perhaps"],
+        ["questions", "reply", "s", "q"],
+        ["sessions", "list", "--lim", "3"],
+    ],
+)
+def test_wrong_usage_is_exit_code_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    assert (left.value.code, capsys.readouterr().out) == (2, "")
+
+
+def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["questions", "reply", "--help"])
+    assert left.value.code == 0
+    assert (
+        'sandbox-agent questions reply demo q_2 --answer Small --answer "Cheese,Basil"'
+        in capsys.readouterr().out
+    )
+
+
+def test_help_loads_nothing_heavy() -> None:
+    heavy = {
+        "msgspec",
+        "httpx2",
+        "rich",
+        "starlette",
+        "uvicorn",
+        "asyncio",
+        "sandbox_agent.runtime",
+        "sandbox_agent.agents",
+    }
+    code = (
+        "import sys; from sandbox_agent.cli.main import parser; parser().format_help(); print(*sys.modules)"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert heavy & set(loaded.split()) == set()
+
+
+def test_a_closed_pipe_is_no_traceback() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    line = b'{"dir":"cmd","t":0,"msg":["mock","--conversation","c"]}\n'
+    done = subprocess.run(
+        command("translate", "mock", "-"), input=line, stdout=writer, stderr=subprocess.PIPE, timeout=30
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_ctrl_c_is_exit_code_130_and_no_traceback(cli: Cli, endpoint: str) -> None:
+    cli("sessions", "create", "interrupted", "--agent", "mock")
+    with subprocess.Popen(
+        command("sessions", "events-sse", "interrupted", "--endpoint", endpoint, "--token", TOKEN),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # A shell starts its background commands with SIGINT ignored, and these tests may run in one.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=10)[1] == b""
+    assert process.returncode == 130

@@ -1,0 +1,145 @@
+"""A transcript is told in the right words, on a terminal and in a pipe."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from sandbox_agent.cli.asking import ask_permission, ask_question, chosen
+from sandbox_agent.cli.narration import Narrator, Tool, View, brief
+from sandbox_agent.cli.views import PlainView, TerminalView, split_blocks
+from sandbox_agent.schema.events import (
+    AskedQuestion,
+    Choice,
+    PermissionMetadata,
+    PermissionRequested,
+    QuestionMetadata,
+    QuestionRequested,
+    decode_event,
+)
+from sandbox_agent.schema.inputs import Answer, Decision
+
+TRANSCRIPTS = Path(__file__).parents[1] / "transcripts" / "mock"
+
+
+def tell(case: str, view: View) -> None:
+    narrator = Narrator(view)
+    for line in (TRANSCRIPTS / case / "universal.jsonl").read_bytes().splitlines():
+        narrator.hear(decode_event(line))
+    view.close()
+
+
+def test_in_a_pipe_the_answer_is_on_stdout_and_the_rest_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    tell("rejected", PlainView())
+    captured = capsys.readouterr()
+    assert captured.out == (
+        "You did not allow bash (not today), so I leave it.\nYou did not allow edit (not today), so I leave it.\n"
+    )
+    assert captured.err.splitlines() == [
+        "✗ bash echo hello (0.0 s): The user rejected this call. (not today)",
+        "✗ edit /tmp/ws/mock-edit.txt (0.0 s): The user rejected this call. (not today)",
+    ]
+
+
+def test_on_a_terminal_markdown_is_rendered_and_tools_are_one_line() -> None:
+    shown = io.StringIO()
+    tell("demo", TerminalView(Console(file=shown, width=80)))
+    lines = [line.strip() for line in shown.getvalue().splitlines()]
+    for expected in (
+        "• first",
+        "✓ bash seq 3 (0.0 s)",
+        "+line 1, from message 1",
+        "The user wants to see me think. First I look at the question, then I look at it",
+        "✓ task Count the files (0.0 s)",
+    ):
+        assert expected in lines
+
+
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    shown = io.StringIO()
+    view = TerminalView(Console(file=shown, width=80))
+    view.tool_ended(Tool("c", "bash", brief('{"command":"echo \\u001b[2J\\n x"}'), False, ""), None, 1.0, [])
+    assert shown.getvalue() == "✓ bash echo [2J x (1.0 s)\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ('{"command":["ls","-l"]}', "ls -l"),
+        ('{"file_path":"/a","content":"long"}', "/a"),
+        ('{"x":1}', '{"x":1}'),
+        ('{"broken', '{"broken'),
+        ("[1]", "[1]"),
+    ],
+)
+def test_a_call_is_told_by_what_it_is_about(arguments: str, told: str) -> None:
+    assert brief(arguments) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "finished"),
+    [
+        ("one\n\ntwo", "one\n\n"),
+        ("one\n\n", ""),
+        ("```\na\n\nb\n", ""),
+        ("```\na\n\nb\n```\n\nnext", "```\na\n\nb\n```\n\n"),
+        ("- a\n\n- b", ""),
+        ("- a\n\nnext", "- a\n\n"),
+    ],
+)
+def test_a_block_is_finished_when_another_begins(text: str, finished: str) -> None:
+    assert split_blocks(text) == (finished, text[len(finished) :])
+
+
+# -- asking -----------------------------------------------------------------------------------
+
+SILENT = Console(file=io.StringIO(), width=80)
+COLOURS = AskedQuestion("Which?", "Colour", (Choice("Red"), Choice("Green")))
+SEVERAL = AskedQuestion("Which?", "Colours", (Choice("Red"), Choice("Green")), multi_select=True)
+
+
+class Typed:
+    """A user who types these lines, and then leaves."""
+
+    def __init__(self, *lines: str) -> None:
+        self._lines = list(lines)
+
+    def __call__(self, prompt: str) -> str:
+        if not self._lines:
+            raise EOFError
+        return self._lines.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("typed", "decision"),
+    [
+        (["o"], Decision("once")),
+        (["", "what", "always"], Decision("always")),
+        (["r", "use git mv"], Decision("reject", "use git mv")),
+        (["n", ""], Decision("reject")),
+        ([], Decision("reject", "the terminal was closed")),
+    ],
+)
+def test_a_permission_is_asked_until_it_is_answered(typed: list[str], decision: Decision) -> None:
+    request = PermissionRequested("p", "bash", "requested", PermissionMetadata("bash", {"command": "ls"}))
+    assert ask_permission(request, SILENT, Typed(*typed)) == decision
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        (["2", "1,2"], Answer((("Green",), ("Red", "Green")))),
+        (["9", "red", "none, Green"], Answer((("Red",), ("none", "Green")))),
+        (["1"], Answer(None)),
+    ],
+)
+def test_questions_take_numbers_labels_and_own_words(typed: list[str], answer: Answer) -> None:
+    request = QuestionRequested("q", "Which?", (), "requested", QuestionMetadata((COLOURS, SEVERAL)))
+    assert ask_question(request, SILENT, Typed(*typed)) == answer
+
+
+def test_own_words_may_hold_commas_where_one_answer_is_wanted() -> None:
+    assert chosen("blue, perhaps", COLOURS) == ("blue, perhaps",)

@@ -1,0 +1,74 @@
+"""Tables are for readers, JSON is for machines."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import pytest
+
+from sandbox_agent.cli.failures import CommandFailed, ProblemAnswered
+from sandbox_agent.cli.output import cell, heading, print_answer, print_rows, size
+
+
+def test_a_name_becomes_words() -> None:
+    assert [heading(name) for name in ("eventCount", "turn_id", "id")] == ["event count", "turn id", "id"]
+
+
+def test_a_cell_is_one_line_without_control_characters_or_markup() -> None:
+    values = [None, True, ["a", "b"], "x\n\x1b[31mred", {"inputTokens": 3}, {"a": ["b"]}, "y" * 200]
+    assert [cell(value) for value in values] == [
+        "",
+        "yes",
+        "a, b",
+        r"x  \[31mred",
+        "input tokens 3",
+        r'{"a":\["b"]}',
+        "y" * 119 + "…",
+    ]
+
+
+def test_an_answer_in_a_pipe_is_what_the_daemon_said(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    print_answer(b'{"sessions":[]}', argparse.Namespace())
+    assert capfdbinary.readouterr().out == b'{"sessions":[]}\n'
+
+
+def test_a_table_leaves_out_what_no_row_says(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    rows: list[dict[str, Any]] = [
+        {"id": "a", "title": None, "updatedAt": "2026-01-02T03:04:05.000Z"},
+        {"id": "bc", "updatedAt": "2026-01-02T03:04"},
+    ]
+    print_rows(("id", "title", "updatedAt"), rows, empty="none")
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert lines == ["id  updated at", "a   2026-01-02 03:04", "bc  2026-01-02 03:04"]
+
+
+def test_sizes_in_words() -> None:
+    assert [size(count) for count in (0, 1023, 1536, 5 << 20, 3 << 40)] == [
+        "0 B",
+        "1023 B",
+        "1.5 KiB",
+        "5.0 MiB",
+        "3072.0 GiB",
+    ]
+
+
+def test_a_problem_is_told_with_its_facts() -> None:
+    problem = {
+        "type": "urn:sandbox-agent:error:agent_process_exited",
+        "title": "Agent process exited",
+        "status": 500,
+        "detail": "it did not start",
+        "exitCode": 1,
+        "stderr": {"head": "no key\ngiving up", "truncated": False},
+    }
+    assert ProblemAnswered(problem).readable() == (
+        "error: Agent process exited: it did not start\n  exitCode: 1\n  stderr: \n    no key\n    giving up"
+    )
+
+
+def test_our_own_failure_has_the_shape_of_a_problem() -> None:
+    assert CommandFailed("no").problem() == {"type": "about:blank", "title": "Command failed", "detail": "no"}

@@ -1,0 +1,107 @@
+"""The words of a command line become the request that the API wants."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from sandbox_agent.cli.failures import WrongUsage
+from sandbox_agent.cli.main import parse
+from sandbox_agent.cli.remote import Call
+from sandbox_agent.cli.request import answers, call_of, mcp_servers, pairs
+
+
+def upload(session_id: str, path: Path) -> dict[str, Any]:
+    return {"path": f"/stored/{session_id}/{path.name}"}
+
+
+def call(*words: str) -> Call:
+    args = parse(words)
+    return call_of(args._command, args, upload)
+
+
+def test_a_body_holds_what_was_given() -> None:
+    made = call(
+        *("sessions", "create", "a b/c", "--agent", "mock", "--turn-timeout-ms", "5"),
+        *("--env", "A=1=2", "--mcp", "files=run 'some thing' --fast", "--mcp", "web=https://host/mcp"),
+    )
+    assert (made.method, made.path) == ("POST", "/v1/sessions/a%20b%2Fc")
+    assert made.headers == {"Content-Type": "application/json"}
+    assert msgspec.json.decode(made.content or b"") == {
+        "agent": "mock",
+        "turnTimeoutMs": 5,
+        "env": {"A": "1=2"},
+        "mcp": {
+            "files": {"command": "run", "args": ["some thing", "--fast"]},
+            "web": {"url": "https://host/mcp"},
+        },
+    }
+
+
+def test_a_get_has_its_fields_in_the_query() -> None:
+    assert call("sessions", "events", "x", "--offset", "3", "--include-raw") == Call(
+        "GET", "/v1/sessions/x/events", {"offset": "3", "includeRaw": "true"}
+    )
+
+
+def test_a_header_field_travels_as_a_header() -> None:
+    made = call("sessions", "events-sse", "x", "--last-event-id", "7")
+    assert made == Call("GET", "/v1/sessions/x/events/sse", {}, {"Last-Event-ID": "7"})
+
+
+def test_a_relative_directory_is_one_of_this_shell() -> None:
+    made = call("agents", "models", "mock", "--directory", "src")
+    assert made.query == {"directory": str(Path.cwd() / "src")}
+
+
+def test_a_local_file_is_uploaded_and_another_path_is_the_daemons(tmp_path: Path) -> None:
+    here = tmp_path / "here.txt"
+    here.write_text("hi")
+    made = call(
+        "sessions", "send-message", "x", "--message", "m", "--attach", str(here), "--attach", "/there.txt"
+    )
+    assert msgspec.json.decode(made.content or b"") == {
+        "message": "m",
+        "attachments": [{"path": "/stored/x/here.txt"}, {"path": "/there.txt"}],
+    }
+
+
+def test_an_upload_sends_the_bytes_under_the_files_name(tmp_path: Path) -> None:
+    file = tmp_path / "a.bin"
+    file.write_bytes(b"\0\1")
+    assert call("attachments", "upload", "x", str(file)) == Call(
+        "POST",
+        "/v1/sessions/x/attachments",
+        {"filename": "a.bin"},
+        {"Content-Type": "application/octet-stream"},
+        b"\0\1",
+    )
+
+
+def test_a_variable_without_a_value_comes_from_the_shell() -> None:
+    assert pairs(["KEY", "EMPTY="], {"KEY": "secret"}) == {"KEY": "secret", "EMPTY": ""}
+    with pytest.raises(WrongUsage, match="`GONE` has no value here"):
+        pairs(["GONE"], {})
+
+
+def test_mcp_servers_may_be_json() -> None:
+    assert mcp_servers(['{"a": {"command": "x"}}', "b=y"]) == {
+        "a": {"command": "x"},
+        "b": {"command": "y", "args": []},
+    }
+
+
+@pytest.mark.parametrize("text", ["{nonsense", "nameless", "=x", "a='"])
+def test_a_bad_mcp_server_is_wrong_usage(text: str) -> None:
+    with pytest.raises(WrongUsage):
+        mcp_servers([text])
+
+
+def test_answers_are_labels_per_question() -> None:
+    assert answers(["Red", "Cheese, Basil"], None) == [["Red"], ["Cheese", "Basil"]]
+    assert answers(None, '[["one, with a comma"]]') == [["one, with a comma"]]
+    with pytest.raises(WrongUsage):
+        answers(None, '["flat"]')

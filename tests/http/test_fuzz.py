@@ -1,0 +1,156 @@
+"""Input that nobody thought of: requests made from the API's own description, and lines that an agent should not write."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx2
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis.checks import load_all_checks
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from tests.daemons import SECONDS, Client, done
+
+from sandbox_agent.agents import AGENTS
+from sandbox_agent.agents.mock import AnyFrame
+from sandbox_agent.agents.recording import translate
+from sandbox_agent.openapi import document
+from sandbox_agent.ops import OPERATIONS
+from sandbox_agent.ops.operation import Stream
+from sandbox_agent.testing.rules import violations
+
+EXAMPLES = 12
+CONFORMS = [status_code_conformance, content_type_conformance, response_schema_conformance]
+
+load_all_checks()
+_described = schemathesis.openapi.from_dict(document())
+_not_ours_to_fuzz = {"authorization", "x-sandbox-token", "host"}
+
+
+# -- requests -----------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_made_up_requests_get_the_answers_that_are_described(client: Client, name: str) -> None:
+    """Whatever is sent, good or bad: never a failure of ours, and always an answer of the described shape."""
+    row = OPERATIONS[name]
+    operation = _described[row.path][row.method]
+    cases = operation.as_strategy()
+    if operation.definition.raw["parameters"] or "requestBody" in operation.definition.raw:
+        cases |= operation.as_strategy(schemathesis.GenerationMode.NEGATIVE)
+    session = client.create()
+
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=cases, real=st.booleans())
+    def ask(case: Any, real: bool) -> None:
+        if real:
+            _aim(case, session)
+        answer = _sent(client, case, stream=row.response is Stream)
+        assert "error:internal" not in answer.text, answer.text
+        if answer.is_success and row.response is Stream:
+            assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
+        else:
+            case.validate_response(answer, checks=CONFORMS)
+
+    ask()
+    assert done(client.get("/v1/health"))["status"] == "ok"
+
+
+def _aim(case: Any, session: str) -> None:
+    """At something that exists, so that more than the refusal of unknown names is tried."""
+    if (
+        "session_id" in (case.path_parameters or {})
+        and case.operation.label != "POST /v1/sessions/{session_id}"
+    ):
+        case.path_parameters["session_id"] = session
+    if "agent" in (case.path_parameters or {}):
+        case.path_parameters["agent"] = "mock"
+    if isinstance(case.body, dict) and "agent" in case.body:
+        case.body["agent"] = "mock"
+        case.body.pop("directory", None)
+        case.body.pop("agentMode", None)
+
+
+def _sent(client: Client, case: Any, *, stream: bool) -> httpx2.Response:
+    """Send it. Of a stream only the head is awaited: it may have no end."""
+    wire = case.as_transport_kwargs(base_url=f"http://127.0.0.1:{client.daemon.port}")
+    kwargs = {name: wire[name] for name in ("params", "json") if wire.get(name) is not None}
+    if wire.get("data") is not None:
+        kwargs["content"] = wire["data"]
+    headers = {
+        name: str(value).encode("latin-1", "replace")
+        for name, value in (wire.get("headers") or {}).items()
+        if name.lower() not in _not_ours_to_fuzz
+    }
+    with httpx2.Client(timeout=SECONDS, trust_env=False) as http:
+        request = http.build_request(wire["method"], wire["url"], headers=headers, **kwargs)
+        answer = http.send(request, stream=True)
+        if not (stream and answer.is_success):
+            answer.read()
+        else:
+            answer.close()
+            answer._content = b""
+        return answer
+
+
+# -- native lines -------------------------------------------------------------------------------
+
+json_values: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+known_frames = [frame for frame in AnyFrame.__args__ if frame.__struct_config__.tag not in ("ready", "gone")]
+
+
+@st.composite
+def frames(draw: st.DrawFn) -> Any:
+    """A frame of a known type whose fields hold anything, ids out of a few so that they meet."""
+    kind = draw(st.sampled_from(known_frames))
+    fields: dict[str, Any] = {"type": kind.__struct_config__.tag}
+    for field in kind.__struct_fields__:
+        if draw(st.booleans()):
+            plausible = st.sampled_from(["a", "b", "c", "", True, 0, [], {}, "edit", "completed", "end_turn"])
+            fields[field] = draw(plausible | json_values)
+    return fields
+
+
+native_lines = st.lists(frames() | json_values | st.text(max_size=40), max_size=25)
+
+
+@settings(max_examples=200, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@given(lines=native_lines)
+def test_no_native_line_breaks_the_rules(lines: list[Any]) -> None:
+    """Whatever an agent writes in a turn is an event or a problem of its own, and the turn goes on to its end."""
+    recorded: list[dict[str, Any]] = [
+        {"dir": "cmd", "t": 0, "msg": ["mock", "--conversation", "c"]},
+        {"dir": "out", "t": 0, "msg": {"type": "ready", "conversation": "c"}},
+        {"dir": "in", "t": 1, "msg": {"type": "prompt", "text": "go"}},
+        *({"dir": "out", "t": 2, "msg": line} for line in lines),
+        {"dir": "out", "t": 3, "msg": {"type": "text", "id": "last", "delta": "still here"}},
+        {"dir": "out", "t": 3, "msg": {"type": "turn_end", "stop_reason": "end_turn"}},
+        {"dir": "exit", "t": 4, "msg": {"returncode": 0}},
+    ]
+    events = [
+        one.event for one in translate(AGENTS["mock"], [json.dumps(line).encode() for line in recorded])
+    ]
+    assert [rule for rule in violations(events) if "agent.unparsed" not in rule] == []

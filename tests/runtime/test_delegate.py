@@ -1,0 +1,249 @@
+"""The listener for an agent's permission program, with a real process and the real program."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import uvloop
+
+from sandbox_agent.agents.amp import delegate as program
+from sandbox_agent.errors import AgentProcessExited
+from sandbox_agent.runtime.delegate import DelegatingProcess, remove_leftovers
+from sandbox_agent.runtime.framing import LineTooLong
+from sandbox_agent.runtime.host import write_private
+from sandbox_agent.runtime.process import Exit
+
+SECONDS = 20.0
+AGENT = Path(__file__).with_name("delegating_agent.py")
+
+Body = Callable[[], Coroutine[Any, Any, None]]
+
+
+@pytest.fixture(params=["asyncio", "uvloop"])
+def run(request: pytest.FixtureRequest) -> Callable[[Body], None]:
+    """Runs a test on each kind of loop."""
+    factory = uvloop.new_event_loop if request.param == "uvloop" else None
+
+    def run(body: Body) -> None:
+        with asyncio.Runner(loop_factory=factory) as runner:
+            runner.run(asyncio.wait_for(body(), SECONDS))
+
+    return run
+
+
+class Talk:
+    """An agent, and the frames that came from it."""
+
+    def __init__(self) -> None:
+        self.frames: asyncio.Queue[Any] = asyncio.Queue()
+        self.exits: list[Exit] = []
+        self.process = DelegatingProcess("test", self._hear, self.exits.append)
+
+    def _hear(self, frames: list[bytes | LineTooLong]) -> None:
+        for frame in frames:
+            assert isinstance(frame, bytes)
+            self.frames.put_nowait(msgspec.json.decode(frame))
+
+    def write(self, *frames: object) -> None:
+        self.process.write([msgspec.json.encode(frame) for frame in frames])
+
+    def reply(self, id: str, allow: bool, message: str | None = None) -> None:
+        self.write({"type": "delegate_reply", "id": id, "allow": allow, "message": message})
+
+    async def start(self, directory: str = "/") -> None:
+        argv = [sys.executable, "-I", "-S", str(AGENT), str(Path(program.__file__))]
+        await self.process.start(argv, {"PATH": os.environ["PATH"]}, directory)
+
+
+@asynccontextmanager
+async def talk() -> AsyncIterator[tuple[Talk, Path]]:
+    """A running agent, and the path of the socket it was told."""
+    one = Talk()
+    await one.start()
+    try:
+        address = (await one.frames.get())["address"]
+        yield one, Path(address.removeprefix("unix:"))
+    finally:
+        await one.process.stop()
+
+
+def question(id: str, tool: str, given: object) -> dict[str, object]:
+    return {
+        "type": "delegate",
+        "id": id,
+        "tool": tool,
+        "tool_use_id": "call-1",
+        "thread": None,
+        "input": given,
+    }
+
+
+def test_a_question_is_a_frame_and_an_allowance_lets_the_tool_run(run: Callable[[Body], None]) -> None:
+    async def body() -> None:
+        async with talk() as (one, _):
+            one.write({"tool": "Bash", "input": {"cmd": "ls"}})
+            assert await one.frames.get() == question("delegate-1", "Bash", {"cmd": "ls"})
+            one.reply("delegate-1", True)
+            assert await one.frames.get() == {"tool": "Bash", "code": program.ALLOW, "stderr": ""}
+
+    run(body)
+
+
+def test_a_rejection_tells_the_agent_why(run: Callable[[Body], None]) -> None:
+    async def body() -> None:
+        async with talk() as (one, _):
+            one.write({"tool": "Bash", "input": {"cmd": "rm -r /"}})
+            await one.frames.get()
+            one.reply("delegate-1", False, "not on my machine")
+            rejected = {"tool": "Bash", "code": program.REJECT, "stderr": "not on my machine"}
+            assert await one.frames.get() == rejected
+
+    run(body)
+
+
+def test_questions_at_the_same_time_get_their_own_answers(run: Callable[[Body], None]) -> None:
+    async def body() -> None:
+        async with talk() as (one, _):
+            one.write({"tool": "first", "input": 1}, {"tool": "second", "input": 2})
+            asked = {(frame := await one.frames.get())["tool"]: frame["id"] for _ in range(2)}
+            one.reply(asked["second"], True)
+            assert await one.frames.get() == {"tool": "second", "code": program.ALLOW, "stderr": ""}
+            one.reply(asked["first"], False, "no")
+            assert await one.frames.get() == {"tool": "first", "code": program.REJECT, "stderr": "no"}
+
+    run(body)
+
+
+def test_an_input_of_many_megabytes_passes(run: Callable[[Body], None]) -> None:
+    async def body() -> None:
+        async with talk() as (one, _):
+            given = {"content": "x" * (8 << 20)}
+            one.write({"tool": "create_file", "input": given})
+            assert await one.frames.get() == question("delegate-1", "create_file", given)
+            one.reply("delegate-1", True)
+            await one.frames.get()
+
+    run(body)
+
+
+def test_only_what_is_no_reply_goes_to_the_agent(run: Callable[[Body], None]) -> None:
+    async def body() -> None:
+        async with talk() as (one, _):
+            prompt = {"type": "user", "message": {"content": [{"text": '{"type":"delegate_reply"}'}]}}
+            one.write({"type": "delegate_reply", "id": "nobody's", "allow": True}, prompt)
+            assert await one.frames.get() == {"read": prompt}
+
+    run(body)
+
+
+def test_a_line_that_is_no_question_is_rejected_and_tells_nobody(run: Callable[[Body], None]) -> None:
+    async def body() -> None:
+        async with talk() as (one, path):
+            for line in (b"what?\n", b"[]\n"):
+                reader, writer = await asyncio.open_unix_connection(path)
+                writer.write(line)
+                assert await reader.read() == b""
+                writer.close()
+                await writer.wait_closed()
+            assert one.frames.empty()
+
+    run(body)
+
+
+def test_a_question_cannot_name_itself(run: Callable[[Body], None]) -> None:
+    async def body() -> None:
+        async with talk() as (one, path):
+            reader, writer = await asyncio.open_unix_connection(path)
+            writer.write(b'{"type":"result","id":"mine","tool":"Bash"}\n')
+            assert await one.frames.get() == {"type": "delegate", "id": "delegate-1", "tool": "Bash"}
+            one.reply("delegate-1", True)
+            assert await reader.read() == b'{"allow":true,"message":null}\n'
+            writer.close()
+            await writer.wait_closed()
+
+    run(body)
+
+
+def test_the_socket_is_for_the_owner_alone_and_goes_with_the_process(run: Callable[[Body], None]) -> None:
+    async def body() -> None:
+        async with talk() as (one, path):
+            assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+            reader, writer = await asyncio.open_unix_connection(path)
+            writer.write(b'{"tool":"Bash"}\n')
+            await one.frames.get()
+            await one.process.stop()
+            assert await reader.read() == b""
+            writer.close()
+            await writer.wait_closed()
+            assert not path.parent.exists()
+            assert [exit.signal for exit in one.exits] == ["SIGTERM"]
+
+    run(body)
+
+
+def test_a_long_folder_for_temporary_files_is_not_used(
+    run: Callable[[Body], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("x" * 100)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+
+    async def body() -> None:
+        async with talk() as (_, path):
+            assert path.parent.parent == Path("/tmp")
+            assert list(long.iterdir()) == []
+
+    run(body)
+
+
+@pytest.fixture
+def short_tmp(monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = Path(tempfile.mkdtemp(dir="/tmp"))
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def test_a_process_that_cannot_be_started_leaves_nothing(
+    run: Callable[[Body], None], short_tmp: Path
+) -> None:
+    async def body() -> None:
+        with pytest.raises(AgentProcessExited):
+            await Talk().start(str(short_tmp / "nowhere"))
+        assert list(short_tmp.iterdir()) == []
+
+    run(body)
+    short_tmp.rmdir()
+
+
+def test_what_a_killed_daemon_left_is_removed_and_nothing_else(short_tmp: Path) -> None:
+    for name in ("sandbox-agent-mine-a1", "sandbox-agent-other-b2"):
+        (short_tmp / name).mkdir()
+        (short_tmp / name / "socket").touch()
+    remove_leftovers("mine")
+    assert [folder.name for folder in short_tmp.iterdir()] == ["sandbox-agent-other-b2"]
+    remove_leftovers("other")
+    short_tmp.rmdir()
+
+
+def test_a_launch_file_is_replaced_whole_and_only_a_program_may_be_run(tmp_path: Path) -> None:
+    path = tmp_path / "launch" / "file"
+    for content, mode in ((b"#!/bin/sh\n", 0o700), (b"secret", 0o600), (b"#!/bin/sh\nexit\n", 0o700)):
+        before = path.stat().st_ino if path.exists() else None
+        write_private(path, content)
+        after = path.stat()
+        assert (path.read_bytes(), stat.S_IMODE(after.st_mode), after.st_ino == before) == (
+            content,
+            mode,
+            False,
+        )
+    assert [file.name for file in path.parent.iterdir()] == ["file"]

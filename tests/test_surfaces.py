@@ -1,0 +1,186 @@
+"""One table, many surfaces: what HTTP answers, OpenAPI describes and the command line offers is `OPERATIONS`."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from sandbox_agent.cli.main import parser
+from sandbox_agent.errors import ERRORS
+from sandbox_agent.http.app import _routes
+from sandbox_agent.openapi import document, event_schema, page
+from sandbox_agent.ops import OPERATIONS, Operation
+from sandbox_agent.ops.operation import Stream
+from sandbox_agent.schema.events import EVENT_TYPES
+
+CONTRACT = """
+GET /v1/health
+GET /v1/ready
+GET /v1/agents
+POST /v1/agents/{agent}/install
+GET /v1/agents/{agent}/modes
+GET /v1/agents/{agent}/models
+GET /v1/sessions
+POST /v1/sessions
+POST /v1/sessions/{session_id}
+GET /v1/sessions/{session_id}
+PATCH /v1/sessions/{session_id}
+DELETE /v1/sessions/{session_id}
+POST /v1/sessions/{session_id}/messages
+POST /v1/sessions/{session_id}/messages/stream
+GET /v1/sessions/{session_id}/events
+GET /v1/sessions/{session_id}/events/sse
+GET /v1/events/sse
+POST /v1/sessions/{session_id}/attachments
+GET /v1/sessions/{session_id}/attachments/{name}
+POST /v1/sessions/{session_id}/cancel
+POST /v1/sessions/{session_id}/terminate
+GET /v1/sessions/{session_id}/queue
+DELETE /v1/sessions/{session_id}/queue/{turn_id}
+GET /v1/sessions/{session_id}/permissions
+GET /v1/sessions/{session_id}/questions
+POST /v1/sessions/{session_id}/permissions/{permission_id}/reply
+POST /v1/sessions/{session_id}/questions/{question_id}/reply
+POST /v1/sessions/{session_id}/questions/{question_id}/reject
+GET /metrics
+"""
+"""What clients rely on. A line may be added; one that is changed or missing breaks them."""
+
+
+def table() -> set[str]:
+    return {f"{op.method} {op.path}" for op in OPERATIONS.values()}
+
+
+def test_nothing_that_clients_rely_on_is_missing() -> None:
+    assert set(CONTRACT.split("\n")) - {""} <= table()
+
+
+def test_every_operation_has_a_route_and_every_route_an_operation() -> None:
+    fixed, patterns = _routes()
+    routed = {f"{method} {path}" for path, methods in fixed.items() for method in methods}
+    for pattern, methods in patterns:
+        path = re.sub(r"\(\?P<(\w+)>\[\^/\]\+\)", r"{\1}", pattern.pattern)
+        routed |= {f"{method} {path}" for method in methods}
+    assert routed == table()
+
+
+def test_openapi_describes_every_operation_and_no_other() -> None:
+    paths: dict[str, dict[str, Any]] = document()["paths"]
+    described = {
+        f"{method.upper()} {path}": one for path, methods in paths.items() for method, one in methods.items()
+    }
+    assert described.keys() == table()
+    assert {one["operationId"] for one in described.values()} == OPERATIONS.keys()
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS.keys())
+def test_openapi_knows_every_field_answer_and_error(operation: Operation) -> None:
+    told = document()["paths"][operation.path][operation.method.lower()]
+    body = told.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    schema = document()["components"]["schemas"].get(body.get("$ref", "").rpartition("/")[2], {})
+    described = {parameter["name"] for parameter in told["parameters"]} | schema.get("properties", {}).keys()
+    spelled = {field.name: field.encode_name for field in msgspec.structs.fields(operation.request)}
+    elsewhere = {"content", "content_type"} if operation.body == "bytes" else set()
+    expected = {
+        operation.headers.get(name) or (name if name in operation.path_fields else wire)
+        for name, wire in spelled.items()
+        if name not in elsewhere
+    }
+    assert described == expected
+    assert told["summary"]
+    for error in operation.errors:
+        assert f"`{error.type}`" in told["responses"][str(error.status)]["description"]
+    assert str(operation.status) in told["responses"]
+    assert ("text/event-stream" in str(told["responses"])) == (operation.response is Stream)
+
+
+def test_openapi_describes_every_type_of_event() -> None:
+    schemas = document()["components"]["schemas"]
+    kinds = {schemas[one["$ref"].rpartition("/")[2]]["title"] for one in schemas["Event"]["anyOf"]}
+    assert kinds == EVENT_TYPES.keys()
+    assert len(event_schema()["anyOf"]) == len(EVENT_TYPES)
+
+
+def test_every_reference_in_openapi_leads_somewhere() -> None:
+    schemas = document()["components"]["schemas"]
+    references = set(re.findall(r'"#/components/schemas/(\w+)"', msgspec.json.encode(document()).decode()))
+    assert references <= schemas.keys()
+
+
+def test_the_page_shows_every_operation() -> None:
+    shown = page()
+    assert [name for name in OPERATIONS if f'id="{name}"' not in shown] == []
+
+
+# -- the command line ---------------------------------------------------------------------------
+
+
+def subcommands(root: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    for action in root._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            yield from action.choices.items()
+
+
+def commands() -> dict[str, argparse.ArgumentParser]:
+    """Every command of two words."""
+    return {
+        f"{group} {verb}": command
+        for group, inner in subcommands(parser())
+        for verb, command in subcommands(inner)
+    }
+
+
+def command_of(operation: Operation) -> str:
+    return operation.name.replace(".", " ").replace("_", "-")
+
+
+def test_every_operation_is_a_command() -> None:
+    offered = commands()
+    assert [name for op in OPERATIONS.values() if (name := command_of(op)) not in offered] == []
+    for operation in OPERATIONS.values():
+        group = operation.name.partition(".")[0]
+        assert [alias for alias in operation.aliases if f"{group} {alias}" not in offered] == []
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS.keys())
+def test_every_field_of_an_operation_can_be_said_on_the_command_line(operation: Operation) -> None:
+    command = commands()[command_of(operation)]
+    said = {action.dest for action in command._actions}
+    optional_names = {"answers": {"answer", "answers"}}
+    fields = set(operation.request.__struct_fields__)
+    assert [name for name in fields if not said & optional_names.get(name, {name})] == []
+
+
+# -- errors -------------------------------------------------------------------------------------
+
+
+def test_every_error_is_told_by_an_operation_or_belongs_to_every_request() -> None:
+    told = {error.type for op in OPERATIONS.values() for error in op.errors}
+    of_every_request = {
+        "token_invalid",
+        "method_not_allowed",
+        "unsupported_media_type",
+        "misdirected_host",
+        "rate_limited",
+        "internal",
+    }
+    assert told | of_every_request == ERRORS.keys()
+
+
+def test_an_error_is_named_as_on_the_wire() -> None:
+    for name, error in ERRORS.items():
+        assert re.sub(r"(?<!^)(?=[A-Z])", "_", error.__name__).lower() == name
+        problem = error("what happened", fact=1).problem("/v1/x")
+        assert problem == {
+            "type": f"urn:sandbox-agent:error:{name}",
+            "title": error.title,
+            "status": error.status,
+            "detail": "what happened",
+            "instance": "/v1/x",
+            "fact": 1,
+        }
