@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from sandbox_agent.agents import AGENTS
-from sandbox_agent.cli import reference
+from sandbox_agent.cli import generate, reference
 from sandbox_agent.config import PREFIX, Config
 from sandbox_agent.errors import ERRORS, URN
 from sandbox_agent.openapi import document, event_schema
@@ -85,7 +86,10 @@ def agents() -> str:
     return NOTE + "\n".join(["# Agents\n", *rows])
 
 
+TABLE = "src/sandbox_agent/cli/table.py"
+
 GENERATED: dict[str, Callable[[], str]] = {
+    TABLE: generate.render,
     "docs/openapi.json": openapi,
     "docs/events.schema.json": events,
     "docs/errors.md": errors,
@@ -118,6 +122,9 @@ def main() -> int:
         if not check:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
+        if not check and name == TABLE:
+            # The command line was loaded from the old table: begin again with the new one.
+            os.execv(sys.executable, [sys.executable, "-m", "tools.gen"])  # noqa: S606
     verb = "not fresh, run `make gen`:" if check else "wrote"
     print(verb if stale else "all generated files are fresh", *stale)
     return int(check and bool(stale))

@@ -180,7 +180,15 @@ def test_run_asks_on_the_terminal(environ: dict[str, str], tmp_path: Path) -> No
     assert b"+line 1, from message 1" in terminal.shown
 
 
-def test_ctrl_c_cancels_the_turn(environ: dict[str, str], tmp_path: Path) -> None:
+def test_ctrl_c_cancels_the_turn_and_its_end_is_shown(environ: dict[str, str], tmp_path: Path) -> None:
+    with on_terminal(("run", "mock", "slow"), environ, tmp_path) as terminal:
+        terminal.wait_for("Counting slowly:")
+        terminal.type("\x03")
+        assert terminal.exit_code() == 130
+    assert b"interrupted \xc2\xb7 " in terminal.shown
+
+
+def test_ctrl_c_twice_leaves_at_once(environ: dict[str, str], tmp_path: Path) -> None:
     with on_terminal(("run", "mock", "hang"), environ, tmp_path) as terminal:
         terminal.wait_for("I do not listen any more.")
         terminal.type("\x03")

@@ -18,9 +18,14 @@ def say(frame: dict[str, object]) -> None:
 
 def interrupted(*_: object) -> None:
     say({"type": "result", "is_error": True, "error": "User cancelled (SIGINT/SIGTERM)"})
-    with thread.open("a") as file:  # what it does between its last word and its end
-        file.write("goodbye\n")
+    if thread.exists():
+        keep("goodbye")  # between its last word and its end
     os._exit(1)
+
+
+def keep(line: str) -> None:
+    with thread.open("a") as file:
+        file.write(f"{line}\n")
 
 
 if "--version" in sys.argv:
@@ -37,16 +42,15 @@ say({"type": "system", "subtype": "init"})
 for line in sys.stdin:
     content = json.loads(line)["message"]["content"]
     text = content[0]["text"]
-    if text == "fail":
-        say({"type": "result", "is_error": True, "error": "500 broken"})
-        with thread.open("a") as file:
-            file.write("fail\n")
-        sys.exit()
     if text == "hang":
         signal.pause()
-    if text != "store nothing":
-        with thread.open("a") as file:
-            file.write(f"{text}\n")
-    heard = len(thread.read_text().splitlines()) if thread.exists() else 0
-    answer = [{"type": "text", "text": f"{text} {heard}"}]
+    if text == "forget":
+        thread.unlink()
+    if text in ("fail", "forget"):
+        say({"type": "result", "is_error": True, "error": "500 broken"})
+        if text == "fail":
+            keep(text)
+        sys.exit()
+    keep(text)
+    answer = [{"type": "text", "text": f"{text} {len(thread.read_text().splitlines())}"}]
     say({"type": "assistant", "message": {"content": answer, "stop_reason": "end_turn"}})

@@ -17,6 +17,7 @@ from sandbox_agent.schema.inputs import Settings
 from sandbox_agent.store.base import (
     AppendEvents,
     Change,
+    DeleteSession,
     EventRow,
     SaveSession,
     SessionRecord,
@@ -210,3 +211,18 @@ def test_what_was_acknowledged_survives_kill_9(path: Path, acknowledged: int) ->
     assert kept is not None
     assert kept.event_count == stored
     store.close()
+
+
+def test_deleting_a_session_gives_its_space_back(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "log.db")
+    store.write([SaveSession(SessionRecord("a", "mock", Settings("/"), "", ""))])
+    for first in range(1, 2001, 100):
+        rows = [EventRow(n, n, b"x" * 2000) for n in range(first, first + 100)]
+        store.write([AppendEvents("a", rows)])
+    full = store.size()
+    store.write([DeleteSession("a")])
+    # The log beside the file keeps its size until it is written over; the file itself must shrink.
+    store.close()
+    again = SqliteStore(tmp_path / "log.db")
+    assert again.size() < full / 10
+    again.close()

@@ -18,6 +18,7 @@ from .generator import CHECKOUT
 from .measures import MEASURES, Bench
 from .processes import adopt_orphans, allow_many_files, descendants, end
 from .report import Metric, footnote, report, table, write_docs, write_json
+from .turns import AGENTS
 
 CACHE = CHECKOUT / ".cache" / "bench"
 PAGE = CHECKOUT / "docs" / "benchmarks.md"
@@ -26,28 +27,30 @@ PAGE = CHECKOUT / "docs" / "benchmarks.md"
 def main() -> None:
     parser = _parser()
     options = parser.parse_args()
-    if options.write_docs and (options.quick or options.only or options.side):
-        parser.error("--write-docs wants the whole run: no --quick, --only or --side")
+    if options.write_docs and (options.quick or options.only or options.side or options.agent):
+        parser.error("--write-docs wants the whole run: no --quick, --only, --side or --agent")
     signal.signal(signal.SIGTERM, _interrupted)
     signal.signal(signal.SIGALRM, _interrupted)
     signal.alarm(options.limit)
     adopt_orphans()
     allow_many_files()
-    daemons = _daemons(options)
+    measures = options.only or list(MEASURES)
+    daemons = _daemons(options, measures)
     CACHE.mkdir(parents=True, exist_ok=True)
     # Beside the checkout and not in /tmp, which may be memory: writing to disk is part of what is measured.
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=CACHE))
     began = time.monotonic()
-    bench = Bench(daemons, folder, options.rounds or (2 if options.quick else 5), options.quick)
+    rounds = options.rounds or (2 if options.quick else 5)
+    bench = Bench(daemons, folder, rounds, options.quick, options.agent or ())
     try:
-        metrics = _run(bench, options.only or list(MEASURES))
+        metrics = _run(bench, measures)
     except Unusable as error:
         sys.exit(f"bench: {error}")
     finally:
         end(descendants(os.getpid()))
         shutil.rmtree(folder, ignore_errors=True)
     counts = {daemon.side: daemon.ledger for daemon in daemons}
-    result = report(metrics, counts, bench.rounds, time.monotonic() - began)
+    result = report(metrics, counts, bench.rounds, time.monotonic() - began, bench.notes)
     print(table(result))
     print(f"\n{footnote(result)}")
     if options.json:
@@ -64,11 +67,11 @@ def _run(bench: Bench, names: list[str]) -> list[Metric]:
     return metrics
 
 
-def _daemons(options: argparse.Namespace) -> list[Daemon]:
+def _daemons(options: argparse.Namespace, measures: list[str]) -> list[Daemon]:
     sides: list[Daemon] = []
     if options.side != "peer":
         sides.append(Ours(options.ours))
-    if options.side != "ours":
+    if options.side != "ours" and set(measures) != {"turn"}:  # which runs without the peer
         sides.append(Peer(options.peer or peer_program(CACHE), quiet=options.peer_quiet))
     return sides
 
@@ -81,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--quick", action="store_true", help="small loads and two rounds: does it work, not how fast is it")
     add("--rounds", type=int, help="rounds of each measure (5)")
     add("--only", action="append", choices=list(MEASURES), help="run this measure alone; may be repeated")
+    add("--agent", action="append", choices=AGENTS, help="measure the turns of this agent; may be repeated")
     add("--side", choices=["ours", "peer"], help="run one side alone; there are no ratios then")
     add("--json", type=Path, metavar="FILE", help="write all values to this file")
     add("--write-docs", action="store_true", help=f"write the table into {PAGE.relative_to(CHECKOUT)}")

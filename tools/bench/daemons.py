@@ -23,6 +23,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
+from sandbox_agent.testing.offline import offline_environment
+
 from . import acp_agent, processes
 from .generator import Driver
 from .load import Marks, Turn
@@ -116,6 +118,26 @@ class Ours(Daemon):
 
     def end_session(self, running: Running, session: str) -> None:
         running.ask("POST", f"/v1/sessions/{session}/terminate", seconds=END_SESSION_SECONDS)
+
+
+class Driving(Ours):
+    """Ours with a real agent on a scripted model; what goes wrong is counted with the rest of ours."""
+
+    def __init__(self, ours: Daemon, agent: str, agent_program: Path, model_url: str) -> None:
+        super().__init__(ours.program)
+        self.ledger = ours.ledger
+        self._agent = agent
+        self._agent_program = agent_program
+        self._model_url = model_url
+
+    def prepare(self, home: Path) -> dict[str, str]:
+        (home / "workspace").mkdir()
+        path = f"{self._agent_program.parent}{os.pathsep}{os.environ['PATH']}"
+        return {"PATH": path, **offline_environment(self._agent, self._model_url, home)}
+
+    def open_session(self, running: Running, session: str) -> None:
+        body = {"agent": self._agent, "directory": str(running.home / "workspace")}
+        running.ask("POST", f"/v1/sessions/{session}", body)
 
 
 class Peer(Daemon):

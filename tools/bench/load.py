@@ -196,13 +196,13 @@ class Generator:
 
     async def _repeat(self, order: Repeat) -> Outcome:
         clients = [await self._connect() for _ in range(order.connections)]
-        asking = request(self._port, "GET", order.path)
+        request = get(self._port, order.path)
         wrong = 0
 
         async def run(client: Client, count: int) -> None:
             nonlocal wrong
             for _ in range(count):
-                wrong += await client.ask(asking) != 200
+                wrong += await client.ask(request) != 200
 
         share = order.requests // order.connections
         hung, _ = await _all_within(order.seconds, *(run(client, share) for client in clients))
@@ -213,10 +213,10 @@ class Generator:
     async def _attach(self, order: Attach) -> Outcome:
         loop = asyncio.get_running_loop()
         added: list[Reader] = []
-        asking = request(self._port, "GET", order.path)
+        request = follow(self._port, order.path)
         for _ in range(order.readers):
             _, reader = await loop.create_connection(lambda: Reader(order.marks), "127.0.0.1", self._port)
-            reader.transport.write(asking)
+            reader.transport.write(request)
             added.append(reader)
         self._readers += added
         hung, statuses = await _all_within(order.seconds, *(reader.status for reader in added))
@@ -227,9 +227,9 @@ class Generator:
             self._client = await self._connect()
         for reader in self._readers:
             reader.begin()
-        asking = request(self._port, "POST", order.path, order.body.encode())
+        request = post(self._port, order.path, order.body.encode())
         began = time.perf_counter()
-        answer = self._client.ask(asking)
+        answer = self._client.ask(request)
         ends = (reader.turn_ended for reader in self._readers)
         hung, _ = await _all_within(order.seconds, answer, *ends)
         if answer.cancelled():
@@ -241,9 +241,9 @@ class Generator:
             wrong=int(not answer.cancelled() and answer.result() not in (200, 202)),
             delivered=tuple(reader.events for reader in self._readers),
             doubled=sum(reader.doubled for reader in self._readers),
-            first_event=_since(began, first and first.first_at),
-            first_answer=_since(began, first and first.answered_at),
-            turn=_since(began, first and first.ended_at),
+            first_event=_since(began, first.first_at if first else None),
+            first_answer=_since(began, first.answered_at if first else None),
+            turn=_since(began, first.ended_at if first else None),
         )
 
     async def _connect(self) -> Client:
@@ -251,13 +251,17 @@ class Generator:
         return client
 
 
-def request(port: int, method: str, path: str, body: bytes | None = None) -> bytes:
-    lines = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{port}"]
-    if body is None:
-        lines.append("Accept: */*")
-    else:
-        lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
-    return "\r\n".join([*lines, "", ""]).encode() + (body or b"")
+def get(port: int, path: str, *headers: str) -> bytes:
+    return "\r\n".join([f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{port}", *headers, "", ""]).encode()
+
+
+def follow(port: int, path: str) -> bytes:
+    return get(port, path, "Accept: text/event-stream")
+
+
+def post(port: int, path: str, body: bytes) -> bytes:
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 def _since(began: float, moment: float | None) -> float | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from .daemons import HEALTH, Daemon, Pace, Running, Unusable, running
 from .load import Attach, Detach, Order, Outcome, Repeat
@@ -25,6 +25,10 @@ class Bench(Struct):
     folder: Path
     rounds: int
     quick: bool = False
+    agents: Sequence[str] = ()
+    """The real agents to measure; all when empty."""
+    notes: list[str] = field(default_factory=list)
+    """What was noticed beside the figures."""
 
     def take_turns(self, sides: Sequence[Running]) -> Iterator[Running]:
         """Every side once per round; who begins alternates."""
@@ -73,10 +77,10 @@ def health(bench: Bench) -> list[Metric]:
     requests = 1600 if bench.quick else 6400
     with bench.all_running() as sides:
         for one in sides:
-            _carry_out(one, Repeat(path=HEALTH, requests=800, connections=16, seconds=30))
+            carry_out(one, Repeat(path=HEALTH, requests=800, connections=16, seconds=30))
         for one in bench.take_turns(sides):
             before = one.cpu()
-            outcome = _carry_out(one, Repeat(path=HEALTH, requests=requests, connections=16, seconds=30))
+            outcome = carry_out(one, Repeat(path=HEALTH, requests=requests, connections=16, seconds=30))
             cost = (one.cpu() - before) / requests * 1e6
             metric.values[one.daemon.side].append(None if outcome.hung else cost)
     return [metric]
@@ -89,14 +93,14 @@ def readers(bench: Bench) -> list[Metric]:
     count = 200 if bench.quick else 1000
     for one in bench.started_anew(1 if bench.quick else min(bench.rounds, 3)):
         with one.session() as session:
-            _attach(one, session, 20)
+            attach(one, session, 20)
             _turn(one, session, Pace(20))
             time.sleep(0.3)
             before = one.memory().rss
-            _attach(one, session, count)
+            attach(one, session, count)
             time.sleep(0.5)
             metric.values[one.daemon.side].append((one.memory().rss - before) / count / 1024)
-            _carry_out(one, Detach(seconds=5))
+            carry_out(one, Detach(seconds=5))
     return [metric]
 
 
@@ -109,7 +113,7 @@ def first_event(bench: Bench) -> list[Metric]:
     with bench.all_running() as sides, ExitStack() as stack:
         sessions = {one.daemon.side: stack.enter_context(one.session()) for one in sides}
         for one in sides:
-            _attach(one, sessions[one.daemon.side], 1)
+            attach(one, sessions[one.daemon.side], 1)
             _turn(one, sessions[one.daemon.side], Pace(5))
         for one in bench.take_turns(sides):
             outcomes = [_turn(one, sessions[one.daemon.side], Pace(1)) for _ in range(turns)]
@@ -145,7 +149,7 @@ def _cpu_per_event(
     with ExitStack() as stack:
         sessions = {one.daemon.side: stack.enter_context(one.session()) for one in sides}
         for one in sides:
-            _attach(one, sessions[one.daemon.side], readers)
+            attach(one, sessions[one.daemon.side], readers)
             _turn(one, sessions[one.daemon.side], Pace(200, 1, 1))
         for one in bench.take_turns(sides):
             before = one.cpu()
@@ -153,18 +157,18 @@ def _cpu_per_event(
             cost = (one.cpu() - before) / max(1, sum(outcome.delivered)) * 1e6
             metric.values[one.daemon.side].append(None if outcome.hung else cost)
         for one in sides:
-            _carry_out(one, Detach(seconds=5))
+            carry_out(one, Detach(seconds=5))
     return metric
 
 
-def _attach(one: Running, session: str, readers: int) -> None:
+def attach(one: Running, session: str, readers: int) -> None:
     path = one.daemon.events_path(session)
-    _carry_out(one, Attach(path=path, readers=readers, marks=one.daemon.marks, seconds=20))
+    carry_out(one, Attach(path=path, readers=readers, marks=one.daemon.marks, seconds=20))
 
 
 def _turn(one: Running, session: str, pace: Pace) -> Outcome:
     seconds = 10 + 4 * pace.events * pace.every_ms / pace.burst / 1000
-    outcome = _carry_out(one, one.daemon.turn(session, pace.prompt, seconds))
+    outcome = carry_out(one, one.daemon.turn(session, pace.prompt, seconds))
     ledger = one.daemon.ledger
     ledger.doubled += outcome.doubled
     for count in outcome.delivered:
@@ -174,7 +178,7 @@ def _turn(one: Running, session: str, pace: Pace) -> Outcome:
     return outcome
 
 
-def _carry_out(one: Running, order: Order) -> Outcome:
+def carry_out(one: Running, order: Order) -> Outcome:
     outcome = one.load.order(order)
     ledger = one.daemon.ledger
     ledger.hung += outcome.hung

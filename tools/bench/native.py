@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from sandbox_agent.testing.offline import offline_environment
 
-from .load import Client, Marks, Order, Outcome, Reader, request, take_orders
+from .load import Client, Marks, Order, Outcome, Reader, follow, post, take_orders
 
 START_SECONDS = 60.0
 
@@ -73,7 +73,7 @@ class Ear(asyncio.SubprocessProtocol):
         if fd != 1:
             self._stderr = (self._stderr + data)[-2000:]
             return
-        lines, newline, rest = (self._rest + data).rpartition(b"\n")
+        lines, _, rest = (self._rest + data).rpartition(b"\n")
         self._rest = rest
         self.deltas += lines.count(self._delta)
         at = lines.find(self._mark)
@@ -83,7 +83,9 @@ class Ear(asyncio.SubprocessProtocol):
 
     def process_exited(self) -> None:
         if not self._heard.done():
-            self._heard.set_exception(RuntimeError(f"the agent ended: {self._stderr.decode(errors='replace')}"))
+            self._heard.set_exception(
+                RuntimeError(f"the agent ended: {self._stderr.decode(errors='replace')}")
+            )
 
 
 class Native(ABC):
@@ -232,7 +234,7 @@ class OpenCode(Native):
         marks = Marks(self.delta, self.end)
         _, self._client = await loop.create_connection(Client, "127.0.0.1", self._port)
         _, self._events = await loop.create_connection(lambda: Reader(marks), "127.0.0.1", self._port)
-        self._events.transport.write(request(self._port, "GET", "/global/event"))
+        self._events.transport.write(follow(self._port, "/global/event"))
         await self._events.status
 
     def _new_session(self, where: str) -> str:
@@ -247,9 +249,9 @@ class OpenCode(Native):
 
     async def turn(self, order: Say) -> Outcome:
         self._events.begin()
-        asking = request(self._port, "POST", self._path, body=msgspec.json.encode(self.prompt(order.prompt)))
+        request = post(self._port, self._path, msgspec.json.encode(self.prompt(order.prompt)))
         began = time.perf_counter()
-        answer = self._client.ask(asking)
+        answer = self._client.ask(request)
         try:
             await asyncio.wait_for(asyncio.gather(answer, self._events.turn_ended), order.seconds)
         except TimeoutError:

@@ -56,18 +56,28 @@ def memory(pids: Iterable[int]) -> Memory:
     return Memory(rss, pss)
 
 
+def children(pid: int) -> list[int]:
+    return _families().get(pid, [])
+
+
 def descendants(pid: int) -> list[int]:
     """Every process under this one, zombies too, parents first."""
-    children: dict[int, list[int]] = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit() and (parent := _parent(int(entry))) is not None:
-            children.setdefault(parent, []).append(int(entry))
+    families = _families()
     found, queue = [], [pid]
     while queue:
-        below = children.get(queue.pop(), [])
+        below = families.get(queue.pop(), [])
         found += below
         queue += below
     return found
+
+
+def _families() -> dict[int, list[int]]:
+    """The children of every process that has some."""
+    families: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and (parent := _parent(int(entry))) is not None:
+            families.setdefault(parent, []).append(int(entry))
+    return families
 
 
 def _parent(pid: int) -> int | None:

@@ -27,14 +27,33 @@ class Metric(Struct):
     """The ratio ours / theirs that we want to stay at or below."""
     values: dict[Side, list[float | None]] = field(default_factory=lambda: {"ours": [], "peer": []})
     """None for a round that hung: what it cost says nothing, and its ratio is left out."""
+    together: int = 1
+    """So many values in a row make one ratio, that of their medians: a single turn says little on a noisy machine."""
 
     def median(self, side: Side) -> float | None:
-        known = [value for value in self.values[side] if value is not None]
-        return statistics.median(known) if known else None
+        return _median(self.values[side])
+
+    def ratio(self) -> float | None:
+        """The median of the ratios; of values that are taken together, the ratio of all their medians."""
+        if self.together == 1:
+            return _median(self.ratios())
+        return _divided(self.median("ours"), self.median("peer"))
 
     def ratios(self) -> list[float]:
-        pairs = zip(self.values["ours"], self.values["peer"], strict=False)
-        return [ours / peer for ours, peer in pairs if ours is not None and peer]
+        ours, peer = self.values["ours"], self.values["peer"]
+        size = self.together
+        groups = (slice(start, start + size) for start in range(0, min(len(ours), len(peer)), size))
+        found = (_divided(_median(ours[group]), _median(peer[group])) for group in groups)
+        return [ratio for ratio in found if ratio is not None]
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
+
+
+def _divided(ours: float | None, peer: float | None) -> float | None:
+    return ours / peer if ours is not None and peer else None
 
 
 class Summary(Struct):
@@ -58,11 +77,22 @@ class Report(Struct):
     seconds: float
     metrics: list[Summary]
     counts: dict[Side, Ledger]
+    load: str = ""
+    """How busy the machine was when the run ended: mean runnable processes over 1, 5 and 15 minutes."""
+    notes: list[str] = []
 
 
-def report(metrics: Iterable[Metric], counts: dict[Side, Ledger], rounds: int, seconds: float) -> Report:
+def report(
+    metrics: Iterable[Metric],
+    counts: dict[Side, Ledger],
+    rounds: int,
+    seconds: float,
+    notes: Sequence[str] = (),
+) -> Report:
     machine = f"{os.cpu_count()} CPUs, {platform.machine()}, {platform.system()} {platform.release()}"
-    return Report(machine, rounds, round(seconds, 1), [_summary(metric) for metric in metrics], counts)
+    load = " ".join(f"{average:.1f}" for average in os.getloadavg())
+    summaries = [_summary(metric) for metric in metrics]
+    return Report(machine, rounds, round(seconds, 1), summaries, counts, load, list(notes))
 
 
 def _summary(metric: Metric) -> Summary:
@@ -74,7 +104,7 @@ def _summary(metric: Metric) -> Summary:
         aim=metric.aim,
         ours=metric.median("ours"),
         peer=metric.median("peer"),
-        ratio=statistics.median(ratios) if ratios else None,
+        ratio=metric.ratio(),
         ratio_min=min(ratios, default=None),
         ratio_max=max(ratios, default=None),
         rounds=metric.values,
@@ -128,7 +158,8 @@ def _count_rows(counts: dict[Side, Ledger]) -> list[tuple[str, ...]]:
 
 
 def footnote(result: Report) -> str:
-    return f"{result.rounds} rounds in {result.seconds:.0f} s on {result.machine}."
+    where = f"{result.rounds} rounds in {result.seconds:.0f} s on {result.machine}, load {result.load}."
+    return "\n".join([where, *(f"- {note}" for note in result.notes)])
 
 
 def write_json(result: Report, file: Path) -> None:

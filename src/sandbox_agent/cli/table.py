@@ -1,4 +1,4 @@
-"""Generated from the table of operations, `Config` and the registry of agents: `pytest tests/cli --accept` writes it anew."""
+"""Generated from the table of operations, `Config` and the registry of agents: `make gen` writes it anew."""
 
 # fmt: off
 # ruff: noqa: RUF100

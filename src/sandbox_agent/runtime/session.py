@@ -290,8 +290,10 @@ class Session:
 
     async def _require_conversation(self, fresh: bool) -> None:
         """Refuse a message whose conversation is gone. Any other failure to start is an error of its turn."""
-        idle = self.host is None and self.scribe.turn is None and not self.queue
+        idle = self.scribe.turn is None and not self.queue
         if idle and self.record.native_stored and not fresh:
+            if self._restart_when_idle:
+                await self._detach()
             try:
                 await self.attach()
             except Conflict:

@@ -73,6 +73,7 @@ class SqliteStore(Store):
             self._check()
             self._migrate()
             self._ordinals: dict[str, int] = {}
+            self._deleted = False  # pages were freed that the disk can have back
             self.identity = self._meta("identity", random.token_hex(4))
         except (apsw.CorruptError, apsw.NotADBError) as error:
             self._close_untouched()
@@ -101,6 +102,11 @@ class SqliteStore(Store):
                 execute("ROLLBACK")
             raise
 
+        if self._deleted:
+            self._deleted = False
+            for _ in self._writer.execute("PRAGMA incremental_vacuum"):
+                pass
+
     def _apply(self, change: Change) -> None:
         match change:
             case SaveSession(record):
@@ -111,6 +117,7 @@ class SqliteStore(Store):
                 )
             case DeleteSession(session_id):
                 self._delete(session_id)
+                self._deleted = True
             case Probe():
                 self._set_meta("probe", random.token_hex(8))
             case _:

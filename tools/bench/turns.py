@@ -1,0 +1,124 @@
+"""A whole turn of a real agent: through our daemon, against the same turn of the same program driven natively.
+
+Both sides have one warm process of their own and talk to the same scripted model. Turns alternate, native, ours, native, ours,
+so that a noisy machine disturbs both.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from sandbox_agent.testing import agent_cache
+
+from . import processes
+from .daemons import Daemon, Driving, Running, Unusable, running
+from .generator import CHECKOUT, Driver
+from .load import Outcome
+from .measures import Bench, attach, carry_out, measure
+from .native import NATIVE, Plan, Say
+from .report import Metric
+
+AGENTS = tuple(NATIVE)
+PROMPT = "SCENARIO:text say hello"
+SECONDS = 30.0
+WARM_UP = 3
+"""The first turns of a process load what the others find loaded."""
+TOGETHER = 10
+
+
+@measure("turn")
+def turn(bench: Bench) -> list[Metric]:
+    """From handing over a prompt to the end of its turn; ours from posting it to `turn.ended` on an open event stream."""
+    ours = next((daemon for daemon in bench.daemons if daemon.side == "ours"), None)
+    if ours is None:
+        return []
+    with _scripted_model() as model_url:
+        return [_of_agent(bench, ours, agent, model_url) for agent in bench.agents or AGENTS]
+
+
+def _of_agent(bench: Bench, ours: Daemon, agent: str, model_url: str) -> Metric:
+    together = TOGETHER // 2 if bench.quick else TOGETHER
+    metric = Metric(f"turn_{agent}", f"turn of {agent} (peer: native)", "ms", 1.1, together=together)
+    program = _installed(agent)
+    home = bench.folder / f"native-{agent}"
+    plan = Plan(agent, str(program), str(home), model_url)
+    daemon = Driving(ours, agent, program, model_url)
+    with (
+        _natively(plan) as native,
+        running(daemon, bench.folder) as through_us,
+        through_us.session() as session,
+    ):
+        attach(through_us, session, 1)
+
+        def pair() -> tuple[float | None, float | None]:
+            natively = native.order(Say(prompt=PROMPT, seconds=SECONDS))
+            ours = carry_out(through_us, daemon.turn(session, PROMPT, SECONDS))
+            return _milliseconds(natively, f"{agent} natively"), _milliseconds(ours, f"{agent} through us")
+
+        for _ in range(WARM_UP):
+            pair()
+        at_work = _agents_of(native, through_us)
+        for _ in range(bench.rounds * together):
+            natively, through = pair()
+            metric.values["peer"].append(natively)
+            metric.values["ours"].append(through)
+            if (now := _agents_of(native, through_us)) != at_work:
+                raise Unusable(f"{agent}: a turn started a new process: {at_work} became {now}")
+        told = f"{WARM_UP + bench.rounds * together} turns each of {agent}: native by process {at_work[0]}, ours by {at_work[1]}"
+        bench.notes.append(told)
+    return metric
+
+
+def _milliseconds(outcome: Outcome, what: str) -> float | None:
+    if outcome.turn is None:
+        return None
+    if not any(outcome.delivered):
+        raise Unusable(f"{what}: a turn without an answer")
+    return outcome.turn * 1e3
+
+
+def _agents_of(native: Driver, through_us: Running) -> tuple[list[int], list[int]]:
+    """The processes of the agent on both sides; ours is the one child of its guardian."""
+    below = processes.descendants(through_us.process.pid)
+    guardians = [pid for pid in below if processes.runs_script(pid, "guardian.py")]
+    return processes.children(native.pid), [
+        pid for guardian in guardians for pid in processes.children(guardian)
+    ]
+
+
+def _installed(agent: str) -> Path:
+    try:
+        return agent_cache.install(agent)
+    except agent_cache.CannotInstall as error:
+        raise Unusable(f"{agent}: {error}") from error
+
+
+@contextmanager
+def _natively(plan: Plan) -> Iterator[Driver]:
+    driver = Driver("native", msgspec.json.encode(plan).decode())
+    try:
+        yield driver
+    finally:
+        family = processes.descendants(driver.pid)
+        driver.close()
+        processes.end(family)
+
+
+@contextmanager
+def _scripted_model() -> Iterator[str]:
+    """In a process of its own, as a model is: its work is not counted as ours or the agent's."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sandbox_agent.testing.scripted_model"], cwd=CHECKOUT, stdout=subprocess.PIPE
+    )
+    try:
+        assert process.stdout
+        yield process.stdout.readline().decode().strip()
+    finally:
+        process.kill()
+        process.communicate()
