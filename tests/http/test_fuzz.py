@@ -137,7 +137,7 @@ def frames(draw: st.DrawFn) -> Any:
 native_lines = st.lists(frames() | json_values | st.text(max_size=40), max_size=25)
 
 
-@settings(max_examples=200, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(lines=native_lines)
 def test_no_native_line_breaks_the_rules(lines: list[Any]) -> None:
     """Whatever an agent writes in a turn is an event or a problem of its own, and the turn goes on to its end."""

@@ -208,7 +208,7 @@ def test_waiting_for_a_goodbye_costs_no_time() -> None:
         assert running.process.stdin is not None
         running.process.stdin.close()
         assert running.says() == "exited 0"
-    assert spent < 0.2
+    assert spent < 0.08
 
 
 def processor_seconds(pid: int) -> float:

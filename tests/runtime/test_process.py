@@ -413,16 +413,17 @@ def test_a_paused_agent_can_be_stopped(run: Run) -> None:
 
 def test_an_agent_that_exits_while_it_is_paused_is_heard_out(run: Run) -> None:
     async def body() -> None:
-        async with running("echo ready; read line; seq 1 1000; exit 9") as agent:
-            await agent.heard(1)
-            with Pids([agent.process.pid or 0]) as pids:
+        async with running("echo $PPID; read line; seq 1 1000; exit 9") as agent:
+            with Pids(map(int, guard := list(await agent.heard(1)))) as pids:
                 agent.process.pause()
                 agent.process.write([b"go on"])
                 assert await asyncio.to_thread(pids.alive, SOON) == []
-            assert agent.lines == ["ready"]
+            for _ in range(10):
+                await asyncio.sleep(0)  # the loop has seen that the guardian is gone
+            assert (agent.lines, agent.exits) == (guard, [])
             agent.process.resume()
             assert await agent.exit() == Exit(9, None, None)
-            assert agent.lines == ["ready", *map(str, range(1, 1001))]
+            assert agent.lines == [*guard, *map(str, range(1, 1001))]
 
     run(body)
 

@@ -123,6 +123,9 @@ class Ours(Daemon):
 class Driving(Ours):
     """Ours with a real agent on a scripted model; what goes wrong is counted with the rest of ours."""
 
+    # Not every agent streams its text; all of them say something.
+    marks = Marks('"role":"assistant","status":"completed"', Ours.marks.turn_end)
+
     def __init__(self, ours: Daemon, agent: str, agent_program: Path, model_url: str) -> None:
         super().__init__(ours.program)
         self.ledger = ours.ledger
