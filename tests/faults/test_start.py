@@ -8,7 +8,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.daemons import Client, Daemon, client_of, done, refusal, running
+from tests.daemons import Daemon, client_of, done, refusal, running
 
 
 def refused(daemon: Daemon) -> str:
@@ -47,21 +47,17 @@ def test_a_token_comes_by_flag_file_or_variable(tmp_path: Path, way: str) -> Non
         "variable": (("--log-level", "warning"), {"SANDBOX_AGENT_TOKEN": token}),
     }[way]
     daemon = Daemon(tmp_path / "data", *flags, env=env)
-    with running(daemon), client_of(daemon, token) as client:
+    with running(daemon), client_of(daemon, token) as client, client_of(daemon) as stranger:
         assert done(client.get("/v1/sessions")) == {"sessions": []}
-        stranger = Client(daemon)
         assert refusal(stranger.get("/v1/sessions")) == (401, "token_invalid")
-        stranger.close()
 
 
 def test_two_daemons_cannot_share_a_folder(tmp_path: Path) -> None:
-    with running(Daemon(tmp_path / "data")) as first:
+    with running(Daemon(tmp_path / "data")) as first, client_of(first) as client:
         said = refused(Daemon(tmp_path / "data"))
         assert f"another daemon (pid {first.pid}) uses {tmp_path / 'data'}" in said
         assert "--data-dir" in said
-        client = Client(first)
         assert done(client.get("/v1/ready")) == {"status": "ready"}
-        client.close()
 
 
 def test_a_folder_is_free_again_the_moment_its_daemon_is_killed(tmp_path: Path) -> None:

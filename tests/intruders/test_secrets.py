@@ -118,9 +118,8 @@ def test_no_secret_shows_anywhere(client: Client, daemon: Daemon) -> None:
         answer = client.post("/v1/sessions/refused", body)
         assert refusal(answer)[0] == 400
         shown.append(answer.text)
-    stranger = Client(daemon, "planted-wrong-token")
-    shown.append(stranger.get("/v1/sessions").text)
-    stranger.close()
+    with client_of(daemon, "planted-wrong-token") as stranger:
+        shown.append(stranger.get("/v1/sessions").text)
     for pid in (daemon.pid, *descendants(daemon.pid)):
         shown.append(Path(f"/proc/{pid}/cmdline").read_text())
     shown.append(daemon.said())

@@ -283,14 +283,15 @@ class Launch(Struct, frozen=True):
 class Agent(ABC):
     """The facts about one agent. Instances hold no state: the registry keeps one of each."""
 
-    name: ClassVar[str]
-    title: ClassVar[str]
+    # Facts of the class, but for agents that the operator names: those are facts of the instance.
+    name: str
+    title: str
     capabilities: ClassVar[Capabilities]
     stability: ClassVar[Literal["stable", "experimental"]] = "experimental"
     tested_version: ClassVar[str | None] = None
-    executables: ClassVar[tuple[str, ...]] = ()
+    executables: tuple[str, ...] = ()
     """Names the program goes by, in the install folder and on PATH."""
-    env_families: ClassVar[tuple[str, ...]] = ()
+    env_families: tuple[str, ...] = ()
     """Prefixes of the variables that belong to this agent: a child sees its own family and no other."""
     modes: ClassVar[tuple[Mode, ...]] = (Mode("build", "Build", "Write code and run commands."),)
     permission_modes: ClassVar[tuple[str, ...]] = ("default", "acceptEdits", "plan", "bypass")

@@ -24,7 +24,7 @@ DEFAULT_HEADERS = ("authorization", "content-type", "idempotency-key", "last-eve
 
 class Gate:
     def __init__(self, config: Config, token: str | None) -> None:
-        self._digest = _digest(token) if token is not None else None
+        self._digest = _digest(token.encode()) if token is not None else None
         self._host_names = _host_names(config) if _checks_host(config) else None
         self._any_address = config.host in ("0.0.0.0", "::")  # noqa: S104 - asked, not bound
         self._origins = frozenset(config.cors_allow_origin)
@@ -74,7 +74,7 @@ class Gate:
     def check_token(self, headers: Headers, query_token: str | None, client: str) -> None:
         if self._digest is None:
             return
-        given = _token_of(headers) or query_token
+        given = _token_of(headers) or (query_token or "").encode()
         if not given:
             raise TokenInvalid("send the token as `Authorization: Bearer …`")
         if hmac.compare_digest(_digest(given), self._digest):
@@ -94,16 +94,16 @@ class Gate:
         return len(recent) > WRONG_TOKENS_PER_MINUTE
 
 
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+def _digest(token: bytes) -> bytes:
+    return hashlib.sha256(token).digest()
 
 
-def _token_of(headers: Headers) -> str | None:
-    authorization = headers.get(b"authorization", b"").decode("latin-1")
-    scheme, _, token = authorization.partition(" ")
-    if scheme.lower() == "bearer" and token.strip():
+def _token_of(headers: Headers) -> bytes:
+    """The token as it was sent: bytes, so that one beyond ASCII is compared as it is."""
+    scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
+    if scheme.lower() == b"bearer" and token.strip():
         return token.strip()
-    return headers.get(b"x-sandbox-token", b"").decode("latin-1") or None
+    return headers.get(b"x-sandbox-token", b"")
 
 
 def _checks_host(config: Config) -> bool:

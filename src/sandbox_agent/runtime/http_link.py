@@ -145,7 +145,7 @@ class HttpLink(AgentProcess):
                 broken = stream.failure or "the stream of events ended"
             else:
                 stream.abort()
-                logger.warning("cannot subscribe to events: %s", stream.failure or stream.status)
+                logger.info("cannot subscribe to events: %s", stream.failure or stream.status)
             await asyncio.sleep(delay)
             delay = min(2 * delay, LONGEST_DELAY)
 

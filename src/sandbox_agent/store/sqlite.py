@@ -68,8 +68,9 @@ class SqliteStore(Store):
         self._readers_lock = threading.Lock()
         self._writer = self._connect()
         try:
-            # Only a new file takes it; with it, deleting a session gives its space back to the disk.
-            self._writer.pragma("auto_vacuum", "incremental")
+            if path.stat().st_size == 0:
+                # Only a new file takes it; with it, deleting a session gives its space back to the disk.
+                self._writer.pragma("auto_vacuum", "incremental")
             self._writer.pragma("journal_mode", "wal")
             self._writer.pragma("synchronous", synchronous)
             self._check()

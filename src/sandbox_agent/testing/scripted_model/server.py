@@ -176,6 +176,8 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Else a stream of small frames stops for 40 ms whenever the reader's ACK is late.
+    disable_nagle_algorithm = True
     server: _Server
 
     def setup(self) -> None:

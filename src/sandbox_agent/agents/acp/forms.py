@@ -1,0 +1,121 @@
+"""Forms that an agent wants filled in (elicitations), as questions, and the answers as the content of the form.
+
+A field with choices may have a companion for the user's own words, named `<field>_custom` (claude-agent-acp): it is not a
+question of its own, it takes the answers that are none of the choices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from ...schema.events import AskedQuestion
+from ...schema.events import Choice as Label
+from .frames import Choice, Elicitation, Property
+
+Answers = tuple[tuple[str, ...], ...]
+
+CONFIRM = "Accept"
+"""The only answer to a form without fields."""
+
+
+class Field(Struct, frozen=True):
+    key: str
+    type: str
+    question: AskedQuestion
+    values: dict[str, Any]
+    """What each label stands for."""
+    own_words: str | None = None
+    """The key of the field that takes what is no label."""
+
+    def content(self, labels: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+        chosen = [self.values[label] for label in labels if label in self.values]
+        written = ", ".join(label for label in labels if label not in self.values)
+        if written and self.own_words is not None:
+            yield self.own_words, written
+        elif written:
+            chosen.append(_number(written) if self.type in ("number", "integer") else written)
+        if self.type == "array" and chosen:
+            yield self.key, chosen
+        elif chosen:
+            yield self.key, chosen[0]
+
+    def labels(self, content: dict[str, Any]) -> tuple[str, ...]:
+        """The reverse of `content`."""
+        told = content.get(self.key)
+        chosen = told if isinstance(told, list) else [] if told is None else [told]
+        written = content.get(self.own_words) if self.own_words else None
+        return tuple([*map(self._label, chosen), *([written] if isinstance(written, str) else [])])
+
+    def _label(self, value: Any) -> str:
+        # By identity of type, too: True is no 1.
+        found = (one for one, meant in self.values.items() if meant == value and type(meant) is type(value))
+        return next(found, str(value))
+
+
+def fields_of(form: Elicitation) -> tuple[Field, ...]:
+    properties = form.requested_schema.properties
+    own_words = {
+        f"{key}_custom": key
+        for key, one in properties.items()
+        if _choices(one) and f"{key}_custom" in properties
+    }
+    shown = [(key, one) for key, one in properties.items() if key not in own_words]
+    fields = []
+    for number, (key, one) in enumerate(shown):
+        text = one.description or one.title or key
+        # A form of a tool call says in general terms what its questions say; any other tells who asks, and why.
+        if len(shown) == 1:
+            text = f"{form.message}\n\n{one.description}" if one.description else form.message or text
+        elif number == 0 and form.message and form.tool_call_id is None:
+            text = f"{form.message}\n\n{text}"
+        options = tuple(
+            Label(choice.title or choice.const, choice.description or "") for choice in _choices(one)
+        )
+        asked = AskedQuestion(text, one.title or key, options, one.type == "array")
+        companion = f"{key}_custom"
+        fields.append(
+            Field(key, one.type, asked, _values(one), companion if companion in own_words else None)
+        )
+    return tuple(fields)
+
+
+def questions_of(form: Elicitation, fields: tuple[Field, ...]) -> tuple[AskedQuestion, ...]:
+    if fields:
+        return tuple(field.question for field in fields)
+    return (AskedQuestion(form.message, "", (Label(CONFIRM),)),)
+
+
+def content_of(fields: tuple[Field, ...], answers: Answers) -> dict[str, Any]:
+    pairs = zip(fields, answers, strict=False)
+    return {key: value for field, labels in pairs for key, value in field.content(labels)}
+
+
+def answers_in(fields: tuple[Field, ...], content: dict[str, Any]) -> Answers:
+    """The reverse of `content_of`."""
+    return tuple(field.labels(content) for field in fields) or ((CONFIRM,),)
+
+
+def _choices(one: Property) -> tuple[Choice, ...]:
+    if one.type == "boolean":
+        return (Choice(const="true", title="Yes"), Choice(const="false", title="No"))
+    if one.items is not None:
+        return one.items.any_of or tuple(Choice(const=value) for value in one.items.enum)
+    return one.one_of or tuple(Choice(const=value) for value in one.enum or ())
+
+
+def _values(one: Property) -> dict[str, Any]:
+    if one.type == "boolean":
+        return {"Yes": True, "No": False}
+    return {choice.title or choice.const: choice.const for choice in _choices(one)}
+
+
+def _number(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,158 @@
+"""What a session offers to choose from: its mode, its model and the variant of that.
+
+Agents tell it as options of the session (each with a category) or, as it was before, as modes and models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...schema.features import Catalogue, Mode, Model
+from ...schema.inputs import Settings
+from .frames import (
+    Command,
+    ConfigOption,
+    Models,
+    Modes,
+    OptionValue,
+    SessionOpened,
+    SetMode,
+    SetModel,
+    SetOption,
+)
+from .modes import BUILD
+
+Choosing = Literal["model", "variant", "mode"]
+
+_CATEGORIES: dict[Choosing, str] = {"model": "model", "variant": "thought_level", "mode": "mode"}
+
+
+class Setting(Struct, frozen=True):
+    """The request that makes a choice."""
+
+    method: str
+    params: Command
+
+
+class Offer(Struct, frozen=True):
+    modes: Modes = Modes()
+    models: Models = Models()
+    options: tuple[ConfigOption, ...] = ()
+
+    @classmethod
+    def of(cls, opened: SessionOpened) -> Offer:
+        return cls(opened.modes or Modes(), opened.models or Models(), opened.config_options or ())
+
+    def current(self, what: Choosing) -> str | None:
+        if option := self._option(what):
+            return str(option.current_value)
+        legacy = {"mode": self.modes.current_mode_id, "model": self.models.current_model_id}
+        return legacy.get(what) or None
+
+    def values(self, what: Choosing) -> tuple[OptionValue, ...]:
+        if option := self._option(what):
+            return tuple(_flat(option.options))
+        if what == "mode":
+            modes = self.modes.available_modes
+            return tuple(
+                OptionValue(value=one.id, name=one.name, description=one.description) for one in modes
+            )
+        if what == "model":
+            models = self.models.available_models
+            return tuple(OptionValue(value=one.model_id, name=one.name or "") for one in models)
+        return ()
+
+    def offers(self, what: Choosing, value: str) -> bool:
+        return any(one.value == value for one in self.values(what))
+
+    def setting(self, what: Choosing, value: str, session_id: str) -> Setting | None:
+        """How to choose; None where the agent leaves no choice."""
+        if option := self._option(what):
+            params = SetOption(session_id=session_id, config_id=option.id, value=value)
+            return Setting("session/set_config_option", params)
+        if what == "mode" and self.modes.available_modes:
+            return Setting("session/set_mode", SetMode(session_id=session_id, mode_id=value))
+        if what == "model" and self.models.available_models:
+            return Setting("session/set_model", SetModel(session_id=session_id, model_id=value))
+        return None
+
+    def chosen(self, what: Choosing, value: str) -> Offer:
+        """The offer after a choice was made."""
+        option = self._option(what)
+        modes = replace(self.modes, current_mode_id=value) if what == "mode" else self.modes
+        models = replace(self.models, current_model_id=value) if what == "model" else self.models
+        options = (replace(one, current_value=value) if one is option else one for one in self.options)
+        return Offer(modes, models, tuple(options))
+
+    def with_options(self, options: tuple[ConfigOption, ...]) -> Offer:
+        """The offer after the agent told all its options anew."""
+        changed = replace(self, options=options)
+        mode = changed.current("mode")
+        return changed.chosen("mode", mode) if mode else changed
+
+    def facts(self) -> dict[str, object]:
+        """What is chosen, by name."""
+        told = {what: self.current(what) for what in _CATEGORIES}
+        others = {one.id: one.current_value for one in self.options if one not in self._known()}
+        return {name: value for name, value in {**told, **others}.items() if value is not None}
+
+    def catalogue(self) -> Catalogue:
+        chosen = self.current("model")
+        efforts = tuple(one.value for one in self.values("variant") if one.value is not None)
+        models = [
+            Model(
+                one.value,
+                one.name or None,
+                # Agents tell the variants of the model that is chosen, and of no other.
+                variants=efforts if one.value == chosen and efforts else None,
+                default_variant=self.current("variant") if one.value == chosen else None,
+            )
+            for one in self.values("model")
+            if one.value is not None
+        ]
+        modes = [
+            Mode(one.value, one.name or one.value, one.description or "")
+            for one in self.values("mode")
+            if one.value is not None
+        ]
+        if BUILD.id not in {mode.id for mode in modes}:
+            modes.insert(0, BUILD)
+        default = chosen if any(model.id == chosen for model in models) else None
+        return Catalogue(tuple(models), tuple(modes), default)
+
+    def _option(self, what: Choosing) -> ConfigOption | None:
+        selects = [one for one in self.options if one.type == "select"]
+        by_category = (one for one in selects if one.category == _CATEGORIES[what])
+        by_name = (one for one in selects if one.category is None and one.id == what)
+        return next(by_category, None) or next(by_name, None)
+
+    def _known(self) -> list[ConfigOption]:
+        return [option for what in _CATEGORIES if (option := self._option(what))]
+
+
+def wanted_mode(settings: Settings, offer: Offer, initial: str | None) -> str | None:
+    """The agent's mode for these settings; None leaves it as it is.
+
+    Where the agent has a mode `plan`, a session that may only read plans, too.
+    """
+    if settings.agent_mode != BUILD.id:
+        return settings.agent_mode
+    if settings.permission_mode == "plan" and offer.offers("mode", "plan"):
+        return "plan"
+    if offer.offers("mode", BUILD.id):
+        return BUILD.id
+    if initial is None and offer.offers("mode", "default"):
+        return "default"
+    return initial
+
+
+def _flat(values: Iterable[OptionValue]) -> Iterator[OptionValue]:
+    for one in values:
+        if one.options:
+            yield from _flat(one.options)
+        else:
+            yield one

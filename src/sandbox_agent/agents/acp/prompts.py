@@ -1,0 +1,71 @@
+"""Prompts as content blocks, and the reverse: what a recorded client once prompted."""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+from urllib.parse import quote, unquote
+
+from ...schema.inputs import Attachment, Prompt
+from ..scribe import Scribe
+from .frames import Content
+
+SEEN_IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+"""What models can look at."""
+
+
+def blocks_of(
+    prompt: Prompt, read_file: Callable[[str], bytes], *, sees_images: bool
+) -> list[dict[str, Any]]:
+    """The text, then each attachment: an image as it is, where the agent takes images, any other file as a link."""
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": prompt.text}] if prompt.text else []
+    for file in prompt.attachments:
+        mime = file.mime or mimetypes.guess_type(file.path)[0]
+        data = _read(read_file, file.path) if sees_images and mime in SEEN_IMAGES else None
+        if data is not None:
+            shown = {"type": "image", "data": base64.b64encode(data).decode(), "mimeType": mime}
+            blocks.append({**shown, "uri": _uri(file.path)})
+        else:
+            name = file.filename or os.path.basename(file.path)
+            link = {"type": "resource_link", "uri": _uri(file.path), "name": name}
+            blocks.append({**link, "mimeType": mime} if mime else link)
+    return blocks
+
+
+def prompt_in(blocks: Iterable[Content], scribe: Scribe) -> Prompt:
+    """The reverse of `blocks_of`. An image without a place is stored with the session."""
+    texts: list[str] = []
+    files: list[Attachment] = []
+    for block in blocks:
+        match block.type:
+            case "text":
+                texts.append(block.text)
+            case "image" if block.data and not _path(block.uri):
+                image = scribe.image(base64.b64decode(block.data), block.mime_type or "")
+                files.append(Attachment(image.path, block.mime_type))
+            case "image" | "resource_link":
+                path = _path(block.uri) or block.uri or ""
+                named = block.name if block.name != os.path.basename(path) else None
+                files.append(Attachment(path, block.mime_type, named))
+            case "resource" if block.resource:
+                uri = block.resource.uri
+                files.append(Attachment(_path(uri) or uri, block.resource.mime_type))
+    return Prompt("\n".join(texts), tuple(files))
+
+
+def _read(read_file: Callable[[str], bytes], path: str) -> bytes | None:
+    try:
+        return read_file(path)
+    except OSError:
+        return None  # a link is left; the agent can say that it cannot open it
+
+
+def _uri(path: str) -> str:
+    return f"file://{quote(path)}"
+
+
+def _path(uri: str | None) -> str | None:
+    return unquote(uri.removeprefix("file://")) if uri and uri.startswith("file://") else None
