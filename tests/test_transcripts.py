@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sandbox_agent.agents import AGENTS
+from sandbox_agent.agents import TRANSLATORS
 from sandbox_agent.agents.recording import translate
 from sandbox_agent.schema.events import Event, decode_event
 from sandbox_agent.testing.rules import violations
@@ -20,7 +20,7 @@ CASES = sorted(Path(__file__).parent.glob("transcripts/*/*/native.jsonl"))
 
 
 def replay(case: Path) -> list[Event]:
-    return [recorded.event for recorded in translate(AGENTS[case.parts[-3]], case.read_bytes().splitlines())]
+    return [recorded.event for recorded in translate(TRANSLATORS[case.parts[-3]], case.read_bytes().splitlines())]
 
 
 @pytest.fixture(params=CASES, ids=lambda case: "/".join(case.parts[-3:-1]))
@@ -46,4 +46,4 @@ def test_keeps_the_rules(case: Path) -> None:
 
 
 def test_every_agent_has_a_recording() -> None:
-    assert {case.parts[-3] for case in CASES} == AGENTS.keys()
+    assert {case.parts[-3] for case in CASES} == TRANSLATORS.keys()

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox_agent.agents.scribe import Ask, Draft, Pending, Scribe
+from sandbox_agent.agents.scribe import Ask, Draft, Pending, RecoveringScribe, Scribe
 from sandbox_agent.schema.events import (
     AgentUnparsed,
     AnyData,
@@ -713,7 +713,7 @@ def test_what_a_scribe_left_open_can_be_closed_by_another(steps: list[Step], tur
         take(scribe, step)
     before = events(scribe.drafts)
     numbers = itertools.count(1)
-    after = Scribe(lambda prefix: f"{prefix}_new{next(numbers)}", lambda: 0.0, scribe.new_call_ids)
+    after = RecoveringScribe(lambda prefix: f"{prefix}_new{next(numbers)}", lambda: 0.0, scribe.new_call_ids)
     after.recover(before)
     if turn_first:
         after.end_turn("outcome_unknown", source="daemon")
@@ -745,7 +745,7 @@ def test_a_turn_that_another_scribe_began_lasts_as_long_as_the_log_says() -> Non
             strict=True,
         )
     )
-    after = Scribe(counting_ids(), lambda: 100.0)
+    after = RecoveringScribe(counting_ids(), lambda: 100.0)
     after.recover([first, last])
     after.end_turn("outcome_unknown", source="daemon")
     assert after.drafts == [

@@ -298,23 +298,25 @@ def test_a_resume_that_fails_for_a_passing_reason_keeps_the_conversation(
 # -- SIGTERM ------------------------------------------------------------------------------------
 
 
-def test_sigterm_lets_a_short_turn_end_and_takes_no_new_work(daemon: Daemon, client: Client) -> None:
-    session = client.create()
-    with client.follow(session) as reader, ThreadPoolExecutor(1) as pool:
-        client.send(session, "pace 80 20")
-        reader.until_agent_speaks()
-        daemon.process.send_signal(signal.SIGTERM)
-        ended = pool.submit(daemon.ended)
-        reader.until(lambda event: event["type"] == "item.delta" and _refuses_work(client))
-        refused = client.post(f"/v1/sessions/{session}/messages", {"message": "late"})
-        assert refusal(refused) == (503, "unavailable")
-        assert int(refused.headers["retry-after"]) > 0
-        assert refusal(client.post("/v1/sessions/late", {"agent": "mock"})) == (503, "unavailable")
-        reader.until_type("turn.ended")
-        assert reader.rest() == []  # the stream is ended properly
-        assert ended.result() == 0
-    daemon.start()
-    assert stop_reason(client.events(session)) == "end_turn"
+def test_sigterm_lets_a_short_turn_end_and_takes_no_new_work(tmp_path: Path) -> None:
+    daemon = Daemon(tmp_path / "data", "--no-token", "--drain-seconds", "60")
+    with running(daemon), client_of(daemon) as client:
+        session = client.create()
+        with client.follow(session) as reader, ThreadPoolExecutor(1) as pool:
+            client.send(session, "pace 80 20")
+            reader.until_agent_speaks()
+            daemon.process.send_signal(signal.SIGTERM)
+            ended = pool.submit(daemon.ended)
+            reader.until(lambda event: event["type"] == "item.delta" and _refuses_work(client))
+            refused = client.post(f"/v1/sessions/{session}/messages", {"message": "late"})
+            assert refusal(refused) == (503, "unavailable")
+            assert int(refused.headers["retry-after"]) > 0
+            assert refusal(client.post("/v1/sessions/late", {"agent": "mock"})) == (503, "unavailable")
+            reader.until_type("turn.ended")
+            assert reader.rest() == []  # the stream is ended properly
+            assert ended.result() == 0
+        daemon.start()
+        assert stop_reason(client.events(session)) == "end_turn"
 
 
 def _refuses_work(client: Client) -> bool:

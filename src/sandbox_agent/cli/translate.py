@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from ..agents import AGENTS
+from ..agents import TRANSLATORS
 from ..agents.recording import Recorded
 from ..agents.recording import translate as translate_lines
 from .failures import CommandFailed, WrongUsage
@@ -17,9 +17,9 @@ from .output import write_line
 
 
 def translate(args: argparse.Namespace) -> int:
-    agent = AGENTS.get(args.agent)
+    agent = TRANSLATORS.get(args.agent)
     if agent is None:
-        raise WrongUsage(f"no agent is called {args.agent}; there are {', '.join(AGENTS)}")
+        raise WrongUsage(f"no agent is called {args.agent}; there are {', '.join(TRANSLATORS)}")
     lines = _Lines(_read(args.file))
     try:
         for recorded in translate_lines(agent, lines):

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from ..agents import AGENTS
+from ..agents.acp import parse_acp_agents
 from ..agents.base import Agent
 from ..config import Config
 from ..errors import (
@@ -68,7 +69,9 @@ class Daemon:
 
     def __init__(self, config: Config, agents: dict[str, Agent] | None = None) -> None:
         self.config = config
-        self.agents = AGENTS if agents is None else agents
+        self.agents = (
+            {**AGENTS, **parse_acp_agents(config.acp_agent, AGENTS)} if agents is None else agents
+        )
         self.draining = False
         self.started_at = time.monotonic()
         self._folder = DataFolder(config.data_path)
@@ -94,7 +97,12 @@ class Daemon:
             logger.warning("ended %d processes that an earlier daemon left behind", leftovers)
         remove_leftovers(self._instance)
         for session_id in await self.log.look_up(self.log.store.active_sessions):
-            session = await self.session(session_id)
+            try:
+                session = await self.session(session_id)
+            except UnsupportedAgent as error:
+                # Its agent was named by --acp-agent, and is not any more: the session waits for it.
+                logger.warning("session %s is left alone: %s", session_id, error.detail)
+                continue
             session.wake()
 
     async def stop(self) -> None:
@@ -205,6 +213,8 @@ class Daemon:
     async def delete(self, session_id: str) -> None:
         session = await self.session(session_id)
         await session.terminate()
+        # What its agent may still say must not bring it back.
+        session.saved = False
         await self.log.commit([DeleteSession(session_id)])
         self._sessions.pop(session_id, None)
         self.attachments.delete(session_id)

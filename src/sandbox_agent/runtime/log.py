@@ -166,6 +166,10 @@ class SessionLog:
         """Stamp and encode; the future is done when it is on disk. Readers are woken by then."""
         return self._log.append(self, drafts, changes)
 
+    def forget_raw(self) -> None:
+        """One frame's events come together; a frame may be large, and nobody needs it after them."""
+        self._last_raw = None
+
     def stamp(self, draft: Draft, position: int, event_id: bytes, time: bytes) -> EventRow:
         self.sequence += 1
         body = (
@@ -298,6 +302,7 @@ class Log:
             for draft in drafts:
                 self._position += 1
                 rows.append(session.stamp(draft, self._position, self._identity, moment))
+            session.forget_raw()
             written.insert(0, AppendEvents(session.session_id, rows))
             group.batches.append((session, rows))
             size = sum(len(row.body) + len(row.raw or b"") for row in rows)
@@ -330,6 +335,8 @@ class Log:
         if self._task is not None:
             # A disk that stays full must not keep the daemon from stopping.
             await asyncio.wait([self._task], timeout=5.0)
+            if self._task is not None:
+                self._task.cancel()
         self._writer.close()
         self._readers.shutdown()
         self.store.close()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..agents.base import Agent, Conversation, Ending, Notice, Ready, Start, StartFailed
-from ..agents.scribe import Draft, Pending, Scribe, Turn
+from ..agents.scribe import Draft, Pending, RecoveringScribe, Scribe, Turn
 from ..errors import (
     AgentNotInstalled,
     AgentProcessExited,
@@ -92,10 +92,10 @@ class Session:
         self.log: SessionLog = daemon.log.session(record.session_id, record.event_count)
         self.queue: deque[QueuedMessage] = deque()
         self.host: Host | None = None
-        self.scribe = self._new_scribe(daemon, record, ())
         self.saved = False
         """The session is in the store; before that, nothing may be appended."""
         self._daemon = daemon
+        self.scribe = self._prepare(Scribe(random_id, time.monotonic, (), self._image_folder()))
         self._secrets = secrets
         self._conversation: Conversation | None = None
         self._opening: asyncio.Future[None] | None = None
@@ -116,14 +116,14 @@ class Session:
         self._turn_timer: asyncio.TimerHandle | None = None
         self._announced: tuple[SessionState, str | None] | None = None
 
-    @staticmethod
-    def _new_scribe(daemon: Daemon, record: SessionRecord, call_ids: tuple[str, ...]) -> Scribe:
-        folder = f"{daemon.attachments.folder(record.session_id)}/"
-        scribe = Scribe(random_id, time.monotonic, call_ids, folder)
-        scribe.native_session_id = record.native_id
-        scribe.started = record.event_count > 0
-        scribe.ended = record.ended
+    def _prepare(self, scribe: Scribe) -> Scribe:
+        scribe.native_session_id = self.record.native_id
+        scribe.started = self.record.event_count > 0
+        scribe.ended = self.record.ended
         return scribe
+
+    def _image_folder(self) -> str:
+        return f"{self._daemon.attachments.folder(self.id)}/"
 
     @property
     def id(self) -> str:
@@ -173,18 +173,19 @@ class Session:
         """After a restart: what was open is closed, and what was queued goes on."""
         log, record = self._daemon.log, self.record
         call_ids = await log.look_up(lambda: log.store.call_ids(record.session_id))
-        self.scribe = self._new_scribe(self._daemon, record, tuple(call_ids))
+        scribe = RecoveringScribe(random_id, time.monotonic, call_ids, self._image_folder())
+        self.scribe = self._prepare(scribe)
         self.saved = True
         waiting = await log.look_up(lambda: log.store.pending(record.session_id))
         changes: list[Change] = [ResolvePending(record.session_id, row.id) for row in waiting]
         if record.open_since is not None:
             after = record.open_since - 1
             while rows := await log.read(record.session_id, after):
-                self.scribe.recover(decode_event(row.body) for row in rows)
+                scribe.recover(decode_event(row.body) for row in rows)
                 after = rows[-1].sequence
             # No process is left, so nothing goes on in the background either: all of it ends with the turn.
-            self.scribe.close_background()
-            self.scribe.end_turn("outcome_unknown", source="daemon")
+            scribe.close_background()
+            scribe.end_turn("outcome_unknown", source="daemon")
         self.queue.extend(await log.look_up(lambda: log.store.queue(record.session_id)))
         if changes or self.scribe.drafts:
             await self.flush(*changes)
@@ -617,7 +618,8 @@ class Session:
             written.append(SaveSession(copy.copy(record)))
         done = self.log.append(drafts, written)
         if replies:
-            done.add_done_callback(lambda _: self._send_replies(replies))
+            # A future of its own, in the same commit: the caller may give up waiting for the other.
+            self.log.append((), ()).add_done_callback(lambda _: self._send_replies(replies))
         self._tell_state()
         return done
 

@@ -47,7 +47,7 @@ class Field(Struct, frozen=True):
         told = content.get(self.key)
         chosen = told if isinstance(told, list) else [] if told is None else [told]
         written = content.get(self.own_words) if self.own_words else None
-        return tuple([*map(self._label, chosen), *([written] if isinstance(written, str) else [])])
+        return (*map(self._label, chosen), *((written,) if isinstance(written, str) else ()))
 
     def _label(self, value: Any) -> str:
         # By identity of type, too: True is no 1.

@@ -155,25 +155,18 @@ class Location(Native, frozen=True, kw_only=True):
     path: str = ""
 
 
-class ClaudeMeta(Native, frozen=True, kw_only=True):
-    parent_tool_use_id: str | None = None
-
-
-class Meta(Native, frozen=True, kw_only=True):
-    """What agents add to the protocol, as far as it says more than the protocol can: whose sub-agent this is."""
-
-    claude_code: ClaudeMeta | None = None
-
-    @property
-    def parent(self) -> str | None:
-        return self.claude_code.parent_tool_use_id if self.claude_code else None
-
-
 # -- updates of a session ---------------------------------------------------------------------
 
 
 class Update(Native, frozen=True, kw_only=True):
-    meta: Meta = field(name="_meta", default_factory=Meta)
+    meta: Any = field(name="_meta", default=None)  # what agents add to the protocol
+
+    @property
+    def parent(self) -> str | None:
+        """The call whose sub-agent this is about, where the agent says (claude-agent-acp)."""
+        told = self.meta.get("claudeCode") if isinstance(self.meta, dict) else None
+        parent = told.get("parentToolUseId") if isinstance(told, dict) else None
+        return parent if isinstance(parent, str) else None
 
 
 class Chunk(Update, frozen=True, kw_only=True):
@@ -377,7 +370,7 @@ class AgentCapabilities(Native, frozen=True, kw_only=True):
 
 class Initialized(Native, frozen=True, kw_only=True):
     protocol_version: int = PROTOCOL_VERSION
-    agent_capabilities: AgentCapabilities = AgentCapabilities()
+    agent_capabilities: AgentCapabilities | None = None
     agent_info: AgentInfo | None = None
     auth_methods: tuple[AuthMethod, ...] | None = None
 

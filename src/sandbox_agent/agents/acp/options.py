@@ -96,9 +96,9 @@ class Offer(Struct, frozen=True):
 
     def facts(self) -> dict[str, object]:
         """What is chosen, by name."""
-        told = {what: self.current(what) for what in _CATEGORIES}
-        others = {one.id: one.current_value for one in self.options if one not in self._known()}
-        return {name: value for name, value in {**told, **others}.items() if value is not None}
+        facts: dict[str, object] = {what: self.current(what) for what in _CATEGORIES}
+        facts |= {one.id: one.current_value for one in self.options if one not in self._known()}
+        return {name: value for name, value in facts.items() if value is not None}
 
     def catalogue(self) -> Catalogue:
         chosen = self.current("model")

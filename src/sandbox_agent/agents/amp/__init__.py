@@ -60,6 +60,7 @@ class Amp(Agent):
         "plan_rejected": "it has no plan mode; permissionMode plan is kept by the daemon",
         "switch_agent_mode": "it has no plan mode",
         "models": "a mode chooses its models, and it lists none",
+        "variant": "a mode chooses the effort of its models",
         "switch_model": "a mode chooses its models",
         "subagent": "it shows nothing of what a sub-agent does",
         **dict.fromkeys(

@@ -1,0 +1,184 @@
+"""A tool call as it grows: agents send its fields bit by bit, and what they leave out stays as it was."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from ...schema.items import ContentPart, FileAction, FileRef, arguments_of
+from ..diffs import diff_of_texts
+from ..scribe import Scribe
+from .frames import Location, ToolCall, ToolContent
+
+_exit_code = re.compile(r"(?:Error: )?Exit code (\d+)")
+_ACTIONS: dict[str | None, FileAction] = {"edit": "patch", "delete": "delete", "move": "move"}
+_OUTPUTS = ("output", "error", "stdout", "formatted_output", "message")
+"""Where agents put what a tool said, when its output is an object."""
+
+
+class Call(Struct):
+    id: str
+    key: str
+    """What the scribe knows it by."""
+    name: str
+    parent: str | None = None
+    """The call of the sub-agent that makes this call."""
+    kind: str | None = None
+    status: str = "pending"
+    input: Any = None
+    asked_input: Any = None
+    """What a request for permission showed: not always the arguments themselves."""
+    output: Any = None
+    content: tuple[ToolContent, ...] = ()
+    asked_diffs: tuple[ToolContent, ...] = ()
+    locations: tuple[Location, ...] = ()
+    previewed: str = ""
+    opened: bool = False
+    named: bool = False
+    """The name is the tool's own, not the title that stands in for it."""
+
+    def learn(self, told: ToolCall) -> None:
+        """Take over what this update says."""
+        if told.name and not self.named:
+            self.name, self.named = told.name, True
+        elif not self.name and told.title:
+            self.name = told.title  # the first title: later ones tell what the tool does
+        self.parent = self.parent or told.parent
+        self.kind = told.kind or self.kind
+        self.locations = self.locations if told.locations is None else told.locations
+        self.status = told.status or self.status
+        self.input = self.input if told.raw_input is None else told.raw_input
+        self.output = self.output if told.raw_output is None else told.raw_output
+        self.content = self.content if told.content is None else told.content
+
+    def learn_asked(self, told: ToolCall) -> None:
+        """Take over what a request for permission shows of the call."""
+        if told.name and not self.named:
+            self.name, self.named = told.name, True
+        elif not self.name and told.title:
+            self.name = told.title
+        self.parent = self.parent or told.parent
+        self.kind = told.kind or self.kind
+        self.locations = told.locations or self.locations
+        self.asked_input = told.raw_input
+        self.asked_diffs = tuple(_diffs(told.content or ()))
+        self.content = self.content or told.content or ()
+
+    @property
+    def is_over(self) -> bool:
+        return self.status in ("completed", "failed")
+
+    def arguments(self) -> str:
+        return arguments_of(self.input or self.asked_input or {})
+
+    def shown_input(self) -> Any:
+        """The arguments as the request for permission shows them."""
+        return self.asked_input or self.input or {}
+
+    def paths(self) -> Iterator[str]:
+        yield from (one.path for one in self.asked_diffs if one.path)
+        if self.kind in _ACTIONS:
+            yield from (one.path for one in self.locations if one.path)
+
+    def text(self) -> str:
+        """The text that the tool shows."""
+        shown = (one.content for one in self.content if one.type == "content")
+        texts = (one.resource.text if one.resource else one.text for one in shown if one is not None)
+        return "\n".join(text for text in texts if text)
+
+    def preview(self) -> str:
+        """What the output shows beyond what was previewed: agents repeat it whole each time."""
+        text = self.text()
+        if not text.startswith(self.previewed):
+            return ""
+        fresh, self.previewed = text[len(self.previewed) :], text
+        return fresh
+
+    def result(self) -> str:
+        match self.output:
+            case str(said):
+                return said
+            case None:
+                return self.text()
+            case dict(facts):
+                told = (facts[name] for name in _OUTPUTS if isinstance(facts.get(name), str))
+                return self.text() or next(told, None) or arguments_of(facts)
+        return self.text() or arguments_of(self.output)
+
+    def exit_code(self) -> int | None:
+        if self.kind != "execute":
+            return None
+        if isinstance(self.output, dict):
+            more = self.output.get("metadata")
+            for facts in (self.output, more if isinstance(more, dict) else {}):
+                for name in ("exit_code", "exitCode", "exit"):
+                    if type(code := facts.get(name)) is int:
+                        return code
+        found = _exit_code.match(self.result()) if self.status == "failed" else None
+        return int(found[1]) if found else None
+
+    def shown(self, scribe: Scribe) -> Iterator[ContentPart]:
+        """The images that the tool shows, and the files that it changed."""
+        for one in self.content:
+            if one.content and one.content.type == "image" and (data := _bytes(one.content.data)):
+                yield scribe.image(data, one.content.mime_type or "")
+        if self.status == "completed":
+            yield from self._files()
+
+    def _files(self) -> Iterator[FileRef]:
+        changes = _fullest(_diffs(self.content), self.asked_diffs)
+        for change in changes:
+            action: FileAction = "patch" if change.old_text else "write"
+            action = "delete" if self.kind == "delete" else action
+            yield FileRef(change.path, action, diff=_unified(change) or None)
+        if changes or self.kind not in _ACTIONS:
+            return
+        paths = [one.path for one in self.locations if one.path]
+        if self.kind == "move" and len(paths) > 1:
+            yield FileRef(paths[0], "move", to=paths[1])
+            return
+        whole = self.kind == "edit" and isinstance(self.input, dict) and "content" in self.input
+        for path in dict.fromkeys(paths):
+            yield FileRef(path, "write" if whole else _ACTIONS[self.kind])
+
+
+def diff_text(changes: Iterable[ToolContent]) -> str:
+    return "".join(_unified(change) for change in changes)
+
+
+def _diffs(content: Iterable[ToolContent]) -> Iterator[ToolContent]:
+    return (one for one in content if one.type == "diff")
+
+
+def _fullest(made: Iterable[ToolContent], asked: tuple[ToolContent, ...]) -> list[ToolContent]:
+    """The changes that were made, as far as possible with the file around them.
+
+    Some agents show the whole file when they ask, and then only the lines that they changed.
+    """
+    changes = [next((one for one in asked if _holds(one, change)), change) for change in made]
+    return [one for n, one in enumerate(changes or asked) if one not in changes[:n]]
+
+
+def _holds(whole: ToolContent, part: ToolContent) -> bool:
+    same_file = whole.path == part.path
+    return same_file and (part.old_text or "") in (whole.old_text or "") and part.new_text in whole.new_text
+
+
+def _unified(change: ToolContent) -> str:
+    old, new = change.old_text or None, change.new_text
+    if old and new and not old.endswith("\n") and not new.endswith("\n"):
+        # A piece of a file: that it ends here says nothing about the file's end.
+        old, new = f"{old}\n", f"{new}\n"
+    return diff_of_texts(change.path, old, new)
+
+
+def _bytes(data: str) -> bytes | None:
+    try:
+        return base64.b64decode(data, validate=True) or None
+    except binascii.Error:
+        return None

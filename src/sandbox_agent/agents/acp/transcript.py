@@ -1,0 +1,347 @@
+"""One conversation with an ACP agent: its updates, told to the scribe.
+
+The protocol marks neither the end of a message nor a turn that the agent begins by itself. A message ends where something else
+begins; what is said outside of a turn is kept until it is complete, and is then a turn of its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from ...schema.events import StopReason, Usage
+from ...schema.items import Visibility
+from ..base import Conversation, Start, Wire
+from .frames import (
+    AgentInfo,
+    Chunk,
+    Commands,
+    Compaction,
+    ConfigOptions,
+    Content,
+    CurrentMode,
+    MessageChunk,
+    Notice,
+    Plan,
+    Request,
+    SessionInfo,
+    ThoughtChunk,
+    TokenUsage,
+    ToolCall,
+    Update,
+    UsageUpdate,
+)
+from .options import Choosing, Offer
+from .tools import Call
+
+STOP_REASONS: dict[str, StopReason] = {
+    "end_turn": "end_turn",
+    "max_tokens": "max_tokens",
+    "max_turn_requests": "limit",
+    "refusal": "refusal",
+    "cancelled": "interrupted",
+}
+FINISHED = ("end_turn", "max_tokens", "limit")
+"""Ends of a turn that complete what was being said."""
+
+
+class _Message(Struct, frozen=True):
+    """The message or thought that is being streamed."""
+
+    key: str
+    thinks: bool
+    native_id: str | None
+    parent: str | None
+
+
+class AcpConversation(Conversation):
+    def __init__(self, wire: Wire, start: Start) -> None:
+        super().__init__(wire, start)
+        self.is_open = False
+        self.replays = False
+        """What comes now is history."""
+        self.offer = Offer()
+        self.initial_mode: str | None = None
+        self.to_choose: list[tuple[Choosing, str]] = []
+        self.choosing = False
+        self.held: list[Request] = []
+        """Prompts that wait until all is chosen."""
+        self._calls: dict[str, Call] = {}
+        self._message: _Message | None = None
+        self._messages = 0
+        self._unsaid: list[Chunk] = []
+        self._title: str | None = None
+        self._commands: bytes | None = None
+        self._commands_told: bytes | None = None
+        self._context: dict[str, Any] | None = None
+        self._cost: float | None = None
+        self._billed: float | None = None if start.resume else 0.0
+
+    # -- the session --------------------------------------------------------------------------
+
+    def opened(self, offer: Offer, agent: AgentInfo | None) -> None:
+        """The agent has opened the conversation."""
+        self.offer = offer
+        self.replays = False
+        if not self.resumed:
+            self.initial_mode = offer.current("mode")
+            told = {"agent": agent, **offer.facts()} if agent else offer.facts()
+            self.scribe.status("session", msgspec.to_builtins(told))
+
+    def offers(self, offer: Offer) -> None:
+        """The agent tells its choices anew; what has changed is a fact of the session."""
+        before, self.offer = self.offer.facts(), offer
+        changed = {name: value for name, value in offer.facts().items() if before.get(name) != value}
+        if changed and self.is_open and not self.replays:
+            self.scribe.status("session", changed)
+
+    # -- updates ------------------------------------------------------------------------------
+
+    def hear(self, update: Update, payload: Raw) -> None:
+        if self.scribe.turn is not None:
+            self._tell_commands()
+        match update:
+            case CurrentMode(current_mode_id=mode):
+                self.offers(self.offer.chosen("mode", mode))
+            case ConfigOptions(config_options=options):
+                self.offers(self.offer.with_options(options))
+            case UsageUpdate():
+                self._hear_usage(update)
+            case Commands(available_commands=commands):
+                # Told with the next turn: after a resume, nothing is to happen outside of one.
+                self._commands = bytes(commands)
+            case _ if self.replays:
+                pass
+            case MessageChunk() | ThoughtChunk():
+                self._hear_chunk(update)
+            case ToolCall():
+                self._hear_call(update)
+            case SessionInfo(title=title):
+                if title and title != self._title:
+                    self._title = title
+                    self.scribe.status("title", {"title": title}, title)
+            case Plan():
+                self.scribe.status("plan", _facts(payload))
+            case Notice(title=title):
+                self.scribe.status("notice", _facts(payload), title)
+            case Compaction(status=status):
+                self.scribe.status("compaction", _facts(payload), status)
+
+    def _tell_commands(self) -> None:
+        if self._commands is not None and self._commands != self._commands_told:
+            self.scribe.status("commands", msgspec.json.decode(self._commands))
+            self._commands_told = self._commands
+        self._commands = None
+
+    def _hear_usage(self, told: UsageUpdate) -> None:
+        self._context = {"used": told.used, "size": told.size}
+        if told.cost is not None:
+            self._context["cost"] = msgspec.to_builtins(told.cost)
+            self._cost = told.cost.amount if told.cost.currency == "USD" else self._cost
+            if self.replays:
+                self._billed = self._cost
+            self.say_unsaid()
+
+    # -- messages and thoughts ----------------------------------------------------------------
+
+    def _hear_chunk(self, chunk: Chunk) -> None:
+        if self.scribe.turn is None:
+            self._unsaid.append(chunk)
+        else:
+            self.say_unsaid()
+            self._say(chunk)
+
+    def _say(self, chunk: Chunk) -> None:
+        text = _text_of(chunk.content)
+        if text is None:
+            self._show(chunk.content)
+            return
+        if not text:
+            return
+        thinks = isinstance(chunk, ThoughtChunk)
+        said = self._message
+        if said and (said.thinks, said.native_id, said.parent) != (thinks, chunk.message_id, chunk.parent):
+            self.end_message()
+            said = None
+        if said is None:
+            assert self.scribe.turn is not None
+            self._messages += 1
+            key = f"{self.scribe.turn.id}/{self._messages}"
+            said = self._message = _Message(key, thinks, chunk.message_id, chunk.parent)
+        visibility: Visibility | None = "public" if thinks else None
+        self.scribe.text(
+            said.key,
+            text,
+            native_id=said.native_id,
+            parent=self._parent(said.parent),
+            thinking=visibility,
+            outlives_turn=said.parent is not None,
+        )
+
+    def end_message(self) -> None:
+        if self._message is not None:
+            self.scribe.end_text(self._message.key)
+            self._message = None
+
+    def _show(self, content: Content) -> None:
+        """Something the agent says that is no text."""
+        facts: dict[str, Any] = {"mime": content.mime_type}
+        try:
+            data = base64.b64decode(content.data, validate=True)
+        except binascii.Error:
+            data = b""
+        if content.type == "image" and data:
+            facts["path"] = self.scribe.image(data, content.mime_type or "").path
+        self.end_message()
+        self.scribe.status(content.type, facts)
+
+    def say_unsaid(self) -> None:
+        """What the agent said outside of a turn is a turn of its own, that it began by itself."""
+        if not self._unsaid:
+            return
+        chunks, self._unsaid = self._unsaid, []
+        in_turn = self.scribe.turn is not None
+        self.scribe.start_turn(source="agent")
+        for chunk in chunks:
+            self._say(chunk)
+        self.end_message()
+        if not in_turn:
+            self.scribe.end_turn("end_turn", self._spent(None))
+
+    def _parent(self, call_id: str | None) -> str | None:
+        call = self._calls.get(call_id) if call_id else None
+        return self.scribe.call_item(call.key) if call else None
+
+    # -- tools --------------------------------------------------------------------------------
+
+    def call(self, told: ToolCall) -> Call:
+        """What we know of a call; a new one where its id has not been seen, or begins again."""
+        known = self._calls.get(told.tool_call_id)
+        begins = type(told) is ToolCall
+        if known is not None and not (begins and known.is_over):
+            return known
+        key, n = told.tool_call_id, 1
+        while self.scribe.call_item(key) is not None:
+            n += 1
+            key = f"{told.tool_call_id}~{n}"
+        call = self._calls[told.tool_call_id] = Call(told.tool_call_id, key, "")
+        return call
+
+    def _hear_call(self, told: ToolCall) -> None:
+        call = self.call(told)
+        if call.is_over:
+            return  # news of something that is over
+        call.learn(told)
+        call.name = call.name or call.kind or "tool"
+        if not call.opened:
+            self.end_message()
+        outside = self.scribe.turn is None and not call.opened
+        if outside:
+            self.say_unsaid()
+            self.scribe.start_turn(source="agent")
+        self._tell_call(call)
+        if outside:
+            if not call.is_over:
+                self._end_call(call)
+                self.scribe.keep_running(call.key)
+            self.scribe.end_turn("end_turn")
+
+    def _tell_call(self, call: Call) -> None:
+        if not call.opened:
+            call.opened = True
+            self.scribe.call(
+                call.key,
+                call.name,
+                call_id=call.id,
+                native_id=call.id,
+                parent=self._parent(call.parent),
+                outlives_turn=call.parent is not None,
+            )
+        if call.status == "pending":
+            return
+        self._end_call(call)
+        if not call.is_over:
+            self.scribe.result_delta(call.key, call.preview())
+            return
+        if self._message is not None and self._message.native_id is None:
+            # The model has heard of the result: what it says now is something else.
+            self.end_message()
+        self.scribe.result(
+            call.key,
+            call.result(),
+            exit_code=call.exit_code(),
+            extra=call.shown(self.scribe),
+            failed=call.status == "failed",
+        )
+
+    def _end_call(self, call: Call) -> None:
+        self.scribe.end_call(call.key, call.name, call.arguments())
+
+    # -- the end of a turn --------------------------------------------------------------------
+
+    def end_turn(self, stop_reason: StopReason, usage: TokenUsage | None = None) -> None:
+        if stop_reason in FINISHED:
+            self.end_message()
+        self._message = None
+        for call in self._calls.values():
+            if call.opened and call.status == "pending" and call.input:
+                # It fails with its turn, and holds the arguments as far as they were told.
+                self.scribe.call_delta(call.key, call.arguments())
+        if self._context is not None and self.scribe.turn is not None:
+            self.scribe.status("usage", self._context)
+            self._context = None
+        self.scribe.end_turn(stop_reason, self._spent(usage))
+
+    def _spent(self, told: TokenUsage | None) -> Usage | None:
+        cost, billed = self._cost, self._billed
+        self._billed = cost if cost is not None else billed
+        spent = None
+        if cost is not None and billed is not None:
+            # Agents add it up over the whole session.
+            spent = round(cost - billed if cost >= billed else cost, 12)
+        if told is None or not told.total_tokens:
+            return Usage(cost_usd=spent) if spent else None
+        return _usage(told, spent)
+
+
+def _usage(told: TokenUsage, cost: float | None) -> Usage:
+    """Input includes cache and output includes thinking: what the total holds beyond the two was counted apart."""
+    apart = told.total_tokens - told.input_tokens - told.output_tokens
+    cached = (told.cached_read_tokens or 0) + (told.cached_write_tokens or 0)
+    input_tokens, output_tokens = told.input_tokens, told.output_tokens
+    if cached and apart >= cached:
+        input_tokens += cached
+        apart -= cached
+    if told.thought_tokens and apart >= told.thought_tokens:
+        output_tokens += told.thought_tokens
+    return Usage(
+        input_tokens,
+        output_tokens,
+        told.cached_read_tokens,
+        told.cached_write_tokens,
+        told.thought_tokens,
+        cost,
+    )
+
+
+def _text_of(content: Content) -> str | None:
+    match content.type:
+        case "text":
+            return content.text
+        case "resource_link":
+            return f"[{content.name or content.uri}]({content.uri})"
+        case "resource" if content.resource is not None:
+            return content.resource.text or f"[{content.resource.uri}]({content.resource.uri})"
+    return None
+
+
+def _facts(payload: Raw) -> Any:
+    """An update as the agent wrote it, without its kind."""
+    facts = msgspec.json.decode(payload)
+    facts.pop("sessionUpdate", None)
+    facts.pop("_meta", None)
+    return facts

@@ -1,0 +1,144 @@
+"""Messages and thinking: streamed under the adapter's keys, and always adding up."""
+
+from __future__ import annotations
+
+import mimetypes
+from collections.abc import Callable, Iterable
+
+from ...schema.events import ItemDelta, ItemStarted, Source
+from ...schema.ids import MakeId
+from ...schema.inputs import Attachment
+from ...schema.items import ContentPart, FileRef, Image, Item, Text, Visibility
+from .open_items import OpenText
+from .pen import Pen
+
+
+class Messages(Pen):
+    def __init__(self, make_id: MakeId, clock: Callable[[], float]) -> None:
+        super().__init__(make_id, clock)
+        self._texts: dict[str, OpenText] = {}
+
+    def user_message(
+        self,
+        text: str,
+        attachments: Iterable[Attachment] = (),
+        *,
+        native_id: str | None = None,
+        parent: str | None = None,
+        source: Source = "daemon",
+    ) -> None:
+        """A prompt: started, given its full delta and completed at once."""
+        parts: list[ContentPart] = [Text(text)] if text else []
+        for file in attachments:
+            mime = file.mime or mimetypes.guess_type(file.path)[0]
+            is_image = mime is not None and mime.startswith("image/")
+            parts.append(Image(file.path, mime) if is_image else FileRef(file.path, "read"))
+        if not parts:
+            return  # an empty prompt is no message
+        item_id = self._make_id("itm")
+        self._start(item_id, native_id, parent, "message", "user", (), source)
+        if text:
+            self._write(ItemDelta(item_id, native_id, text), source)
+        self._complete(Item(item_id, native_id, parent, "message", "user", "completed", tuple(parts)), source)
+
+    def text(
+        self,
+        key: str,
+        delta: str,
+        *,
+        native_id: str | None = None,
+        parent: str | None = None,
+        thinking: Visibility | None = None,
+        outlives_turn: bool = False,
+        source: Source = "agent",
+    ) -> str | None:
+        """Stream text (or thinking) of the item under this key; the first text opens it. Returns the item's id.
+
+        Empty text opens nothing, and a key that was closed stays closed.
+        """
+        open_text = self._texts.get(key)
+        if open_text is None:
+            if not delta or key in self._closed:
+                return self._closed.get(key)
+            open_text = self._open_text(key, native_id, parent, thinking, outlives_turn)
+        elif not delta:
+            return open_text.item_id
+        open_text.chunks.append(delta)
+        self._write(ItemDelta(open_text.item_id, open_text.native_id, delta), source)
+        return open_text.item_id
+
+    def end_text(
+        self,
+        key: str,
+        final: str | None = None,
+        *,
+        native_id: str | None = None,
+        parent: str | None = None,
+        thinking: Visibility | None = None,
+        outlives_turn: bool = False,
+        failed: bool = False,
+    ) -> str | None:
+        """Complete a message; `final` is its whole text where the agent repeats it. Returns the item's id.
+
+        Text that was never streamed gets one synthetic delta. A final text that contradicts what was streamed
+        fails the streamed item and becomes an item of its own: deltas always add up to their item.
+        """
+        open_text = self._texts.get(key)
+        if open_text is None:
+            if not final or key in self._closed:
+                return self._closed.get(key)
+            self.text(
+                key,
+                final,
+                native_id=native_id,
+                parent=parent,
+                thinking=thinking,
+                outlives_turn=outlives_turn,
+                source="daemon",
+            )
+            open_text = self._texts[key]
+        streamed = "".join(open_text.chunks)
+        if failed or final is None or final == streamed:
+            return self._close_text(key, open_text, streamed, failed)
+        if final.startswith(streamed):
+            rest = final[len(streamed) :]
+            self._write(ItemDelta(open_text.item_id, open_text.native_id, rest), "daemon")
+            return self._close_text(key, open_text, final, failed)
+        self._close_text(key, open_text, streamed, failed=True, source="daemon")
+        del self._closed[key]
+        return self.end_text(
+            key,
+            final,
+            native_id=open_text.native_id,
+            parent=open_text.parent_id,
+            thinking=open_text.visibility,
+            outlives_turn=open_text.outlives_turn,
+        )
+
+    def open_text_keys(self) -> list[str]:
+        """Keys of messages and thoughts that are being streamed."""
+        return list(self._texts)
+
+    def _open_text(
+        self,
+        key: str,
+        native_id: str | None,
+        parent: str | None,
+        thinking: Visibility | None,
+        outlives_turn: bool,
+    ) -> OpenText:
+        opened = OpenText(self._make_id("itm"), native_id, parent, "assistant", thinking, outlives_turn)
+        self._texts[key] = opened
+        self._write(ItemStarted(opened.item("in_progress", "")), "agent")
+        return opened
+
+    def _close_text(
+        self, key: str, open_text: OpenText, text: str, failed: bool, source: Source = "agent"
+    ) -> str:
+        del self._texts[key]
+        self._closed[key] = open_text.item_id
+        self._complete(open_text.item("failed" if failed else "completed", text), source)
+        return open_text.item_id
+
+    def _abandon_text(self, key: str, open_text: OpenText) -> None:
+        self._close_text(key, open_text, "".join(open_text.chunks), failed=True, source="daemon")

@@ -1,0 +1,96 @@
+"""Items that have begun and are not complete yet."""
+
+from __future__ import annotations
+
+from ...schema.items import (
+    ContentPart,
+    Item,
+    ItemStatus,
+    Reasoning,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    Visibility,
+)
+
+
+class OpenText:
+    """A message or a thought that is being streamed."""
+
+    __slots__ = ("chunks", "item_id", "native_id", "outlives_turn", "parent_id", "role", "visibility")
+
+    def __init__(
+        self,
+        item_id: str,
+        native_id: str | None,
+        parent_id: str | None,
+        role: Role,
+        visibility: Visibility | None,
+        outlives_turn: bool,
+    ) -> None:
+        self.item_id = item_id
+        self.native_id = native_id
+        self.parent_id = parent_id
+        self.role = role
+        self.visibility = visibility
+        self.outlives_turn = outlives_turn
+        self.chunks: list[str] = []
+
+    def item(self, status: ItemStatus, text: str) -> Item:
+        part = Text(text) if self.visibility is None else Reasoning(text, self.visibility)
+        return Item(self.item_id, self.native_id, self.parent_id, "message", self.role, status, (part,))
+
+
+class OpenCall:
+    """A tool call that has no result yet, and its result once that has begun."""
+
+    __slots__ = (
+        "call_id",
+        "chunks",
+        "completed",
+        "item_id",
+        "name",
+        "native_id",
+        "outlives_turn",
+        "parent_id",
+        "result_id",
+    )
+
+    def __init__(
+        self,
+        item_id: str,
+        native_id: str | None,
+        parent_id: str | None,
+        name: str,
+        call_id: str,
+        outlives_turn: bool,
+    ) -> None:
+        self.item_id = item_id
+        self.native_id = native_id
+        self.parent_id = parent_id
+        self.name = name
+        self.call_id = call_id
+        self.outlives_turn = outlives_turn
+        self.chunks: list[str] = []  # fragments of the arguments; after completion, of the output
+        self.completed = False
+        self.result_id: str | None = None
+
+    def call_item(self, status: ItemStatus, arguments: str) -> Item:
+        part = ToolCall(self.name, arguments, self.call_id)
+        return Item(self.item_id, self.native_id, self.parent_id, "tool_call", "assistant", status, (part,))
+
+    def result_item(
+        self, status: ItemStatus, output: str, exit_code: int | None, extra: tuple[ContentPart, ...]
+    ) -> Item:
+        assert self.result_id is not None
+        part = ToolResult(self.call_id, output, exit_code)
+        return Item(
+            self.result_id,
+            self.native_id,
+            self.parent_id,
+            "tool_result",
+            "tool",
+            status,
+            (part, *extra),
+        )
