@@ -20,7 +20,8 @@ CASES = sorted(Path(__file__).parent.glob("transcripts/*/*/native.jsonl"))
 
 
 def replay(case: Path) -> list[Event]:
-    return [recorded.event for recorded in translate(TRANSLATORS[case.parts[-3]], case.read_bytes().splitlines())]
+    lines = case.read_bytes().splitlines()
+    return [recorded.event for recorded in translate(TRANSLATORS[case.parts[-3]], lines)]
 
 
 @pytest.fixture(params=CASES, ids=lambda case: "/".join(case.parts[-3:-1]))

@@ -213,6 +213,14 @@ class Session:
         """Wait until the agent has begun to answer."""
         self._in_turn(turn_id, lambda event: isinstance(event.data, ItemDelta) and event.source == "agent")
 
+    def first_result(self, turn_id: str) -> None:
+        """Wait until the agent has used a tool, and goes on."""
+
+        def is_result(event: Event) -> bool:
+            return isinstance(event.data, ItemCompleted) and event.data.item.kind == "tool_result"
+
+        self._in_turn(turn_id, is_result)
+
     def permission(self, turn_id: str) -> PermissionRequested:
         """The permission that the turn waits for."""
         resolved = {one.data.permission_id for one in self.events if isinstance(one.data, PermissionResolved)}
@@ -369,6 +377,20 @@ def wait_for_end(pid: int, seconds: float) -> bool:
         return bool(select.select([handle], [], [], seconds)[0])
     finally:
         os.close(handle)
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+    assert wait_for_end(pid, 5)
+
+
+def kill_and_restart(daemon: DaemonProcess, mark: Mapping[str, str]) -> None:
+    """Nothing that the daemon started outlives it."""
+    started = list(marked_processes(mark))
+    assert started
+    daemon.kill()
+    assert all(wait_for_end(pid, 5) for pid in started)
+    daemon.start()
 
 
 class Fifo:

@@ -10,6 +10,9 @@ from msgspec import Struct
 
 Test = TypeVar("Test", bound=Callable[..., object])
 
+LIVE_AGENTS = ("claude", "codex", "opencode", "pi", "amp")
+"""The agents that are tried, unless `--agent` says which."""
+
 
 class Feature(Struct, frozen=True):
     name: str

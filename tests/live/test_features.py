@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import struct
 import sys
 import time
@@ -13,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from sandbox_agent.agents import AGENTS
 from sandbox_agent.schema.events import (
     Event,
     ItemCompleted,
@@ -31,29 +30,17 @@ from .client import (
     Session,
     Turn,
     agent_process,
+    kill,
+    kill_and_restart,
     marked_processes,
     new_mark,
     wait_for_end,
 )
-from .conftest import Live
-from .features import FEATURES, feature
+from .features import FEATURES, LIVE_AGENTS, feature
+from .gaps import GAPS
+from .live import HELLO, PLAN_WORDS, QUESTION_WORDS, SUBAGENT_WORDS, Live
 
 MCP_SERVER = str(Path(__file__).with_name("mcp_server.py"))
-HELLO = "Hello from the scripted model. This text comes in several deltas."
-PLAN_WORDS = "Make a plan for a file greeting.txt that says hello, and ask me to approve it. Do nothing else."
-QUESTION_WORDS = (
-    "Use your tool for questions to ask me two questions at once: which colour the button should have (Red or Blue), "
-    "and, with several choices allowed, which checks should run (Lint, Tests or Types). Then repeat my answers."
-)
-
-
-def slow(live: Live, words: int = 100) -> str:
-    """A prompt whose answer takes seconds."""
-    return live.say("slow", str(words), f"Write the numbers from 1 to {words * 20} in words, all of them.")
-
-
-def echo(live: Live, words: str) -> str:
-    return words if live.real else f"{words} SCENARIO:echo"
 
 
 # -- messages ---------------------------------------------------------------------------------
@@ -70,7 +57,7 @@ def test_says_what_the_model_says(live: Live) -> None:
 
 @feature("deltas")
 def test_streams_the_answer_as_it_comes(live: Live) -> None:
-    turn = live.session().run(slow(live, 12))
+    turn = live.session().run(live.slow(12))
     (answer,) = (
         item for item in turn.items if item.role == "assistant" and isinstance(item.content[0], Text)
     )
@@ -96,16 +83,16 @@ def test_thinks_in_an_item_of_its_own(live: Live) -> None:
 @feature("multi_turn")
 def test_remembers_the_conversation(live: Live) -> None:
     session = live.session()
-    session.run(echo(live, "The secret word is plum. Reply with OK."))
-    turn = session.run(echo(live, "What is the secret word?"))
+    session.run(live.echo("The secret word is plum. Reply with OK."))
+    turn = session.run(live.echo("What is the secret word?"))
     assert live.knows(turn, "plum", 2), turn.text
 
 
 @feature("queue")
 def test_runs_queued_messages_in_order(live: Live) -> None:
     session = live.session()
-    first = live.begin(session, slow(live, 30))
-    prompts = [echo(live, "Say one."), echo(live, "Say two."), echo(live, "Say three.")]
+    first = live.begin(session, 30)
+    prompts = [live.echo("Say one."), live.echo("Say two."), live.echo("Say three.")]
     turns = [session.send(prompt) for prompt in prompts]
     waiting = session.call("GET", "/queue")["messages"]
     assert [message["turnId"] for message in waiting] == turns
@@ -185,11 +172,8 @@ def test_calls_a_tool_of_an_mcp_server(live: Live) -> None:
 
 @feature("subagent")
 def test_puts_a_sub_agents_items_below_the_call(live: Live) -> None:
-    words = (
-        "Start a sub-agent whose only job is to run the shell command: touch inner.txt && echo inner-output"
-    )
     session = live.session(permissionMode="bypass", **SUBAGENT_SETTINGS.get(live.agent.name, {}))
-    assert session.run(live.say("subagent", "", words)).calls
+    assert session.run(live.say("subagent", "", SUBAGENT_WORDS)).calls
     # An agent may let its sub-agent go on after the turn.
     session.wait(lambda event: _is_result_below_a_call(session, event, "inner-output"))
     assert (live.workspace / "inner.txt").exists()
@@ -367,7 +351,7 @@ def test_switches_the_agent_mode_while_it_runs(live: Live) -> None:
     modes = [mode["id"] for mode in live.get(f"/v1/agents/{live.agent.name}/modes")["modes"]]
     assert {"build", "plan"} <= set(modes)
     session = live.session()
-    session.run(echo(live, "Say hello."))
+    session.run(live.echo("Say hello."))
     assert session.call("PATCH", "", {"agentMode": "plan"})["agentMode"] == "plan"
     turn_id = session.send(live.say("plan", "", PLAN_WORDS))
     told = _plan_told(session, turn_id)
@@ -500,7 +484,7 @@ def test_tells_the_model_of_an_attached_file(live: Live) -> None:
         content=b"The secret word is plum.\n",
         headers={"content-type": "text/plain"},
     )
-    prompt = echo(live, "What is the secret word in the attached file? Answer with one word.")
+    prompt = live.echo("What is the secret word in the attached file? Answer with one word.")
     turn = session.run(prompt, attachments=[{"path": uploaded["path"], "mime": uploaded["mime"]}])
     assert turn.stop_reason == "end_turn"
     told = "plum" if live.real else Path(uploaded["path"]).name
@@ -513,7 +497,7 @@ def test_tells_the_model_of_an_attached_file(live: Live) -> None:
 @feature("cancel_stream")
 def test_stops_in_mid_stream(live: Live) -> None:
     session = live.session()
-    turn_id = live.begin(session, slow(live, 400))
+    turn_id = live.begin(session, 400)
     began = time.monotonic()
     session.call("POST", "/cancel")
     turn = session.finish(turn_id)
@@ -562,7 +546,7 @@ def test_leaves_no_process_behind(live: Live) -> None:
 @feature("two_sessions")
 def test_runs_two_sessions_at_once(live: Live) -> None:
     sessions = [live.session(), live.session()]
-    turns = [live.begin(session, slow(live, 60)) for session in sessions]
+    turns = [live.begin(session, 60) for session in sessions]
     assert [session.info["state"] for session in sessions] == ["running", "running"]
     ended = [session.finish(turn_id) for session, turn_id in zip(sessions, turns, strict=True)]
     assert [turn.stop_reason for turn in ended] == ["end_turn", "end_turn"]
@@ -609,12 +593,12 @@ def _fails_with(live: Live, scenario: str, codes: set[str]) -> None:
 def test_resumes_after_the_agent_died_between_turns(live: Live) -> None:
     mark = new_mark()
     session = live.session(env=mark)
-    session.run(echo(live, "The secret word is plum. Reply with OK."))
+    session.run(live.echo("The secret word is plum. Reply with OK."))
     native_id, count = session.info["nativeSessionId"], session.info["eventCount"]
     started = list(marked_processes(mark))
-    _kill(agent_process(mark))
+    kill(agent_process(mark))
     assert all(wait_for_end(pid, 5) for pid in started)
-    turn = session.run(echo(live, "What is the secret word?"))
+    turn = session.run(live.echo("What is the secret word?"))
     assert live.knows(turn, "plum", 2), turn.text
     assert session.info["nativeSessionId"] == native_id
     after = session.events[count:]
@@ -625,10 +609,10 @@ def test_resumes_after_the_agent_died_between_turns(live: Live) -> None:
 def test_tells_within_a_second_that_the_agent_died(live: Live) -> None:
     mark = new_mark()
     session = live.session(env=mark)
-    session.run(echo(live, "The secret word is plum. Reply with OK."))
-    turn_id = live.begin(session, slow(live, 400))
+    session.run(live.echo("The secret word is plum. Reply with OK."))
+    turn_id = live.begin(session, 400)
     began = time.monotonic()
-    _kill(agent_process(mark))
+    kill(agent_process(mark))
     turn = session.finish(turn_id)
     assert time.monotonic() - began < 1
     assert turn.stop_reason == "error"
@@ -642,10 +626,10 @@ def test_tells_within_a_second_that_the_agent_died(live: Live) -> None:
 def test_rejects_a_permission_whose_agent_died(live: Live) -> None:
     mark = new_mark()
     session = live.session(env=mark)
-    session.run(echo(live, "The secret word is plum. Reply with OK."))
+    session.run(live.echo("The secret word is plum. Reply with OK."))
     turn_id = session.send(live.command("touch pending.txt"))
     permission = session.permission(turn_id)
-    _kill(agent_process(mark))
+    kill(agent_process(mark))
     turn = session.finish(turn_id)
     _is_rejected_for_ever(session, permission, turn)
     assert [error.code for error in turn.errors] == ["agent_process_exited"]
@@ -657,10 +641,10 @@ def test_rejects_a_permission_whose_agent_died(live: Live) -> None:
 def test_resumes_after_the_daemon_died(live: Live, own_daemon: DaemonProcess) -> None:
     mark = new_mark()
     session = live.session(env=mark)
-    session.run(echo(live, "The secret word is plum. Reply with OK."))
+    session.run(live.echo("The secret word is plum. Reply with OK."))
     native_id = session.info["nativeSessionId"]
-    turn_id = live.begin(session, slow(live, 400))
-    _kill_and_restart(own_daemon, mark)
+    turn_id = live.begin(session, 400)
+    kill_and_restart(own_daemon, mark)
     turn = session.finish(turn_id)
     assert (turn.stop_reason, turn.errors) == ("outcome_unknown", [])
     _goes_on(live, session)
@@ -671,10 +655,10 @@ def test_resumes_after_the_daemon_died(live: Live, own_daemon: DaemonProcess) ->
 def test_goes_on_where_nothing_was_stored(live: Live, own_daemon: DaemonProcess) -> None:
     mark = new_mark()
     session = live.session(env=mark)
-    turn_id = live.begin(session, slow(live, 400))
-    _kill_and_restart(own_daemon, mark)
+    turn_id = live.begin(session, 400)
+    kill_and_restart(own_daemon, mark)
     assert session.finish(turn_id).stop_reason == "outcome_unknown"
-    turn = session.run(echo(live, "Say hello."))
+    turn = session.run(live.echo("Say hello."))
     assert turn.stop_reason == "end_turn"
     resumed = live.real or "(user message 2)" in turn.text
     assert resumed or "resume_lost" in session.status_labels(), turn.text
@@ -684,10 +668,10 @@ def test_goes_on_where_nothing_was_stored(live: Live, own_daemon: DaemonProcess)
 def test_rejects_a_permission_whose_daemon_died(live: Live, own_daemon: DaemonProcess) -> None:
     mark = new_mark()
     session = live.session(env=mark)
-    session.run(echo(live, "The secret word is plum. Reply with OK."))
+    session.run(live.echo("The secret word is plum. Reply with OK."))
     turn_id = session.send(live.command("touch pending.txt"))
     permission = session.permission(turn_id)
-    _kill_and_restart(own_daemon, mark)
+    kill_and_restart(own_daemon, mark)
     turn = session.finish(turn_id)
     assert turn.stop_reason == "outcome_unknown"
     _is_rejected_for_ever(session, permission, turn)
@@ -695,23 +679,9 @@ def test_rejects_a_permission_whose_daemon_died(live: Live, own_daemon: DaemonPr
     assert not (live.workspace / "pending.txt").exists()
 
 
-def _kill(pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)
-    assert wait_for_end(pid, 5)
-
-
-def _kill_and_restart(daemon: DaemonProcess, mark: dict[str, str]) -> None:
-    """Nothing that the daemon started outlives it."""
-    started = list(marked_processes(mark))
-    assert started
-    daemon.kill()
-    assert all(wait_for_end(pid, 5) for pid in started)
-    daemon.start()
-
-
 def _goes_on(live: Live, session: Session) -> None:
     """The next message continues the agent's own conversation; an unfinished one may or may not count."""
-    turn = session.run(echo(live, "What is the secret word?"))
+    turn = session.run(live.echo("What is the secret word?"))
     assert live.knows(turn, "plum", 2) or live.knows(turn, "plum", 3), turn.text
 
 
@@ -731,3 +701,9 @@ def test_every_feature_has_one_test() -> None:
         if mark.name == "feature"
     ]
     assert sorted(marks) == sorted(FEATURES)
+
+
+def test_every_declared_gap_is_proved_and_no_other() -> None:
+    declared = {(name, gap) for name in LIVE_AGENTS for gap in AGENTS[name].gaps}
+    assert set(GAPS) == declared
+    assert {gap for _, gap in declared} <= set(FEATURES)

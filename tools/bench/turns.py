@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +31,8 @@ SECONDS = 30.0
 WARM_UP = 3
 """The first turns of a process load what the others find loaded."""
 TOGETHER = 10
+PAUSE = 0.05
+"""Seconds before each turn: an agent works on for a moment after it has ended its turn, and would disturb the other."""
 
 
 @measure("turn")
@@ -57,7 +60,9 @@ def _of_agent(bench: Bench, ours: Daemon, agent: str, model_url: str) -> Metric:
         attach(through_us, session, 1)
 
         def pair() -> tuple[float | None, float | None]:
+            time.sleep(PAUSE)
             natively = native.order(Say(prompt=PROMPT, seconds=SECONDS))
+            time.sleep(PAUSE)
             ours = carry_out(through_us, daemon.turn(session, PROMPT, SECONDS))
             return _milliseconds(natively, f"{agent} natively"), _milliseconds(ours, f"{agent} through us")
 

@@ -50,6 +50,8 @@ class Conversation:
         self.resumed = start.resume
         self.cancelling = False
         """A cancel was asked for in the running turn; the next prompt clears it."""
+        self.can_resume = True
+        """Another process could go on with it: one that is idle may be stopped."""
         self._metadata = start.metadata
         self.scribe.frame = wire.frame
         if start.native_id is not None:

@@ -39,7 +39,8 @@ from .host import Hosts, Seat
 from .log import Log, now
 from .process import sweep
 from .programs import Programs
-from .session import Session, session_info
+from .recorded import Recorded, session_info
+from .session import Session
 
 logger = logging.getLogger("sandbox_agent.daemon")
 
@@ -69,9 +70,7 @@ class Daemon:
 
     def __init__(self, config: Config, agents: dict[str, Agent] | None = None) -> None:
         self.config = config
-        self.agents = (
-            {**AGENTS, **parse_acp_agents(config.acp_agent, AGENTS)} if agents is None else agents
-        )
+        self.agents = {**AGENTS, **parse_acp_agents(config.acp_agent, AGENTS)} if agents is None else agents
         self.draining = False
         self.started_at = time.monotonic()
         self._folder = DataFolder(config.data_path)
@@ -279,7 +278,7 @@ class Daemon:
 
     # -- news ---------------------------------------------------------------------------------
 
-    def session_changed(self, session: Session, *, deleted: bool = False) -> None:
+    def session_changed(self, session: Recorded, *, deleted: bool = False) -> None:
         """Tell those who watch all sessions."""
         news = msgspec.to_builtins(session.info())
         if deleted:

@@ -83,6 +83,26 @@ AGENTS = {
             ),
             runs_on_node=True,
         ),
+        Tree(
+            "claude-agent-acp",
+            "0.99.1",
+            "node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js",
+            # Without the claude binary of the SDK: `CLAUDE_CODE_EXECUTABLE` names the one to run.
+            (
+                Package(
+                    "@agentclientprotocol/claude-agent-acp@0.99.1",
+                    into="node_modules/@agentclientprotocol/claude-agent-acp",
+                ),
+                Package("@agentclientprotocol/sdk@2.1.0", into="node_modules/@agentclientprotocol/sdk"),
+                Package(
+                    "@anthropic-ai/claude-agent-sdk@0.3.312",
+                    into="node_modules/@anthropic-ai/claude-agent-sdk",
+                ),
+                Package("diff@9.0.0", into="node_modules/diff"),
+                Package("zod@4.6.7", into="node_modules/zod"),
+            ),
+            runs_on_node=True,
+        ),
     )
 }
 

@@ -42,6 +42,10 @@ def _claude(base_url: str, home: Path) -> dict[str, str]:
     }
 
 
+def _claude_agent_acp(base_url: str, home: Path) -> dict[str, str]:
+    return {**_claude(base_url, home), "CLAUDE_CODE_EXECUTABLE": "claude"}
+
+
 def _codex(base_url: str, home: Path) -> dict[str, str]:
     codex_home = home / ".codex"
     _write(codex_home / "config.toml", _CODEX_CONFIG.replace("BASE_URL", base_url))
@@ -219,6 +223,7 @@ _SETTINGS: dict[str, Callable[[str, Path], dict[str, str]]] = {
     "opencode": _opencode,
     "pi": _pi,
     "amp": _amp,
+    "claude-agent-acp": _claude_agent_acp,
 }
 
 

@@ -204,8 +204,12 @@ class Plan(Update, frozen=True, kw_only=True):
     """The agent's list of things to do, whole each time."""
 
 
+class SlashCommand(Native, frozen=True, kw_only=True):
+    name: str
+
+
 class Commands(Update, frozen=True, kw_only=True):
-    available_commands: Raw = Raw(b"[]")
+    available_commands: tuple[SlashCommand, ...] = ()
 
 
 class CurrentMode(Update, frozen=True, kw_only=True):

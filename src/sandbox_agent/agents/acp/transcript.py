@@ -75,8 +75,8 @@ class AcpConversation(Conversation):
         self._messages = 0
         self._unsaid: list[Chunk] = []
         self._title: str | None = None
-        self._commands: bytes | None = None
-        self._commands_told: bytes | None = None
+        self._commands: tuple[str, ...] | None = None
+        self._commands_told: tuple[str, ...] | None = None
         self._context: dict[str, Any] | None = None
         self._cost: float | None = None
         self._billed: float | None = None if start.resume else 0.0
@@ -113,7 +113,7 @@ class AcpConversation(Conversation):
                 self._hear_usage(update)
             case Commands(available_commands=commands):
                 # Told with the next turn: after a resume, nothing is to happen outside of one.
-                self._commands = bytes(commands)
+                self._commands = tuple(one.name for one in commands)
             case _ if self.replays:
                 pass
             case MessageChunk() | ThoughtChunk():
@@ -133,7 +133,7 @@ class AcpConversation(Conversation):
 
     def _tell_commands(self) -> None:
         if self._commands is not None and self._commands != self._commands_told:
-            self.scribe.status("commands", msgspec.json.decode(self._commands))
+            self.scribe.status("commands", {"commands": self._commands})
             self._commands_told = self._commands
         self._commands = None
 

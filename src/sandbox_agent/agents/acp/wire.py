@@ -292,6 +292,8 @@ class AcpWire(Wire):
         if opened.session_id is not None:
             conversation.native_id = opened.session_id
         conversation.opened(Offer.of(opened), self._agent.agent_info if self._agent else None)
+        can = self._capabilities
+        conversation.can_resume = can.load_session or can.session_capabilities.resume is not None
         if self.recorded_start is None:
             settings = conversation.settings
             wanted: list[tuple[Choosing, str | None]] = [

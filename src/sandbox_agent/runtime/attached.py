@@ -1,0 +1,178 @@
+"""The agent behind a session: start it, resume it, notice its end, let it go."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ..agents.base import Agent, Conversation, Ending, Notice, Ready, Start, StartFailed
+from ..errors import AgentNotInstalled, AgentProcessExited, Conflict, SandboxAgentError, Timeout
+from ..schema.inputs import Decision, Settings
+from ..store.base import Secrets, SessionRecord
+from .host import Host, Seat
+from .process import Exit
+from .programs import Program
+from .recorded import Recorded
+
+if TYPE_CHECKING:
+    from .daemon import Daemon
+
+EXIT_SECONDS = 2.0
+
+
+class ConversationGone(SandboxAgentError):
+    """The agent does not know the conversation that we asked it to resume."""
+
+    type, status, title = "conflict", 409, "Conversation gone"
+
+
+class Attached(Recorded):
+    def __init__(self, daemon: Daemon, agent: Agent, record: SessionRecord, secrets: Secrets) -> None:
+        super().__init__(daemon, agent, record)
+        self.host: Host | None = None
+        self._secrets = secrets
+        self._conversation: Conversation | None = None
+        self._opening: asyncio.Future[None] | None = None
+        # The agent said that the start fails; its exit adds facts, not a second failure.
+        self._failing = False
+        self._attach_lock = asyncio.Lock()
+        self._restart_when_idle = False
+
+    async def attach(self, *, fresh: bool = False) -> None:
+        """Have a process that knows this conversation: the one that runs, or a new one that resumes it."""
+        async with self._attach_lock:
+            if self.host is not None:
+                return
+            try:
+                await self._open(resume=self.record.prompted)
+            except ConversationGone as error:
+                if self.record.native_stored and not fresh:
+                    raise Conflict(
+                        f"the agent's own conversation is gone ({error.detail}); send the message with `fresh: true` "
+                        "to start a new one in this session",
+                        sessionId=self.id,
+                    ) from None
+                lost = self.record.native_id
+                self.record.native_id = self.scribe.native_session_id = None
+                self.record.native_stored = self.record.prompted = False
+                self.scribe.status(
+                    "resume_lost",
+                    {"native_session_id": lost},
+                    "the agent had not stored this conversation; it starts anew",
+                    source="daemon",
+                )
+                await self._open(resume=False)
+
+    async def _open(self, *, resume: bool) -> None:
+        if self.record.native_id is None:
+            self.record.native_id = self.agent.choose_native_id()
+        program = await self._program()
+        self.record.agent_version = program.version
+        host = await self._daemon.hosts.get(self._seat(program, resume))
+        self.host = host
+        self._opening = asyncio.get_running_loop().create_future()
+        self._failing = False
+        metadata = self.agent.metadata(program.version, self.record.settings)
+        start = Start(self.scribe, self._settings(), metadata, self.record.native_id, resume)
+        try:
+            self._conversation = host.open(start, self)
+            host.flush()
+            await asyncio.wait_for(self._opening, self._daemon.config.start_seconds)
+        except TimeoutError:
+            await self._detach()
+            seconds = self._daemon.config.start_seconds
+            raise Timeout(
+                f"{self.agent.title} did not answer in {seconds:g} s", agent=self.agent.name
+            ) from None
+        except BaseException:
+            await self._detach()
+            raise
+        finally:
+            self._opening = None
+
+    async def _program(self) -> Program:
+        """The agent's program, in the version that was asked for."""
+        program = await self._daemon.programs.program(self.agent)
+        wanted = self.record.pinned_version
+        if wanted is not None and wanted != program.version:
+            raise AgentNotInstalled(
+                f"{self.agent.title} {wanted} is not installed; {program.path} is {program.version}",
+                agent=self.agent.name,
+                version=program.version,
+            )
+        return program
+
+    def _seat(self, program: Program, resume: bool) -> Seat:
+        return Seat(self.agent, program, self._settings(), self._secrets.env, self.record.native_id, resume)
+
+    def _settings(self) -> Settings:
+        return msgspec.structs.replace(self.record.settings, mcp=self._secrets.mcp)
+
+    async def _detach(self) -> None:
+        """Let the process go, or our place on it."""
+        host, conversation = self.host, self._conversation
+        self.host = self._conversation = None
+        self._restart_when_idle = False
+        self._stop_idle_timer()
+        if host is not None:
+            await self._daemon.hosts.release(host, conversation)
+
+    def _tell(self, say: Callable[[Host, Conversation], None]) -> None:
+        """Say something to the agent, if it is there."""
+        if self.host is not None and self._conversation is not None:
+            say(self.host, self._conversation)
+            self.host.flush()
+
+    def _send_replies(self, replies: list[tuple[str, Decision]]) -> None:
+        for key, decision in replies:
+            self._tell(lambda host, conversation: host.wire.decide(conversation, key, decision))  # noqa: B023
+
+    def notice(self, notice: Notice) -> None:
+        opening = self._opening
+        match notice:
+            case Ready() if opening is not None and not opening.done():
+                opening.set_result(None)
+            case StartFailed(_, message, gone) if opening is not None and not opening.done():
+                self._failing = True
+                self._daemon.spawn(self._fail_opening(opening, message, gone))
+            case Ending():
+                self._restart_when_idle = True
+
+    async def _fail_opening(self, opening: asyncio.Future[None], message: str, gone: bool) -> None:
+        """A process of our own is about to exit: its exit code and stderr belong to the failure."""
+        facts: dict[str, Any] = {"agent": self.agent.name}
+        if self.host is not None and not self.agent.capabilities.shared_process:
+            process = self.host.process
+            process.close_input()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(process.ended.wait(), EXIT_SECONDS)
+            facts |= {"stderr": process.stderr(), "exitCode": process.exit_code}
+        if not opening.done():
+            kind = ConversationGone if gone else AgentProcessExited
+            opening.set_exception(kind(message, **facts))
+
+    def process_exited(self, exit: Exit) -> None:
+        """The process is gone by itself (or was shared and is gone): a crash of the turn, nothing between turns."""
+        conversation, opening = self._conversation, self._opening
+        self.host = self._conversation = None
+        self._restart_when_idle = False
+        self._stop_idle_timer()
+        if opening is not None and not opening.done() and not self._failing:
+            gone = conversation is not None and conversation.resumed and self.agent.is_gone(exit.stderr_text)
+            kind = ConversationGone if gone else AgentProcessExited
+            opening.set_exception(
+                kind(exit.describe(), agent=self.agent.name, exitCode=exit.code, stderr=exit.stderr)
+            )
+        if conversation is not None and conversation.cancelling:
+            self.scribe.end_turn("interrupted", source="daemon")
+        self.scribe.crash(exit.code, exit.signal, exit.stderr)
+        self.flush()
+
+    @abstractmethod
+    def _stop_idle_timer(self) -> None:
+        """The process is gone or busy: nothing will give it back."""

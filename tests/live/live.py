@@ -1,0 +1,124 @@
+"""What a live test has to work with: an agent behind a daemon, and prompts that a scripted and a real model both understand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote_plus
+
+from sandbox_agent.agents.base import Agent
+from sandbox_agent.schema.ids import random_id
+from sandbox_agent.testing.rules import violations
+from sandbox_agent.testing.scripted_model import SCENARIOS as KNOWN
+from sandbox_agent.testing.scripted_model import Command, Read, Request, Scenario, ScriptedModel, Step, Text
+
+from .client import DaemonProcess, Refused, Session, Turn
+
+REAL = os.environ.get("MODEL") == "real"
+
+HELLO = "Hello from the scripted model. This text comes in several deltas."
+PLAN_WORDS = "Make a plan for a file greeting.txt that says hello, and ask me to approve it. Do nothing else."
+QUESTION_WORDS = (
+    "Use your tool for questions to ask me two questions at once: which colour the button should have (Red or Blue), "
+    "and, with several choices allowed, which checks should run (Lint, Tests or Types). Then repeat my answers."
+)
+SUBAGENT_WORDS = (
+    "Start a sub-agent whose only job is to run the shell command: touch inner.txt && echo inner-output"
+)
+
+
+def _twice(command: str) -> list[Step]:
+    return [Command(command), Text("Once more."), Command(command), Text("Done twice.")]
+
+
+def _read_then_slow(words: str) -> list[Step]:
+    slow = KNOWN["slow"]
+    return [Read("begin.txt"), *(slow(words) if callable(slow) else slow)]
+
+
+SCENARIOS: Mapping[str, Scenario] = {"twice": _twice, "read_then_slow": _read_then_slow}
+
+
+def _numbers(words: int) -> str:
+    return f"the numbers from 1 to {words * 20} in words, all of them"
+
+
+class Live:
+    """One agent on one daemon, with a workspace."""
+
+    real = REAL
+
+    def __init__(self, agent: Agent, daemon: DaemonProcess, model: ScriptedModel, workspace: Path) -> None:
+        self.agent = agent
+        self.daemon = daemon
+        self.model = model
+        self.workspace = workspace
+        self.sessions: list[Session] = []
+
+    def session(self, **settings: Any) -> Session:
+        """A new session in the workspace."""
+        session = Session(self.daemon, random_id("live"))
+        body = {"agent": self.agent.name, "directory": str(self.workspace), **settings}
+        created = session.call("POST", "", body)
+        assert created["healthy"], created
+        self.sessions.append(session)
+        return session
+
+    def say(self, scenario: str, argument: str, words: str) -> str:
+        """A prompt: a marker for the scripted model, or words that make a real one do the same."""
+        if REAL:
+            return words
+        return f"SCENARIO:{scenario}:{quote_plus(argument)}" if argument else f"SCENARIO:{scenario}"
+
+    def command(self, command: str) -> str:
+        return self.say(
+            "command", command, f"Run exactly this shell command, once, and nothing else: {command}"
+        )
+
+    def knows(self, turn: Turn, word: str, messages: int) -> bool:
+        """Whether a turn whose prompt asked for `word` shows that the agent remembers the messages before it."""
+        return word in turn.text.lower() if REAL else f"(user message {messages})" in turn.text
+
+    def slow(self, words: int) -> str:
+        """A prompt whose answer takes seconds."""
+        return self.say("slow", str(words), f"Write {_numbers(words)}.")
+
+    def echo(self, words: str) -> str:
+        return words if REAL else f"{words} SCENARIO:echo"
+
+    def begin(self, session: Session, words: int) -> str:
+        """Start a slow answer and return its turn when the agent is at work on it."""
+        if self.agent.capabilities.streaming_deltas:
+            turn_id = session.send(self.slow(words))
+            session.first_delta(turn_id)
+            return turn_id
+        # Where nothing is seen of a message before its end, a tool comes first: with its result the next answer begins.
+        (self.workspace / "begin.txt").write_text("Go on.\n")
+        asked = f"Read the file begin.txt with your tool for it. When you have, write {_numbers(words)}."
+        turn_id = session.send(self.say("read_then_slow", str(words), asked))
+        session.first_result(turn_id)
+        return turn_id
+
+    def asked_model(self, found: Callable[[Request], bool]) -> Request:
+        """What the model was asked."""
+        return self.model.wait_for(found)
+
+    def get(self, path: str, **query: str) -> Any:
+        response = self.daemon.http.get(path, params=query)
+        if not response.is_success:
+            raise Refused(response)
+        return response.json()
+
+    def check_rules(self) -> None:
+        """The ten rules, on all that was stored; and what was streamed is what was stored."""
+        found: list[str] = []
+        for session in self.sessions:
+            at_rest = session.info["state"] in ("idle", "ended")
+            found += violations(session.stored(), complete=at_rest)
+            session.call("POST", "/terminate")
+            stored = session.stored()
+            found += violations(stored)
+            assert session.events == stored[: len(session.events)]
+        assert found == []
