@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from .live.report import CoverageReport, add_options
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--accept", action="store_true", help="rewrite expected files with what came out")
+    # Here, not in live/conftest.py, which pytest reads too late for options when it is told the whole folder.
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(CoverageReport(config), "live-coverage")
 
 
 @pytest.fixture

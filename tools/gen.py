@@ -124,7 +124,7 @@ def main() -> int:
             path.write_text(text)
         if not check and name == TABLE:
             # The command line was loaded from the old table: begin again with the new one.
-            os.execv(sys.executable, [sys.executable, "-m", "tools.gen"])  # noqa: S606
+            os.execv(sys.executable, [sys.executable, "-m", "tools.gen"])
     verb = "not fresh, run `make gen`:" if check else "wrote"
     print(verb if stale else "all generated files are fresh", *stale)
     return int(check and bool(stale))

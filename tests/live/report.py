@@ -1,0 +1,93 @@
+"""The part of the live suite that every run of the tests has, also one that only hands them out to workers.
+
+The options, and a plugin that collects what ran, holds it against the committed matrix and says what was left out.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from . import coverage
+from .features import LIVE_AGENTS
+from .live import REAL
+
+CHECKOUT = Path(__file__).parents[2]
+PAGE, README = CHECKOUT / "docs" / "coverage.md", CHECKOUT / "README.md"
+
+
+def add_options(parser: pytest.Parser) -> None:
+    group = parser.getgroup("live", "the real agents")
+    group.addoption("--agent", action="append", choices=LIVE_AGENTS, help="drive only this agent; repeatable")
+    group.addoption("--write-coverage", action="store_true", help="write the coverage matrix of this run")
+
+
+class CoverageReport:
+    """Collects the outcomes, also those of other workers, and holds them against the committed matrix."""
+
+    def __init__(self, config: pytest.Config, page: Path = PAGE, readme: Path = README) -> None:
+        self._config = config
+        self._page = page
+        self._readme = readme
+        self._outcomes: dict[tuple[str, str], coverage.Ran] = {}
+        self._left_out: dict[str, str] = {}
+        self._said: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        facts = dict(report.user_properties)
+        if "left_out" in facts:
+            self._left_out[str(facts["agent"])] = str(facts["left_out"])
+        if "feature" not in facts or report.outcome == "skipped":
+            return
+        key = (str(facts["agent"]), str(facts["feature"]))
+        before = self._outcomes.get(key)
+        failed = report.failed or (before is not None and before.outcome == "fails")
+        outcome: coverage.Outcome = "fails" if failed else "no" if "gap" in facts else "yes"
+        self._outcomes[key] = coverage.Ran(key[0], str(facts["version"]), key[1], outcome)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if hasattr(self._config, "workerinput"):
+            return  # whoever started the workers has it all
+        if self._left_out and os.environ.get("CI"):
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+        if self._outcomes and not REAL and not self._matches_the_committed():
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+
+    def _matches_the_committed(self) -> bool:
+        """Whether the files say what ran; with `--write-coverage` they do afterwards."""
+        files = {path: path.read_text() for path in (self._page, self._readme) if path.exists()}
+        known = coverage.read(files.get(self._page, ""))
+        matrix = coverage.merged(known, list(self._outcomes.values()))
+        wanted = {
+            self._page: coverage.page(matrix),
+            self._readme: coverage.in_readme(files.get(self._readme, ""), matrix),
+        }
+        stale = {path: text for path, text in wanted.items() if files.get(path, "") != text}
+        names = ", ".join(path.name for path in stale)
+        if not stale:
+            return True
+        if self._config.getoption("--write-coverage"):
+            coverage.write(stale)
+            self._said.append(f"wrote {names}")
+            return True
+        self._said += [
+            f"{names}: not what just ran. If it is right, write it with `make live` (or --write-coverage).",
+            *coverage.differences(known, matrix),
+        ]
+        return False
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if self._said:
+            terminalreporter.section("coverage matrix")
+            for line in self._said:
+                terminalreporter.line(line)
+        if self._left_out:
+            why = "; ".join(sorted(set(self._left_out.values())))
+            names = ", ".join(sorted(self._left_out))
+            terminalreporter.line(
+                f"LEFT OUT, so nothing is known about them: {names}: {why}", red=True, bold=True
+            )
