@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from .live.report import CoverageReport, add_options
+# What the live suite asserts outside of its test file is explained too when it fails.
+pytest.register_assert_rewrite(f"{__package__}.live")
+
+from .live.report import CoverageReport, add_options  # noqa: E402
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from sandbox_agent.agents import AGENTS
 from sandbox_agent.agents.base import Agent
+from sandbox_agent.schema.events import SessionStarted
 from sandbox_agent.schema.ids import random_id
 from sandbox_agent.testing import agent_cache
 from sandbox_agent.testing.offline import offline_environment
@@ -133,13 +134,6 @@ def shared_daemon(
     daemon.stop()
 
 
-@pytest.fixture(scope="session")
-def versions(shared_daemon: DaemonProcess) -> dict[str, str]:
-    """What the agents call their versions; asked once, because some take long to say it."""
-    agents = shared_daemon.http.get("/v1/agents").json()["agents"]
-    return {agent["id"]: str(agent.get("version")) for agent in agents}
-
-
 @pytest.fixture
 def own_daemon(environ: dict[str, str], tmp_path: Path) -> Iterator[DaemonProcess]:
     """A daemon that a test may kill."""
@@ -150,16 +144,22 @@ def own_daemon(environ: dict[str, str], tmp_path: Path) -> Iterator[DaemonProces
 
 
 @pytest.fixture(scope="session")
-def keep_server(shared_daemon: DaemonProcess) -> Callable[[Agent], None]:
-    """A session that stays, so that a shared server lives on between tests."""
-    kept: set[str] = set()
+def version_of(shared_daemon: DaemonProcess) -> Callable[[Agent], str]:
+    """What an agent calls its version; asked once, because some take long to say it."""
 
-    def keep(agent: Agent) -> None:
-        if agent.name not in kept:
-            kept.add(agent.name)
-            Session(shared_daemon, random_id("kept")).call("POST", "", {"agent": agent.name})
+    @functools.cache
+    def ask(agent: Agent) -> str:
+        session = Session(shared_daemon, random_id("kept"))
+        session.call("POST", "", {"agent": agent.name})
+        started = session.stored()[0].data
+        assert isinstance(started, SessionStarted)
+        assert started.metadata is not None
+        if not agent.capabilities.shared_process:
+            session.call("POST", "/terminate")
+        # A shared server lives as long as a session of it: the one that stays keeps it from test to test.
+        return str(started.metadata.agent_version)
 
-    return keep
+    return ask
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def agent(request: pytest.FixtureRequest) -> Agent:
 def live(
     request: pytest.FixtureRequest,
     agent: Agent,
-    versions: dict[str, str],
+    version_of: Callable[[Agent], str],
     scripted_model: ScriptedModel,
     tmp_path: Path,
 ) -> Iterator[Live]:
@@ -180,14 +180,12 @@ def live(
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     live = Live(agent, daemon, scripted_model, workspace)
-    if agent.capabilities.shared_process and not wants_own:
-        request.getfixturevalue("keep_server")(agent)
     feature = _feature_of(request.node)
     assert feature is not None
     request.node.user_properties += [
         ("feature", feature.name),
         ("agent", agent.name),
-        ("version", versions[agent.name]),
+        ("version", version_of(agent)),
     ]
     yield live
     live.check_rules()

@@ -111,6 +111,8 @@ class Native(ABC):
             *self.command(),
             cwd=self.plan.workspace,
             env=self.plan.environment(),
+            # As the daemon starts its agents: the kernel shares the CPU out by session.
+            start_new_session=True,
         )
         await asyncio.wait_for(self.open(), START_SECONDS)
 

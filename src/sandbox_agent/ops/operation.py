@@ -109,6 +109,7 @@ class Operation(Struct, frozen=True):
             raise InvalidRequest(str(error)) from None
 
 
+@functools.cache
 def _spellings(request: type[Struct]) -> dict[str, str]:
     """Every way to spell a field -> how msgspec wants it."""
     spelled = {}

@@ -159,6 +159,7 @@ class SessionLog:
         self.channel = Channel(sequence)
         self._log = log
         self._name = _encode(session_id)
+        self._middles: dict[tuple[str | None, str, str], bytes] = {}
         self._last_raw: bytes | None = None
         self._last_raw_sequence = 0
 
@@ -166,25 +167,34 @@ class SessionLog:
         """Stamp and encode; the future is done when it is on disk. Readers are woken by then."""
         return self._log.append(self, drafts, changes)
 
+    def _middle(self, draft: Draft) -> bytes:
+        """The part between time and data: one of a handful in a session, so each is made once."""
+        key = (draft.native_session_id, draft.source, draft.data.TYPE)
+        middle = self._middles.get(key)
+        if middle is None:
+            middle = self._middles[key] = (
+                b'","session_id":%b,"native_session_id":%b,"source":"%b","synthetic":%b,"type":"%b","data":'
+            ) % (
+                self._name,
+                _encode(draft.native_session_id),
+                draft.source.encode(),
+                b"true" if draft.source == "daemon" else b"false",
+                draft.data.TYPE.encode(),
+            )
+        return middle
+
     def forget_raw(self) -> None:
         """One frame's events come together; a frame may be large, and nobody needs it after them."""
         self._last_raw = None
 
-    def stamp(self, draft: Draft, position: int, event_id: bytes, time: bytes) -> EventRow:
+    def stamp(self, draft: Draft, position: int, identity: bytes, moment: bytes) -> EventRow:
         self.sequence += 1
-        body = (
-            b'{"event_id":"evt_%b%012x","sequence":%d,"time":"%b","session_id":%b,"native_session_id":%b,'
-            b'"source":"%b","synthetic":%b,"type":"%b","data":%b,"raw":null}'
-        ) % (
-            event_id,
+        body = b'{"event_id":"evt_%b%012x","sequence":%d,"time":"%b%b%b,"raw":null}' % (
+            identity,
             position,
             self.sequence,
-            time,
-            self._name,
-            _encode(draft.native_session_id),
-            draft.source.encode(),
-            b"true" if draft.source == "daemon" else b"false",
-            draft.data.TYPE.encode(),
+            moment,
+            self._middle(draft),
             _encode(draft.data),
         )
         raw = draft.raw
@@ -382,10 +392,11 @@ class Log:
         if self.failure is not None:
             logger.warning("the log can be written again")
             self.failure = None
-        self._publish(group.batches)
+        # Whoever waits goes first: a prompt reaches its agent before readers are told of it.
         for entry in group.entries:
             if not entry.done.done():
                 entry.done.set_result(None)
+        self._publish(group.batches)
         self._backlog -= group.size
         if self._drained and self._backlog <= BACKLOG_BYTES // 2:
             waiting, self._drained = self._drained, []

@@ -28,6 +28,13 @@ from .modes import BUILD
 
 Choosing = Literal["model", "variant", "mode"]
 
+PERMISSION_MODES = {
+    *("acceptEdits", "auto", "bypassPermissions", "dontAsk"),  # Claude
+    *("autoEdit", "auto_edit", "yolo"),  # Gemini, Qwen
+    *("auto", "full-access"),  # Codex
+}
+"""Modes by which agents ask less. They are not offered: that is what a session's own permission mode is for."""
+
 _CATEGORIES: dict[Choosing, str] = {"model": "model", "variant": "thought_level", "mode": "mode"}
 
 
@@ -117,7 +124,7 @@ class Offer(Struct, frozen=True):
         modes = [
             Mode(one.value, one.name or one.value, one.description or "")
             for one in self.values("mode")
-            if one.value is not None
+            if one.value is not None and one.value not in PERMISSION_MODES
         ]
         if BUILD.id not in {mode.id for mode in modes}:
             modes.insert(0, BUILD)

@@ -1,0 +1,281 @@
+"""What an agent does instead of a feature that its adapter declares as a gap: one check for each, run in the feature's place.
+
+A check states the agent's own way, so it fails both when the feature comes to work and when something else breaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from sandbox_agent.schema.events import ItemDelta, PermissionResolved, QuestionRequested
+from sandbox_agent.schema.items import Text
+
+from .client import (
+    Refused,
+    Session,
+    Turn,
+    agent_process,
+    kill,
+    kill_and_restart,
+    marked_processes,
+    new_mark,
+    wait_for_end,
+)
+from .live import HELLO, PLAN_WORDS, QUESTION_WORDS, SUBAGENT_WORDS, Live
+
+Check = Callable[[Live], None]
+
+NO_TOOL = "I have no tool for the step"
+"""How the scripted model says that the agent offered it nothing to ask, or to start a sub-agent, with."""
+
+
+def _refusal(session: Session, method: str, path: str, body: object) -> int:
+    """The status with which the daemon refuses a request."""
+    with pytest.raises(Refused) as refused:
+        session.call(method, path, body)
+    return refused.value.status
+
+
+# -- messages ---------------------------------------------------------------------------------
+
+
+def messages_come_whole(live: Live) -> None:
+    turn = live.session().run(live.slow(12))
+    said = [item for item in turn.items if item.role == "assistant" and isinstance(item.content[0], Text)]
+    assert said
+    for item in said:
+        deltas = [
+            event
+            for event in turn.events
+            if isinstance(event.data, ItemDelta) and event.data.item_id == item.item_id
+        ]
+        assert [(event.source, event.synthetic, Text(event.data.delta)) for event in deltas] == [
+            ("daemon", True, item.content[0])
+        ]
+
+
+# -- questions and plans ----------------------------------------------------------------------
+
+
+def has_no_way_to_ask(live: Live) -> None:
+    session = live.session()
+    turn = session.run(live.say("question", "", QUESTION_WORDS))
+    assert (turn.stop_reason, turn.errors) == ("end_turn", [])
+    assert turn.data(QuestionRequested) == []
+    assert not live.agent.capabilities.questions
+    if not live.real:
+        assert NO_TOOL in turn.text
+
+
+def takes_one_answer_for_each_question(live: Live) -> None:
+    session = live.session()
+    turn_id = session.send(live.say("question", "", QUESTION_WORDS))
+    question = session.question(turn_id)
+    assert [one.multi_select for one in question.metadata.questions] == [False, False]
+    session.answer(question, ["Red"], ["Lint"])
+    session.finish(turn_id)
+    assert session.question_resolved().response == "Red, Lint"
+
+
+def tells_its_plan_as_a_message(live: Live) -> None:
+    """Nothing waits for an answer, and the session stays in plan mode."""
+    session = live.session(permissionMode="plan")
+    turn = session.run(live.say("plan", "", PLAN_WORDS))
+    assert (turn.stop_reason, turn.errors) == ("end_turn", [])
+    assert "greeting.txt" in turn.text
+    assert turn.data(QuestionRequested) == []
+    assert (session.info["state"], session.info["permissionMode"]) == ("idle", "plan")
+
+
+def tells_its_plan_as_a_message_for_want_of_a_plan_mode(live: Live) -> None:
+    assert "plan" not in _modes(live)
+    tells_its_plan_as_a_message(live)
+
+
+def has_no_plan_mode_to_switch_to(live: Live) -> None:
+    assert "plan" not in _modes(live)
+    session = live.session()
+    before = session.info["agentMode"]
+    assert _refusal(session, "PATCH", "", {"agentMode": "plan"}) == 400
+    assert session.info["agentMode"] == before
+
+
+def has_one_mode_only(live: Live) -> None:
+    assert _modes(live) == ["default"]
+    has_no_plan_mode_to_switch_to(live)
+
+
+def _modes(live: Live) -> list[str]:
+    return [mode["id"] for mode in live.get(f"/v1/agents/{live.agent.name}/modes")["modes"]]
+
+
+# -- models -----------------------------------------------------------------------------------
+
+
+def lists_no_models(live: Live) -> None:
+    assert live.get(f"/v1/agents/{live.agent.name}/models") == {"models": []}
+
+
+def knows_no_variants(live: Live) -> None:
+    assert not live.agent.capabilities.variants
+    prompt = live.say("settings", "", "Say hello.")
+    told = {
+        live.session(**settings).run(prompt).text
+        for settings in ({}, {"variant": "low"}, {"variant": "high"})
+    }
+    assert len(told) == 1
+
+
+def keeps_its_model(live: Live) -> None:
+    session = live.session()
+    prompt = live.say("settings", "", "Say hello.")
+    before = session.run(prompt).text
+    session.call("PATCH", "", {"model": "other", "variant": "low"})
+    assert session.run(prompt).text == before
+
+
+# -- sub-agents -------------------------------------------------------------------------------
+
+
+def has_no_sub_agents(live: Live) -> None:
+    turn = live.session(permissionMode="bypass").run(live.say("subagent", "", SUBAGENT_WORDS))
+    assert _below_calls(turn) == []
+    if not live.real:
+        assert (turn.calls, NO_TOOL in turn.text) == ([], True)
+        assert not (live.workspace / "inner.txt").exists()
+
+
+def shows_only_the_call_of_a_sub_agent(live: Live) -> None:
+    turn = live.session(permissionMode="bypass").run(live.say("subagent", "", SUBAGENT_WORDS))
+    assert (live.workspace / "inner.txt").exists()
+    (call,), (result,) = turn.calls, turn.results
+    assert (call.name, result.call_id) == ("Task", call.call_id)
+    assert _below_calls(turn) == []
+
+
+def _below_calls(turn: Turn) -> list[str]:
+    """The items that stand below a call."""
+    calls = {item.item_id for item in turn.items if item.kind == "tool_call"}
+    return [item.item_id for item in turn.items if item.parent_id in calls]
+
+
+# -- things that break ------------------------------------------------------------------------
+
+
+def tries_again_until_the_turn_times_out(scenario: str) -> Check:
+    def check(live: Live) -> None:
+        session = live.session(turnTimeoutMs=4_000)
+        turn = session.run(live.say(scenario, "", ""))
+        assert turn.stop_reason == "limit"
+        assert [error.message for error in turn.errors] == ["the turn took longer than 4000 ms"]
+        assert set(session.status_labels()) == {"retry"}
+        after = session.run(live.say("text", "", ""))
+        assert (after.stop_reason, after.text, after.errors) == ("end_turn", HELLO, [])
+
+    return check
+
+
+def conversation_is_gone_with_the_idle_agent(live: Live) -> None:
+    mark = new_mark()
+    session = live.session(env=mark)
+    session.run(live.echo("The secret word is plum. Reply with OK."))
+    started = list(marked_processes(mark))
+    kill(agent_process(mark))
+    assert all(wait_for_end(pid, 5) for pid in started)
+    _goes_on_only_afresh(live, session)
+
+
+def conversation_is_gone_with_the_busy_agent(live: Live) -> None:
+    mark = new_mark()
+    session = live.session(env=mark)
+    session.run(live.echo("The secret word is plum. Reply with OK."))
+    turn_id = live.begin(session, 400)
+    kill(agent_process(mark))
+    turn = session.finish(turn_id)
+    assert (turn.stop_reason, [error.code for error in turn.errors]) == ("error", ["agent_process_exited"])
+    _goes_on_only_afresh(live, session)
+
+
+def conversation_is_gone_with_the_waiting_agent(live: Live) -> None:
+    mark = new_mark()
+    session = live.session(env=mark)
+    session.run(live.echo("The secret word is plum. Reply with OK."))
+    turn_id = session.send(live.command("touch pending.txt"))
+    permission = session.permission(turn_id)
+    kill(agent_process(mark))
+    turn = session.finish(turn_id)
+    resolved = turn.data(PermissionResolved)
+    assert [(one.permission_id, one.status) for one in resolved] == [(permission.permission_id, "reject")]
+    assert [error.code for error in turn.errors] == ["agent_process_exited"]
+    _goes_on_only_afresh(live, session)
+    assert not (live.workspace / "pending.txt").exists()
+
+
+def conversation_is_gone_with_the_daemon(live: Live) -> None:
+    mark = new_mark()
+    session = live.session(env=mark)
+    session.run(live.echo("The secret word is plum. Reply with OK."))
+    turn_id = live.begin(session, 400)
+    kill_and_restart(live.daemon, mark)
+    turn = session.finish(turn_id)
+    assert (turn.stop_reason, turn.errors) == ("outcome_unknown", [])
+    _goes_on_only_afresh(live, session)
+
+
+def conversation_is_gone_with_the_waiting_daemon(live: Live) -> None:
+    mark = new_mark()
+    session = live.session(env=mark)
+    session.run(live.echo("The secret word is plum. Reply with OK."))
+    turn_id = session.send(live.command("touch pending.txt"))
+    permission = session.permission(turn_id)
+    kill_and_restart(live.daemon, mark)
+    turn = session.finish(turn_id)
+    assert turn.stop_reason == "outcome_unknown"
+    resolved = turn.data(PermissionResolved)
+    assert [(one.permission_id, one.status) for one in resolved] == [(permission.permission_id, "reject")]
+    _goes_on_only_afresh(live, session)
+    assert not (live.workspace / "pending.txt").exists()
+
+
+def _goes_on_only_afresh(live: Live, session: Session) -> None:
+    """The next message is refused, unless it says that it may do without what was said before."""
+    native_id = session.info["nativeSessionId"]
+    prompt = live.echo("What is the secret word?")
+    assert _refusal(session, "POST", "/messages", {"message": prompt}) == 409
+    turn = session.run(prompt, fresh=True)
+    assert turn.stop_reason == "end_turn"
+    assert session.info["nativeSessionId"] != native_id
+    assert live.real or live.knows(turn, "", 1), turn.text
+
+
+GAPS: dict[tuple[str, str], Check] = {
+    ("amp", "deltas"): messages_come_whole,
+    ("amp", "question_answered"): has_no_way_to_ask,
+    ("amp", "question_multi_select"): has_no_way_to_ask,
+    ("amp", "question_rejected"): has_no_way_to_ask,
+    ("amp", "plan_approved"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
+    ("amp", "plan_rejected"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
+    ("amp", "switch_agent_mode"): has_no_plan_mode_to_switch_to,
+    ("amp", "models"): lists_no_models,
+    ("amp", "variant"): knows_no_variants,
+    ("amp", "switch_model"): keeps_its_model,
+    ("amp", "subagent"): shows_only_the_call_of_a_sub_agent,
+    ("amp", "daemon_killed"): conversation_is_gone_with_the_daemon,
+    ("amp", "daemon_killed_pending"): conversation_is_gone_with_the_waiting_daemon,
+    ("amp", "agent_killed_idle"): conversation_is_gone_with_the_idle_agent,
+    ("amp", "agent_killed_turn"): conversation_is_gone_with_the_busy_agent,
+    ("amp", "agent_killed_pending"): conversation_is_gone_with_the_waiting_agent,
+    ("codex", "question_multi_select"): takes_one_answer_for_each_question,
+    ("codex", "plan_approved"): tells_its_plan_as_a_message,
+    ("codex", "plan_rejected"): tells_its_plan_as_a_message,
+    ("opencode", "plan_approved"): tells_its_plan_as_a_message,
+    ("opencode", "plan_rejected"): tells_its_plan_as_a_message,
+    ("opencode", "error_500"): tries_again_until_the_turn_times_out("error_500"),
+    ("opencode", "error_cut"): tries_again_until_the_turn_times_out("cut"),
+    ("pi", "plan_approved"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
+    ("pi", "plan_rejected"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
+    ("pi", "switch_agent_mode"): has_one_mode_only,
+    ("pi", "subagent"): has_no_sub_agents,
+}
