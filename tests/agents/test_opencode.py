@@ -541,6 +541,21 @@ def test_an_idle_that_comes_late_does_not_end_the_next_turn() -> None:
     assert (session.told(ErrorEvent), session.violations()) == ([bad], [])
 
 
+def test_an_idle_that_comes_even_after_the_next_prompt_was_taken_does_not_end_its_turn() -> None:
+    session = Session()
+    session.begin()
+    session.assistant(completed=True, finish="stop")
+    session.event("session.status", status={"type": "idle"})
+    session.echo(session.prompt("again"), "again")
+    session.event("session.idle")
+    assert stop_reasons(session) == ["end_turn"]
+    session.event("session.status", status={"type": "busy"})
+    session.assistant("msg_b")
+    session.assistant("msg_b", completed=True, finish="stop")
+    session.idle()
+    assert (stop_reasons(session), session.violations()) == (["end_turn", "end_turn"], [])
+
+
 @pytest.mark.parametrize(
     ("status", "body", "error"),
     [

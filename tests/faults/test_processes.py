@@ -132,6 +132,19 @@ def test_an_exit_between_turns_is_no_event(client: Client) -> None:
     assert texts(client.turn(session, "hi")) == ["You said: hi (message 2 of this conversation)"]
 
 
+def test_a_message_for_an_agent_that_died_just_now_goes_to_the_next_one(client: Client) -> None:
+    session, agent = new_agent(client)
+    client.turn(session, "hello")
+    guardian = int(Path(f"/proc/{agent}/stat").read_text().rpartition(")")[2].split()[1])
+    os.kill(guardian, signal.SIGSTOP)  # as one that is still busy with what the agent left behind
+    os.kill(agent, signal.SIGKILL)
+    assert gone_within([agent], SECONDS) == []
+    events = client.turn(session, "hi")
+    assert of_type(events, "error") == []
+    assert texts(events) == ["You said: hi (message 2 of this conversation)"]
+    assert gone_within([guardian], 2) == []
+
+
 def commands(daemon: Daemon) -> list[str]:
     found = []
     for pid in descendants(daemon.pid):

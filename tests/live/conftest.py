@@ -96,7 +96,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
             "add a check of what it does instead to GAPS in tests/live/gaps.py",
             pytrace=False,
         )
-    check(pyfuncitem.funcargs["live"])
+    live = pyfuncitem.funcargs["live"]
+    assert isinstance(live, Live)
+    check(live)
     pyfuncitem.user_properties.append(("gap", agent.gaps[feature.name]))
     return True
 

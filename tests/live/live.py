@@ -90,16 +90,23 @@ class Live:
 
     def begin(self, session: Session, words: int) -> str:
         """Start a slow answer and return its turn when the agent is at work on it."""
+        turn_id = self.send_slow(session, words)
+        self.wait_until_at_work(session, turn_id)
+        return turn_id
+
+    def send_slow(self, session: Session, words: int) -> str:
         if self.agent.capabilities.streaming_deltas:
-            turn_id = session.send(self.slow(words))
-            session.first_delta(turn_id)
-            return turn_id
-        # Where nothing is seen of a message before its end, a tool comes first: with its result the next answer begins.
+            return session.send(self.slow(words))
+        # Where nothing is seen of a message before its end, a tool comes first: with its result the next one begins.
         (self.workspace / "begin.txt").write_text("Go on.\n")
         asked = f"Read the file begin.txt with your tool for it. When you have, write {_numbers(words)}."
-        turn_id = session.send(self.say("read_then_slow", str(words), asked))
-        session.first_result(turn_id)
-        return turn_id
+        return session.send(self.say("read_then_slow", str(words), asked))
+
+    def wait_until_at_work(self, session: Session, turn_id: str) -> None:
+        if self.agent.capabilities.streaming_deltas:
+            session.first_delta(turn_id)
+        else:
+            session.first_result(turn_id)
 
     def asked_model(self, found: Callable[[Request], bool]) -> Request:
         """What the model was asked."""

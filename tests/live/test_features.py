@@ -546,7 +546,9 @@ def test_leaves_no_process_behind(live: Live) -> None:
 @feature("two_sessions")
 def test_runs_two_sessions_at_once(live: Live) -> None:
     sessions = [live.session(), live.session()]
-    turns = [live.begin(session, 60) for session in sessions]
+    turns = [live.send_slow(session, 60) for session in sessions]
+    for session, turn_id in zip(sessions, turns, strict=True):
+        live.wait_until_at_work(session, turn_id)
     assert [session.info["state"] for session in sessions] == ["running", "running"]
     ended = [session.finish(turn_id) for session, turn_id in zip(sessions, turns, strict=True)]
     assert [turn.stop_reason for turn in ended] == ["end_turn", "end_turn"]

@@ -234,7 +234,7 @@ class OpenCode(Native):
         self._path = f"/session/{self._new_session(where)}/prompt_async{where}"
         loop = asyncio.get_running_loop()
         marks = Marks(self.delta, self.end)
-        _, self._client = await loop.create_connection(Client, "127.0.0.1", self._port)
+        self._client = await self._connect()
         _, self._events = await loop.create_connection(lambda: Reader(marks), "127.0.0.1", self._port)
         self._events.transport.write(follow(self._port, "/global/event"))
         await self._events.status
@@ -246,11 +246,17 @@ class OpenCode(Native):
         connection.close()
         return str(created["id"])
 
+    async def _connect(self) -> Client:
+        _, client = await asyncio.get_running_loop().create_connection(Client, "127.0.0.1", self._port)
+        return client
+
     def prompt(self, text: str) -> object:
         return {"parts": [{"type": "text", "text": text}]}
 
     async def turn(self, order: Say) -> Outcome:
         self._events.begin()
+        if self._client.transport.is_closing():  # the server has closed a connection that was idle for long
+            self._client = await self._connect()
         request = post(self._port, self._path, msgspec.json.encode(self.prompt(order.prompt)))
         began = time.perf_counter()
         answer = self._client.ask(request)

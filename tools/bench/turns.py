@@ -28,8 +28,8 @@ from .report import Metric
 AGENTS = tuple(NATIVE)
 PROMPT = "SCENARIO:text say hello"
 SECONDS = 30.0
-WARM_UP = 3
-"""The first turns of a process load what the others find loaded."""
+WARM_UP = 10
+"""Turns that do not count: an agent compiles what it often runs."""
 TOGETHER = 10
 PAUSE = 0.05
 """Seconds before each turn: an agent works on for a moment after it has ended its turn, and would disturb the other."""
@@ -46,7 +46,7 @@ def turn(bench: Bench) -> list[Metric]:
 
 
 def _of_agent(bench: Bench, ours: Daemon, agent: str, model_url: str) -> Metric:
-    together = TOGETHER // 2 if bench.quick else TOGETHER
+    together, warm_up = (TOGETHER // 2, 3) if bench.quick else (TOGETHER, WARM_UP)
     metric = Metric(f"turn_{agent}", f"turn of {agent} (peer: native)", "ms", 1.1, together=together)
     program = _installed(agent)
     home = bench.folder / f"native-{agent}"
@@ -66,7 +66,7 @@ def _of_agent(bench: Bench, ours: Daemon, agent: str, model_url: str) -> Metric:
             ours = carry_out(through_us, daemon.turn(session, PROMPT, SECONDS))
             return _milliseconds(natively, f"{agent} natively"), _milliseconds(ours, f"{agent} through us")
 
-        for _ in range(WARM_UP):
+        for _ in range(warm_up):
             pair()
         at_work = _agents_of(native, through_us)
         for _ in range(bench.rounds * together):
@@ -75,7 +75,7 @@ def _of_agent(bench: Bench, ours: Daemon, agent: str, model_url: str) -> Metric:
             metric.values["ours"].append(through)
             if (now := _agents_of(native, through_us)) != at_work:
                 raise Unusable(f"{agent}: a turn started a new process: {at_work} became {now}")
-        told = f"{WARM_UP + bench.rounds * together} turns each of {agent}: native by process {at_work[0]}, ours by {at_work[1]}"
+        told = f"{warm_up + bench.rounds * together} turns each of {agent}: native by process {at_work[0]}, ours by {at_work[1]}"
         bench.notes.append(told)
     return metric
 

@@ -46,6 +46,8 @@ class Attached(Recorded):
     async def attach(self, *, fresh: bool = False) -> None:
         """Have a process that knows this conversation: the one that runs, or a new one that resumes it."""
         async with self._attach_lock:
+            if self.host is not None and self.host.process.is_ending:
+                await self._see_it_end(self.host)
             if self.host is not None:
                 return
             try:
@@ -112,6 +114,13 @@ class Attached(Recorded):
 
     def _settings(self) -> Settings:
         return msgspec.structs.replace(self.record.settings, mcp=self._secrets.mcp)
+
+    async def _see_it_end(self, host: Host) -> None:
+        """It died just now, and its descendants are being ended: what we would send it, nobody would read."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(host.exit_told.wait(), EXIT_SECONDS)
+        if self.host is host:
+            await self._detach()
 
     async def _detach(self) -> None:
         """Let the process go, or our place on it."""

@@ -98,6 +98,8 @@ class Host:
         self._listings: list[asyncio.Future[Catalogue]] = []
         self._paused = False
         self._ending = False
+        self.exit_told = asyncio.Event()
+        """Set when every session knows that the process is gone."""
         self.process = self._make_process(instance)
 
     def _make_process(self, instance: str) -> AgentProcess:
@@ -244,6 +246,7 @@ class Host:
         for tenant in tenants.values():
             tenant.process_exited(exit)
         self._on_exit(self, exit)
+        self.exit_told.set()
 
 
 class Hosts:
@@ -274,7 +277,7 @@ class Hosts:
         key = seat.key()
         async with self._locks.setdefault(key, asyncio.Lock()):
             host = self._shared.get(key)
-            if host is None:
+            if host is None or host.process.is_ending:
                 host = self._shared[key] = await self._start(seat)
                 self._starts[seat.agent.name] = self._starts.get(seat.agent.name, 0) + 1
             return host

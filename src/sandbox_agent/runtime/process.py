@@ -150,6 +150,11 @@ class AgentProcess:
             await asyncio.wait_for(self.ended.wait(), 5.0)
 
     @property
+    def is_ending(self) -> bool:
+        """It says nothing any more and is about to exit, or has: `on_exit` follows when everything below it is gone."""
+        return not (self._stdout_open and self._control_open)
+
+    @property
     def returncode(self) -> int | None:
         """As the system tells it: negative for a signal."""
         return self._returncode

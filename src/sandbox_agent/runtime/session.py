@@ -161,9 +161,8 @@ class Session(Attached):
     def _can_start_now(self) -> bool:
         """Nothing runs, nothing waits and the agent is there: a message need not pass through the queue."""
         idle = self.scribe.turn is None and not self.queue and self._pump is None
-        return (
-            idle and self._conversation is not None and self._opening is None and not self._restart_when_idle
-        )
+        there = self.host is not None and not self.host.process.is_ending and self._conversation is not None
+        return idle and there and self._opening is None and not self._restart_when_idle
 
     async def _start_now(self, message: QueuedMessage, remembered: list[Change]) -> None:
         self._stop_idle_timer()

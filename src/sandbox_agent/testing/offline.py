@@ -99,6 +99,9 @@ enabled = true
 def _opencode(base_url: str, home: Path) -> dict[str, str]:
     config = home / ".config" / "opencode" / "opencode.json"
     _write(config, _json(_opencode_config(base_url)))
+    # It installs a package of its own into its settings folder, which keeps it busy for the first half minute, and no
+    # variable tells it not to: here it finds none.
+    _write(home / ".npmrc", f"registry={base_url}/\nfetch-retries=0\n")
     switched_off = (
         "AUTOUPDATE",
         "CLAUDE_CODE",

@@ -68,6 +68,18 @@ class Refusal(Message, frozen=True, kw_only=True):
     error: RpcError
 
 
+EXTENSIONS: dict[str, Any] = {
+    "claudeCode": {
+        "options": {
+            # Else a classifier decides about commands while Claude plans, and nobody is asked.
+            "settings": {"useAutoModeDuringPlan": False},
+            "forwardSubagentText": True,
+        }
+    }
+}
+"""What only some agents understand, and the others skip: here for claude-agent-acp."""
+
+
 class Command(Native, frozen=True, kw_only=True, omit_defaults=True):
     """Parameters of a request of ours."""
 
@@ -90,6 +102,7 @@ class OpenSession(Native, frozen=True, kw_only=True):
     cwd: str
     mcp_servers: list[dict[str, Any]]
     session_id: str | UnsetType = UNSET
+    meta: dict[str, Any] = field(name="_meta", default_factory=lambda: EXTENSIONS)
 
 
 class OnSession(Command, frozen=True, kw_only=True):

@@ -83,13 +83,18 @@ class AcpConversation(Conversation):
 
     # -- the session --------------------------------------------------------------------------
 
-    def opened(self, offer: Offer, agent: AgentInfo | None) -> None:
+    def opened(self, offer: Offer) -> None:
         """The agent has opened the conversation."""
         self.offer = offer
         self.replays = False
         if not self.resumed:
             self.initial_mode = offer.current("mode")
-            told = {"agent": agent, **offer.facts()} if agent else offer.facts()
+
+    def chosen(self, agent: AgentInfo | None) -> None:
+        """All is as the session wants it. The first time, it is told."""
+        self.is_open = True
+        if not self.resumed:
+            told = {"agent": agent, **self.offer.facts()} if agent else self.offer.facts()
             self.scribe.status("session", msgspec.to_builtins(told))
 
     def offers(self, offer: Offer) -> None:
@@ -112,7 +117,7 @@ class AcpConversation(Conversation):
             case UsageUpdate():
                 self._hear_usage(update)
             case Commands(available_commands=commands):
-                # Told with the next turn: after a resume, nothing is to happen outside of one.
+                # Told with the next turn: a session that has just begun need not show it yet.
                 self._commands = tuple(one.name for one in commands)
             case _ if self.replays:
                 pass
@@ -132,7 +137,8 @@ class AcpConversation(Conversation):
                 self.scribe.status("compaction", _facts(payload), status)
 
     def _tell_commands(self) -> None:
-        if self._commands is not None and self._commands != self._commands_told:
+        # A process that resumes says again what the first one said.
+        if self._commands is not None and self._commands != self._commands_told and not self.resumed:
             self.scribe.status("commands", {"commands": self._commands})
             self._commands_told = self._commands
         self._commands = None
@@ -214,7 +220,11 @@ class AcpConversation(Conversation):
 
     def _parent(self, call_id: str | None) -> str | None:
         call = self._calls.get(call_id) if call_id else None
-        return self.scribe.call_item(call.key) if call else None
+        if call is None:
+            return None
+        if call.opened and not call.is_over:
+            self._end_call(call)  # its sub-agent is at work, so its arguments are final
+        return self.scribe.call_item(call.key)
 
     # -- tools --------------------------------------------------------------------------------
 

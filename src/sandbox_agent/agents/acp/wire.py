@@ -291,7 +291,7 @@ class AcpWire(Wire):
         opened = msgspec.json.decode(result, type=SessionOpened | None) or SessionOpened()
         if opened.session_id is not None:
             conversation.native_id = opened.session_id
-        conversation.opened(Offer.of(opened), self._agent.agent_info if self._agent else None)
+        conversation.opened(Offer.of(opened))
         can = self._capabilities
         conversation.can_resume = can.load_session or can.session_capabilities.resume is not None
         if self.recorded_start is None:
@@ -335,7 +335,7 @@ class AcpWire(Wire):
         if conversation.choosing:
             return
         if not conversation.is_open:
-            conversation.is_open = True
+            conversation.chosen(self._agent.agent_info if self._agent else None)
             self.notices.append(Ready(conversation))
         for request in conversation.held:
             self.send(request)
@@ -382,6 +382,11 @@ class AcpWire(Wire):
                 return conversation
         return next((one for one in self._conversations if not one.is_open), None)
 
+    def _asker(self, session_id: str) -> AcpConversation | None:
+        """Whom a request is for: one of a session that we do not know comes from a sub-agent."""
+        alone = self._conversations[0] if len(self._conversations) == 1 else None
+        return self._of_session(session_id) or alone
+
     def _hear_notification(self, method: str, params: Raw, frame: bytes) -> None:
         match method:
             case "session/update":
@@ -424,7 +429,7 @@ class AcpWire(Wire):
             raise
 
     def _put_permission(self, id: RequestId, asked: PermissionRequest) -> None:
-        conversation = self._of_session(asked.session_id)
+        conversation = self._asker(asked.session_id)
         if conversation is None:
             self.send(Answer(id=id, result=CANCELLED))
             return
@@ -441,7 +446,7 @@ class AcpWire(Wire):
             conversation.scribe.ask(key, ask_of(call))
 
     def _put_form(self, id: RequestId, form: Elicitation, payload: Raw) -> None:
-        conversation = self._of_session(form.session_id)
+        conversation = self._asker(form.session_id)
         if conversation is None or form.mode != "form" or conversation.scribe.turn is None:
             # A page to visit, or a form that nobody is there to see.
             self.send(Answer(id=id, result=FormAnswer(action="decline")))

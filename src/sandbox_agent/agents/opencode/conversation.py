@@ -129,7 +129,8 @@ class OpenCodeConversation(Conversation):
             if handed.message_id == message_id or (unnamed and (text in handed.texts or not handed.texts)):
                 self.handed.remove(handed)
                 self.turn.texts.update(handed.texts)
-                self.turn.alive = True
+                # Not yet alive: an `idle` of the turn before may still come, and this one's follows a `busy`.
+                self.turn.alive = self.turn.alive or self.cancelling
                 return True
         return text is not None and self.scribe.turn is not None and text in self.turn.texts
 

@@ -40,6 +40,8 @@ class AmpService:
     """Knows one user, and keeps the threads that it is given."""
 
     def __init__(self) -> None:
+        self.takes_threads = True
+        """Amp hands a thread over a second after it fell silent; without this, that second never ends."""
         self._threads: dict[str, Raw] = {}
 
     def answer(self, body: bytes) -> dict[str, Any]:
@@ -49,6 +51,8 @@ class AmpService:
                 return _ok(USER)
             case "getUserFreeTierStatus":
                 return _ok({"canUseAmpFree": False, "isDailyGrantEnabled": False})
+            case "uploadThread" if not self.takes_threads:
+                return {"ok": False, "error": {"code": "unavailable", "message": "Try again later"}}
             case "uploadThread":
                 thread = msgspec.json.decode(call.params.thread, type=Thread)
                 self._threads[thread.id] = call.params.thread.copy()

@@ -6,8 +6,8 @@ import gzip
 import re
 import socket
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -112,6 +112,15 @@ class ScriptedModel:
         if found is None:
             raise TimeoutError(f"no such request within {timeout} s")
         return found
+
+    @contextmanager
+    def without_amp_threads(self) -> Iterator[None]:
+        """For a while, Amp's service takes no conversations: one that is killed then is gone."""
+        self._amp.takes_threads = False
+        try:
+            yield
+        finally:
+            self._amp.takes_threads = True
 
     def add_scenario(self, name: str, steps: Scenario) -> None:
         """Teach it a scenario: steps, or a function from the marker's argument to steps."""

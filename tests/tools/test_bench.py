@@ -1,0 +1,209 @@
+"""The parts of the benchmark that can be wrong without anybody noticing: counting, ratios, the table."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tools.bench.daemons import Ledger, Ours, Side
+from tools.bench.load import Reader
+from tools.bench.native import NATIVE, Ear
+from tools.bench.report import BEGIN, END, Metric, Report, Summary, report, table, write_docs
+
+from sandbox_agent.agents import AGENTS
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\nretry: 3000\n\n"
+AGENT, DAEMON = b'"source":"agent","synthetic":false,', b'"source":"daemon","synthetic":true,'
+
+
+def frame(id: int, source: bytes, kind: bytes) -> bytes:
+    return b'id: %d\ndata: {"sequence":%d,%b"type":"%b","data":{}}\n\n' % (id, id, source, kind)
+
+
+def delta(id: int) -> bytes:
+    return frame(id, AGENT, b"item.delta")
+
+
+@st.composite
+def cut(draw: st.DrawFn, whole: bytes) -> list[bytes]:
+    """The same bytes in any pieces."""
+    places = sorted(draw(st.sets(st.integers(1, max(1, len(whole) - 1)), max_size=12)))
+    return [whole[start:end] for start, end in zip([0, *places], [*places, len(whole)], strict=True)]
+
+
+@st.composite
+def deliveries(draw: st.DrawFn) -> list[int]:
+    """Ids as a reader may get them: each is the next one, or one that it has seen."""
+    ids = [1]
+    for repeats in draw(st.lists(st.booleans(), max_size=20)):
+        ids.append(draw(st.sampled_from(ids)) if repeats else max(ids) + 1)
+    return ids
+
+
+def read(chunks: Sequence[bytes]) -> Reader:
+    async def feed() -> Reader:
+        reader = Reader(Ours.marks)
+        for chunk in chunks:
+            reader.data_received(chunk)
+        return reader
+
+    return asyncio.run(feed())
+
+
+# -- what readers count -----------------------------------------------------------------------
+
+
+@given(st.data())
+def test_every_event_counts_once_however_the_stream_is_cut(data: st.DataObject) -> None:
+    ids = data.draw(deliveries())
+    reader = read(data.draw(cut(HEAD + b"".join(delta(id) for id in ids))))
+    assert (reader.events, reader.doubled) == (len(set(ids)), len(ids) - len(set(ids)))
+
+
+@given(st.data())
+def test_what_the_daemon_adds_is_no_event_of_the_agent(data: st.DataObject) -> None:
+    frames = [
+        frame(1, DAEMON, b"turn.started"),
+        frame(2, DAEMON, b"item.delta"),
+        delta(3),
+        b": ping\n\n",
+        delta(4),
+        frame(5, AGENT, b"turn.ended"),
+    ]
+    reader = read(data.draw(cut(HEAD + b"".join(frames))))
+    assert (reader.status.result(), reader.events, reader.doubled) == (200, 2, 0)
+    assert reader.turn_ended.done()
+
+
+@given(st.data())
+def test_a_turn_has_not_ended_before_its_last_line_is_whole(data: st.DataObject) -> None:
+    stream = HEAD + delta(1) + frame(2, AGENT, b"turn.ended")
+    line_end = len(stream) - len(b"\n\n")
+    reader = read(data.draw(cut(stream[: data.draw(st.integers(1, line_end))])))
+    assert not reader.turn_ended.done()
+
+
+def test_the_moments_of_a_turn_are_in_order() -> None:
+    began = time.perf_counter()
+    reader = read([HEAD, frame(1, DAEMON, b"turn.started"), delta(2), frame(3, AGENT, b"turn.ended")])
+    moments = (began, reader.first_at, reader.answered_at, reader.ended_at, time.perf_counter())
+    assert list(moments) == sorted(one for one in moments if one is not None)
+
+
+@given(st.data())
+def test_a_native_turn_ends_with_the_line_that_says_so(data: st.DataObject) -> None:
+    lines = [
+        b'{"type":"text_delta","text":"a"}',
+        b'{"type":"text_delta","text":"b"}',
+        b'{"type":"result","n":1}',
+    ]
+    chunks = data.draw(cut(b"\n".join([*lines, b""])))
+
+    async def listen() -> tuple[bytes, int]:
+        ear = Ear()
+        heard = ear.listen_for('"type":"result"', '"text_delta"')
+        for chunk in chunks:
+            assert not heard.done()
+            ear.pipe_data_received(1, chunk)
+        return (await heard)[1], ear.deltas
+
+    assert asyncio.run(listen()) == (lines[2], 2)
+
+
+def test_every_real_agent_is_measured() -> None:
+    assert set(NATIVE) == set(AGENTS) - {"mock"}
+
+
+# -- ratios -----------------------------------------------------------------------------------
+
+
+def test_the_ratio_of_rounds_is_the_median_of_their_ratios() -> None:
+    metric = Metric("m", "m", "ms", values={"ours": [2.0, 9.0, 4.0], "peer": [1.0, 3.0, 1.0]})
+    assert (metric.ratios(), metric.ratio()) == ([2.0, 3.0, 4.0], 3.0)
+
+
+def test_a_round_that_hung_on_either_side_has_no_ratio() -> None:
+    metric = Metric("m", "m", "ms", values={"ours": [None, 4.0, 6.0], "peer": [1.0, None, 2.0]})
+    assert (metric.ratios(), metric.ratio(), metric.median("ours")) == ([3.0], 3.0, 5.0)
+
+
+def test_single_turns_give_the_ratio_of_their_medians() -> None:
+    values: dict[Side, list[float | None]] = {
+        "ours": [1.0, 2.0, 90.0, 3.0, 4.0, 5.0],
+        "peer": [1.0, 1.0, 1.0, 70.0, 2.0, 2.0],
+    }
+    metric = Metric("m", "m", "ms", values=values, together=3)
+    assert metric.ratios() == [2.0, 2.0]
+    assert metric.ratio() == 3.5 / 1.5
+
+
+@given(st.lists(st.floats(0.1, 1e6), min_size=1), st.integers(1, 10))
+def test_a_side_against_itself_is_one(values: list[float], together: int) -> None:
+    metric = Metric("m", "m", "ms", values={"ours": list(values), "peer": list(values)}, together=together)
+    assert metric.ratio() == 1.0
+    assert set(metric.ratios()) == {1.0}
+
+
+def test_one_side_alone_has_no_ratio() -> None:
+    metric = Metric("m", "m", "ms", values={"ours": [1.0], "peer": []}, together=2)
+    assert (metric.ratios(), metric.ratio()) == ([], None)
+
+
+# -- the report -------------------------------------------------------------------------------
+
+
+def summary(name: str, aim: float | None, ours: float | None, peer: float | None) -> Summary:
+    ratio = ours / peer if ours and peer else None
+    return Summary(
+        name, f"{name} of it", "ms", aim, ours, peer, ratio, ratio, ratio, {"ours": [], "peer": []}
+    )
+
+
+def test_the_table_says_what_was_kept_and_what_was_missed() -> None:
+    metrics = [
+        summary("kept", 2.0, 150.0, 100.0),
+        summary("missed", 1.1, 2.5, 1.0),
+        summary("no aim", None, 33.333, 10.0),
+        summary("alone", 1.1, 0.123, None),
+    ]
+    counts: dict[Side, Ledger] = {"ours": Ledger(sent=7, lost=1), "peer": Ledger(sent=5, hung=2)}
+    shown = table(Report("a machine", 5, 1.0, metrics, counts))
+    assert shown.splitlines() == [
+        "| metric           | ours    | peer    | ratio: median [min-max] | aim    |        |",
+        "|------------------|---------|---------|-------------------------|--------|--------|",
+        "| kept of it       | 150 ms  | 100 ms  | 1.50 [1.50-1.50]        | <= 2   | ok     |",
+        "| missed of it     | 2.50 ms | 1.00 ms | 2.50 [2.50-2.50]        | <= 1.1 | missed |",
+        "| no aim of it     | 33.3 ms | 10.0 ms | 3.33 [3.33-3.33]        |        |        |",
+        "| alone of it      | 0.12 ms | -       |                         | <= 1.1 |        |",
+        "| events lost      | 1 of 7  | 0 of 5  |                         | 0      | missed |",
+        "| events doubled   | 0       | 0       |                         | 0      | ok     |",
+        "| requests hung    | 0       | 2       |                         | 0      | ok     |",
+        "| requests refused | 0       | 0       |                         | 0      | ok     |",
+        "| processes leaked | 0       | 0       |                         | 0      | ok     |",
+    ]
+
+
+def test_the_page_keeps_everything_but_the_figures(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    metric = Metric("m", "a metric", "ms", values={"ours": [1.0], "peer": [1.0]})
+    write_docs(report([metric], {"ours": Ledger()}, 5, 1.0, ["a note"]), page)
+    before, _, rest = page.read_text().partition(BEGIN)
+    figures, _, after = rest.partition(END)
+    assert (before, after) == ("before\n", "\nafter\n")
+    assert "| a metric " in figures
+    assert "- a note" in figures
+    assert "old" not in figures
+
+
+def test_a_page_without_a_place_for_figures_is_left_alone(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("nothing to see\n")
+    with pytest.raises(ValueError, match="no place for the figures"):
+        write_docs(report([], {}, 5, 1.0), page)
+    assert page.read_text() == "nothing to see\n"
