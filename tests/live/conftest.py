@@ -23,7 +23,7 @@ from sandbox_agent.testing.offline import offline_environment
 from sandbox_agent.testing.scripted_model import ScriptedModel
 
 from .client import DaemonProcess, Session
-from .features import LIVE_AGENTS, Feature
+from .features import DEFAULT_AGENTS, Feature
 from .gaps import GAPS
 from .live import REAL, SCENARIOS, Live
 
@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "agent" in metafunc.fixturenames:
-        chosen = metafunc.config.getoption("--agent") or LIVE_AGENTS
+        chosen = metafunc.config.getoption("--agent") or DEFAULT_AGENTS
         metafunc.parametrize("agent", [name for name in LIVE_AGENTS if name in chosen], indirect=True)
 
 

@@ -13,7 +13,7 @@ from sandbox_agent.agents import AGENTS
 
 from . import coverage
 from .coverage import Column, Ran
-from .features import FEATURES, LIVE_AGENTS
+from .features import DEFAULT_AGENTS, FEATURES
 from .report import CHECKOUT
 
 THROUGH_WORKERS = ("-n", "1", "--dist", "worksteal")
@@ -66,14 +66,14 @@ def left_out_lines(run: subprocess.CompletedProcess[str]) -> list[str]:
 
 
 ALL_LEFT_OUT = (
-    f"LEFT OUT, so nothing is known about them: {', '.join(sorted(LIVE_AGENTS))}: npm is not on PATH"
+    f"LEFT OUT, so nothing is known about them: {', '.join(sorted(DEFAULT_AGENTS))}: npm is not on PATH"
 )
 
 
 def test_without_npm_the_agents_are_left_out_with_one_loud_line(tmp_path: Path) -> None:
     run = run_without_npm(tmp_path)
     assert left_out_lines(run) == [ALL_LEFT_OUT], run.stdout
-    assert f"{len(FEATURES) * len(LIVE_AGENTS)} skipped in" in run.stdout
+    assert f"{len(FEATURES) * len(DEFAULT_AGENTS)} skipped in" in run.stdout
     assert run.returncode == pytest.ExitCode.OK
 
 

@@ -139,7 +139,7 @@ class AcpConversation(Conversation):
     def _tell_commands(self) -> None:
         # A process that resumes says again what the first one said.
         if self._commands is not None and self._commands != self._commands_told and not self.resumed:
-            self.scribe.status("commands", {"commands": self._commands})
+            self.scribe.status("commands", {"commands": list(self._commands)})
             self._commands_told = self._commands
         self._commands = None
 

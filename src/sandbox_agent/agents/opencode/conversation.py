@@ -41,7 +41,7 @@ class TurnState:
 
     def __init__(self) -> None:
         self.alive = False
-        """The server did something in this turn. An `idle` before that belongs to the turn before."""
+        """The server worked in this turn: taking the prompt is not enough. An `idle` before that belongs to the turn before."""
         self.busy = False
         self.idle = False
         self.running: set[str] = set()
@@ -129,8 +129,6 @@ class OpenCodeConversation(Conversation):
             if handed.message_id == message_id or (unnamed and (text in handed.texts or not handed.texts)):
                 self.handed.remove(handed)
                 self.turn.texts.update(handed.texts)
-                # Not yet alive: an `idle` of the turn before may still come, and this one's follows a `busy`.
-                self.turn.alive = self.turn.alive or self.cancelling
                 return True
         return text is not None and self.scribe.turn is not None and text in self.turn.texts
 
@@ -180,7 +178,8 @@ class OpenCodeConversation(Conversation):
             self.turn.idle = False
 
     def idle(self) -> None:
-        if self.turn.alive:
+        # An abort that came before the model was called gives an `idle` alone.
+        if self.turn.alive or (self.cancelling and not self.handed):
             self.turn.busy = False
             self.turn.idle = True
             self.settle()
