@@ -173,10 +173,18 @@ def descendants(pid: int) -> set[int]:
     todo = [pid]
     while todo:
         for task in Path(f"/proc/{todo.pop()}/task").glob("*/children"):
-            children = [int(child) for child in task.read_text().split()]
+            children = [int(child) for child in _read(task).split()]
             below.update(children)
             todo += children
     return below
+
+
+def _read(path: Path) -> bytes:
+    """A file of a process that may be gone by now."""
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
 
 
 def agent_pid(daemon: Daemon) -> int:
@@ -187,9 +195,7 @@ def agent_pid(daemon: Daemon) -> int:
 
 def agent_pids(daemon: Daemon) -> list[int]:
     """The mock agents that run below a daemon. Their guardians have the same words in their command, after a `--`."""
-    commands = {
-        pid: Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") for pid in descendants(daemon.pid)
-    }
+    commands = {pid: _read(Path(f"/proc/{pid}/cmdline")).split(b"\0") for pid in descendants(daemon.pid)}
     return [
         pid
         for pid, command in commands.items()

@@ -23,7 +23,7 @@ from sandbox_agent.testing.offline import offline_environment
 from sandbox_agent.testing.scripted_model import ScriptedModel
 
 from .client import DaemonProcess, Session
-from .features import DEFAULT_AGENTS, Feature
+from .features import DEFAULT_AGENTS, LIVE_AGENTS, Feature
 from .gaps import GAPS
 from .live import REAL, SCENARIOS, Live
 
