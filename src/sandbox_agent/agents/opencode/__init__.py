@@ -49,7 +49,7 @@ PROVIDER_KEYS = (
 class OpenCode(Agent):
     name = "opencode"
     title = "OpenCode"
-    stability = "stable"
+    stability = "experimental"
     tested_version = "1.18.33"
     executables = ("opencode",)
     env_families = ("OPENCODE_", *PROVIDER_KEYS)

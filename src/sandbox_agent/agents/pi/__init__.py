@@ -53,7 +53,7 @@ KEYS = ("_API_KEY", "_TOKEN", "_ACCESS_KEY_ID", "_CREDENTIALS", "_PROFILE")
 class Pi(Agent):
     name = "pi"
     title = "Pi"
-    stability = "stable"
+    stability = "experimental"
     tested_version = "1.5.0"
     executables = ("pi",)
     env_families = ("PI_", *PROVIDERS)
