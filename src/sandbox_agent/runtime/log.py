@@ -392,11 +392,10 @@ class Log:
         if self.failure is not None:
             logger.warning("the log can be written again")
             self.failure = None
-        # Whoever waits goes first: a prompt reaches its agent before readers are told of it.
+        self._publish(group.batches)
         for entry in group.entries:
             if not entry.done.done():
                 entry.done.set_result(None)
-        self._publish(group.batches)
         self._backlog -= group.size
         if self._drained and self._backlog <= BACKLOG_BYTES // 2:
             waiting, self._drained = self._drained, []
