@@ -16,8 +16,10 @@ run: setup ## Serve on 127.0.0.1:2468 without a token (ARGS="--port 3000 --token
 test: .venv/dev agents ## Everything: unit tests, the real daemon, the real agents on a scripted model
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
-unit: .venv/dev ## The quick part: no real agents, no long faults (under 30 s)
-	$(BIN)/python -m pytest -n auto -m "not live and not slow" $(ARGS)
+unit: .venv/dev ## The quick part: everything that needs no running daemon (under 30 s)
+	$(BIN)/python -m pytest -n auto -m "not live and not slow" $(DAEMON_TESTS:%=--ignore=tests/%) $(ARGS)
+
+DAEMON_TESTS := cli faults http intruders live tools
 
 live: .venv/dev agents ## The real agents, e.g. `make live AGENT=claude`; MODEL=real uses your own keys
 	$(BIN)/python -m pytest tests/live -n auto --write-coverage $(if $(AGENT),--agent $(AGENT)) $(ARGS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import select
@@ -48,7 +49,9 @@ class Streams:
                 left = b"%x\r\n%b\r\n" % (len(data), data)
                 while left:
                     if select.select([], [connection], [], 0.5)[1]:
-                        left = left[connection.send(left, socket.MSG_DONTWAIT) :]
+                        # The room that select saw may be gone by now.
+                        with contextlib.suppress(BlockingIOError):
+                            left = left[connection.send(left, socket.MSG_DONTWAIT) :]
                     else:
                         waits.set()
                         decided.set()

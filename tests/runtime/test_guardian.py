@@ -246,7 +246,8 @@ def test_the_agent_dies_of_a_broken_pipe() -> None:
 
 
 def test_marked_processes_are_found_wherever_they_hang() -> None:
-    with guarded("(setsid sleep 1000 & echo $!); read line") as running:
+    # The child tells its own id: by then it is a process of its own, and not half way through becoming one.
+    with guarded("(setsid sh -c 'echo $$; sleep 1000; :' &); read line") as running:
         agent, child = running.pid(), int(running.line())
         assert guardian.marked(MARKER) >= {running.process.pid, agent, child}
         assert guardian.marked(INSTANCE) >= {agent, child}
