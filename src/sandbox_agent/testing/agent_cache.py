@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -241,7 +242,7 @@ def _link(tree: Tree, cache: Path) -> Path:
         raise CannotInstall(f"{tree.name} has no {entry}")
     program = cache / "bin" / tree.name
     program.parent.mkdir(parents=True, exist_ok=True)
-    fresh = program.with_name(f".{tree.name}.{os.getpid()}")
+    fresh = program.with_name(f".{tree.name}.{os.getpid()}.{threading.get_ident()}")
     if tree.runs_on_node:
         node = _folder(cache, NODE) / NODE.entry
         fresh.write_text(f'#!/bin/sh\nexec {shlex.quote(str(node))} {shlex.quote(str(entry))} "$@"\n')
