@@ -47,7 +47,7 @@ class Talk:
     def __init__(self) -> None:
         self.frames: asyncio.Queue[Any] = asyncio.Queue()
         self.exits: list[Exit] = []
-        self.process = DelegatingProcess("test", self._hear, self.exits.append)
+        self.process = DelegatingProcess(f"test-delegate-{os.getpid()}", self._hear, self.exits.append)
 
     def _hear(self, frames: list[bytes | LineTooLong]) -> None:
         for frame in frames:

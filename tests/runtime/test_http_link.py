@@ -49,7 +49,7 @@ class Talk:
         self.exits: list[Exit] = []
         self.changed = asyncio.Condition()
         server = HttpServer(READY, "/events", "agent", password)
-        self.link = HttpLink(server, "test", self._frames, self._exit)
+        self.link = HttpLink(server, f"test-link-{os.getpid()}", self._frames, self._exit)
         self._notified: set[asyncio.Task[None]] = set()
 
     def _frames(self, frames: list[bytes | LineTooLong]) -> None:
