@@ -465,7 +465,8 @@ class Log:
     ) -> AsyncGenerator[Batch | None, None]:
         channel.enter()
         try:
-            while not channel.closed:
+            # Who keeps up gets the last batch too, though the channel closes right behind it.
+            while not channel.closed or (from_tail and channel.next_after(after) is not None):
                 batch = channel.next_after(after) if from_tail else None
                 committed = channel.committed
                 if batch is None and after < committed:

@@ -132,8 +132,10 @@ class Session(Attached):
         """The daemon stops: end the turn as unknown and let the agent go."""
         self.scribe.end_turn("outcome_unknown", source="daemon")
         self.scribe.close_background()
-        self.flush()
+        done = self.flush()
         await self._detach()
+        # Readers see the end before they are sent away, unless the disk is full.
+        await asyncio.wait([done], timeout=1.0)
 
     def _session_over(self) -> None:
         self._daemon.spawn(self._detach())
