@@ -189,6 +189,32 @@ def test_what_arrives_during_a_commit_is_committed_together_in_order() -> None:
     asyncio.run(scenario())
 
 
+def test_pieces_of_a_stream_wait_for_more_of_their_kind_until_something_urgent_comes() -> None:
+    async def scenario() -> None:
+        store = GatedStore()
+        store.gate.release(4)
+        async with opened(store) as log:
+            await log.commit([SaveSession(record("a")), SaveSession(record("b"))])
+            a, b = log.session("a", 0), log.session("b", 0)
+            pieces = []
+            for text in "123":
+                pieces.append(a.append([said(text)], (), urgent=False))
+                await asyncio.sleep(0)
+            pieces.append(b.append([said("4")], (), urgent=False))
+            await a.append([said("5")], ())
+            assert [piece.done() for piece in pieces] == [True] * 4
+            written = [
+                [len(change.rows) for change in changes if isinstance(change, AppendEvents)]
+                for changes in store.begun
+            ]
+            assert written == [[], [4, 1]]
+            # Nothing urgent follows: it is written all the same.
+            await b.append([said("6")], (), urgent=False)
+            assert len(store.begun) == 3
+
+    asyncio.run(scenario())
+
+
 def test_nothing_is_visible_before_it_is_durable() -> None:
     async def scenario() -> None:
         store = GatedStore()
@@ -291,9 +317,8 @@ def test_every_reader_sees_every_event_exactly_once(store: Store, seed: int) -> 
     async def write(session: SessionLog, plan: list[int]) -> None:
         for count in plan:
             # Large enough that the shared tail is overrun several times.
-            done = session.append(
-                [said(f"{session.sequence + n} " + "x" * 20_000) for n in range(1, count + 1)], ()
-            )
+            drafts = [said(f"{session.sequence + n} " + "x" * 20_000) for n in range(1, count + 1)]
+            done = session.append(drafts, (), urgent=dice.random() < 0.5)
             for _ in range(dice.randrange(4)):
                 await asyncio.sleep(0)
             if dice.random() < 0.3:

@@ -111,7 +111,7 @@ class Recorded(ABC):
         if written or known != (record.native_id, record.open_since) or self._record_changed:
             self._record_changed = False
             written.append(SaveSession(copy.copy(record)))
-        done = self.log.append(drafts, written)
+        done = self.log.append(drafts, written, urgent=bool(written))
         if replies:
             # A future of its own, in the same commit: the caller may give up waiting for the other.
             self.log.append((), ()).add_done_callback(lambda _: self._send_replies(replies))

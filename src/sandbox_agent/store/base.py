@@ -179,6 +179,9 @@ class Store(ABC):
     identity: str
     """A random name given when the store was made; part of every event id."""
 
+    def warm_up(self) -> None:  # noqa: B027 - most stores need none
+        """Called once, on the thread that writes, before anything else: what makes first writes as quick as later ones."""
+
     @abstractmethod
     def write(self, changes: Iterable[Change]) -> None: ...
 
