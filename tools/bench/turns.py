@@ -26,9 +26,13 @@ from .native import NATIVE, Plan, Say
 from .report import Metric
 
 AGENTS = tuple(NATIVE)
-PROMPT = "SCENARIO:text say hello"
+PROMPTS = {
+    "at once": "SCENARIO:text say hello",
+    # Still faster than models are: a quarter of a second, a hundred pieces a second.
+    "paced": 'SCRIPT:[{"type":"text","text":"' + "word " * 25 + '","chunk":5,"delay":0.01}]',
+}
 SECONDS = 30.0
-WARM_UP = 10
+WARM_UP = 12
 """Turns that do not count: an agent compiles what it often runs."""
 TOGETHER = 10
 PAUSE = 0.05
@@ -42,12 +46,23 @@ def turn(bench: Bench) -> list[Metric]:
     if ours is None:
         return []
     with _scripted_model() as model_url:
-        return [_of_agent(bench, ours, agent, model_url) for agent in bench.agents or AGENTS]
+        return [
+            metric for agent in bench.agents or AGENTS for metric in _of_agent(bench, ours, agent, model_url)
+        ]
 
 
-def _of_agent(bench: Bench, ours: Daemon, agent: str, model_url: str) -> Metric:
+def _of_agent(bench: Bench, ours: Daemon, agent: str, model_url: str) -> list[Metric]:
     together, warm_up = (TOGETHER // 2, 3) if bench.quick else (TOGETHER, WARM_UP)
-    metric = Metric(f"turn_{agent}", f"turn of {agent} (peer: native)", "ms", 1.1, together=together)
+    metrics = [
+        Metric(
+            f"turn_{agent}_{model}",
+            f"turn of {agent}, model {model} (peer: native)",
+            "ms",
+            1.1,
+            together=together,
+        )
+        for model in PROMPTS
+    ]
     program = _installed(agent)
     home = bench.folder / f"native-{agent}"
     plan = Plan(agent, str(program), str(home), model_url)
@@ -59,25 +74,28 @@ def _of_agent(bench: Bench, ours: Daemon, agent: str, model_url: str) -> Metric:
     ):
         attach(through_us, session, 1)
 
-        def pair() -> tuple[float | None, float | None]:
+        def pair(prompt: str) -> tuple[float | None, float | None]:
             time.sleep(PAUSE)
-            natively = native.order(Say(prompt=PROMPT, seconds=SECONDS))
+            natively = native.order(Say(prompt=prompt, seconds=SECONDS))
             time.sleep(PAUSE)
-            ours = carry_out(through_us, daemon.turn(session, PROMPT, SECONDS))
+            ours = carry_out(through_us, daemon.turn(session, prompt, SECONDS))
             return _milliseconds(natively, f"{agent} natively"), _milliseconds(ours, f"{agent} through us")
 
-        for _ in range(warm_up):
-            pair()
+        for prompt in [*PROMPTS.values()] * (warm_up // 2):
+            pair(prompt)
         at_work = _agents_of(native, through_us)
-        for _ in range(bench.rounds * together):
-            natively, through = pair()
-            metric.values["peer"].append(natively)
-            metric.values["ours"].append(through)
-            if (now := _agents_of(native, through_us)) != at_work:
-                raise Unusable(f"{agent}: a turn started a new process: {at_work} became {now}")
-        told = f"{warm_up + bench.rounds * together} turns each of {agent}: native by process {at_work[0]}, ours by {at_work[1]}"
-        bench.notes.append(told)
-    return metric
+        for metric, prompt in zip(metrics, PROMPTS.values(), strict=True):
+            for _ in range(bench.rounds * together):
+                natively, through = pair(prompt)
+                metric.values["peer"].append(natively)
+                metric.values["ours"].append(through)
+                if (now := _agents_of(native, through_us)) != at_work:
+                    raise Unusable(f"{agent}: a turn started a new process: {at_work} became {now}")
+        turns = len(PROMPTS) * (warm_up // 2 + bench.rounds * together)
+        bench.notes.append(
+            f"{turns} turns each of {agent}: native by process {at_work[0]}, ours by {at_work[1]}"
+        )
+    return metrics
 
 
 def _milliseconds(outcome: Outcome, what: str) -> float | None:
