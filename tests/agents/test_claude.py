@@ -353,14 +353,6 @@ def test_the_native_mode_follows_both_modes(settings: Settings, mode: str) -> No
     assert f"--permission-mode={mode}" in Claude().launch(place(), settings, "id", resume=False).argv
 
 
-def test_credentials_are_a_key_or_a_login(tmp_path: Path) -> None:
-    nothing = Claude().has_credentials({}, tmp_path)
-    key = Claude().has_credentials({"ANTHROPIC_API_KEY": "k"}, tmp_path)
-    (tmp_path / ".credentials.json").write_text("{}")
-    login = Claude().has_credentials({"CLAUDE_CONFIG_DIR": str(tmp_path)}, tmp_path)
-    assert (nothing, key, login) == (False, True, True)
-
-
 def test_the_catalogue_waits_for_the_handshake() -> None:
     wire = ClaudeWire()
     wire.connected()

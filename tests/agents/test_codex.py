@@ -883,11 +883,3 @@ def test_a_home_that_knows_its_provider_is_left_alone(tmp_path: Path, name: str,
 
 def test_without_a_key_codex_starts_as_it_is(tmp_path: Path) -> None:
     assert launched(tmp_path) == ["app-server"]
-    assert not Codex().has_credentials({}, tmp_path)
-
-
-def test_credentials_are_a_key_a_login_or_a_provider(tmp_path: Path) -> None:
-    assert Codex().has_credentials({"CODEX_API_KEY": "k"}, tmp_path)
-    (tmp_path / ".codex").mkdir()
-    (tmp_path / ".codex" / "auth.json").write_text("{}")
-    assert Codex().has_credentials({}, tmp_path)

@@ -357,17 +357,6 @@ def test_the_server_is_told_what_sub_agents_must_ask_and_keeps_what_the_user_den
     assert launch.env["OPENCODE_SERVER_PASSWORD"] != again.env["OPENCODE_SERVER_PASSWORD"]
 
 
-def test_credentials_are_a_key_a_login_or_a_configuration(tmp_path: Path) -> None:
-    agent = OpenCode()
-    assert not agent.has_credentials({"OPENAI_BASE_URL": "x"}, tmp_path)
-    assert agent.has_credentials({"OPENAI_API_KEY": "x"}, tmp_path)
-    assert agent.has_credentials({"OPENCODE_CONFIG": "/my.json"}, tmp_path)
-    login = tmp_path / ".local" / "share" / "opencode" / "auth.json"
-    login.parent.mkdir(parents=True)
-    login.write_text("{}")
-    assert agent.has_credentials({}, tmp_path)
-
-
 # -- opening ----------------------------------------------------------------------------------
 
 

@@ -350,18 +350,6 @@ def test_mcp_servers_are_given_in_a_private_file_to_our_extension() -> None:
     }
 
 
-def test_credentials_are_a_providers_key_or_a_login(tmp_path: Path) -> None:
-    assert not Pi().has_credentials({"PI_OFFLINE": "1", "OPENAI_BASE_URL": "http://x"}, tmp_path)
-    assert Pi().has_credentials({"OPENAI_API_KEY": "k"}, tmp_path)
-    login = tmp_path / "agent" / "auth.json"
-    login.parent.mkdir()
-    login.write_text("{}")
-    environ = {"PI_CODING_AGENT_DIR": str(login.parent)}
-    assert not Pi().has_credentials(environ, tmp_path)
-    login.write_text('{"anthropic":{"type":"oauth"}}')
-    assert Pi().has_credentials(environ, tmp_path)
-
-
 # -- permissions and questions ------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from sandbox_agent.cli.state import lock_holder
 
-from .conftest import Cli, command, environment, types_of
+from .conftest import Cli, command, types_of
 
 
 def test_a_session_from_its_creation_to_its_end(cli: Cli, tmp_path: Path) -> None:
@@ -257,15 +257,3 @@ def test_the_server_refuses_to_start_without_a_token(local: Cli) -> None:
 
 def test_a_bad_setting_is_wrong_usage(local: Cli) -> None:
     assert local("server", "--no-token", "--port", "70000").returncode == 2
-
-
-def test_credentials_are_hidden_unless_asked_for(tmp_path: Path) -> None:
-    def extract(*flags: str) -> str:
-        environ = environment(
-            tmp_path, ANTHROPIC_API_KEY="sk-ant-it's-a-secret", OTHER_KEY="other-secret-value"
-        )
-        words = ("credentials", "extract-env", "--agent", "claude", *flags)
-        return subprocess.run(command(*words), env=environ, capture_output=True, text=True, check=True).stdout
-
-    assert extract() == "ANTHROPIC_API_KEY='sk-a…'\n"
-    assert extract("--reveal", "--export") == """export ANTHROPIC_API_KEY='sk-ant-it'"'"'s-a-secret'\n"""

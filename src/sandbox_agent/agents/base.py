@@ -23,6 +23,7 @@ from msgspec import Struct
 from ..schema.events import SessionMetadata, Source
 from ..schema.features import Capabilities, Catalogue, Mode
 from ..schema.inputs import Answer, Decision, Prompt, Settings
+from .credentials import Sources
 from .scribe import Frame, Scribe
 
 # -- a conversation ---------------------------------------------------------------------------
@@ -297,6 +298,8 @@ class Agent(ABC):
     """Prefixes of the variables that belong to this agent: a child sees its own family and no other."""
     modes: ClassVar[tuple[Mode, ...]] = (Mode("build", "Build", "Write code and run commands."),)
     permission_modes: ClassVar[tuple[str, ...]] = ("default", "acceptEdits", "plan", "bypass")
+    credentials: ClassVar[Sources | None] = Sources()
+    """Where it finds its keys; None when it needs none, or when that is its own business."""
     gaps: ClassVar[dict[str, str]] = {}
     """Features of the live suite that this agent cannot have, each with the reason; the suite checks that it is so."""
 
@@ -314,10 +317,6 @@ class Agent(ABC):
 
     def is_gone(self, stderr: str) -> bool:
         """Whether a process that ended at its start says that it does not know the conversation to resume."""
-        return False
-
-    def has_credentials(self, environ: Mapping[str, str], home: Path) -> bool:
-        """Whether a key or a login can be found for this agent."""
         return False
 
     def metadata(self, version: str | None, settings: Settings) -> SessionMetadata:

@@ -348,6 +348,7 @@ class Mock(Agent):
     name = "mock"
     title = "Mock"
     stability = "stable"
+    credentials = None
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,
@@ -391,6 +392,3 @@ class Mock(Agent):
 
     def choose_native_id(self) -> str | None:
         return random_id("mck")
-
-    def has_credentials(self, environ: object, home: Path) -> bool:
-        return True

@@ -1,48 +1,74 @@
-"""`credentials extract|extract-env`: the keys that agents would find in this environment. Nothing is written anywhere."""
+"""`credentials extract|extract-env`: the keys that agents would find on this machine. Nothing is written anywhere."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+
+from msgspec import Struct, structs
 
 from ..agents import AGENTS
 from ..agents.base import Agent
+from ..agents.credentials import Credential
+from ..runtime.credentials import find_credentials, has_credentials
 from .failures import WrongUsage
 from .output import print_json, print_rows, say, wants_json
 
-SECRET_ENDINGS = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+COLUMNS = ("agent", "available", "kind", "provider", "value", "expires", "source")
 SHOWN = 4
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""Of a variable. What is printed may be evaluated by a shell."""
+
+
+class Shown(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """A credential as it is printed."""
+
+    kind: str
+    source: str
+    value: str | None = None
+    env: str | None = None
+    provider: str | None = None
+    expires_at: str | None = None
+    expired: bool = False
+    renewable: bool = False
+
+
+class OfAgent(Struct, frozen=True):
+    agent: str
+    available: bool
+    credentials: list[Shown]
+    problems: list[str]
 
 
 def extract(args: argparse.Namespace) -> int:
-    rows = [_row(agent, reveal=args.reveal) for agent in _chosen(args.agent)]
+    found = [_of_agent(agent, reveal=args.reveal) for agent in _chosen(args.agent)]
     if wants_json(args):
-        print_json({"credentials": rows})
+        print_json({"agents": found})
         return 0
-    columns = ("agent", "available", "variables")
-    named = [
-        {**row, "variables": ", ".join(f"{name}={value}" for name, value in row["variables"].items())}
-        for row in rows
-    ]
-    print_rows(columns, named, empty="no agents")
+    print_rows(COLUMNS, (row for one in found for row in _rows(one)), empty="no agents")
+    for one in found:
+        for problem in one.problems:
+            say(problem)
     return 0
 
 
 def extract_env(args: argparse.Namespace) -> int:
-    found: dict[str, str] = {}
-    for agent in _chosen(args.agent):
-        found |= variables(agent, os.environ)
-    if not args.reveal:
+    variables = dict(_variables(_chosen(args.agent)))
+    if args.export:
+        say(f"the values of {len(variables)} variables are printed: for a shell, not for a screen or a log")
+    elif not args.reveal:
         say("values are hidden; --reveal shows them")
-        found = {name: redacted(value) for name, value in found.items()}
+        variables = {name: redacted(value) for name, value in variables.items()}
     if getattr(args, "json", False):
-        print_json(found)
+        print_json(variables)
         return 0
-    for name, value in found.items():
+    for name, value in variables.items():
         print(f"{'export ' if args.export else ''}{name}={shlex.quote(value)}")
     return 0
 
@@ -55,29 +81,59 @@ def _chosen(name: str | None) -> list[Agent]:
     return [AGENTS[name]]
 
 
-def _row(agent: Agent, *, reveal: bool) -> dict[str, Any]:
-    found = variables(agent, os.environ)
-    return {
-        "agent": agent.name,
-        "available": agent.has_credentials(os.environ, Path.home()),
-        "variables": found if reveal else {name: redacted(value) for name, value in found.items()},
-    }
+def _of_agent(agent: Agent, *, reveal: bool) -> OfAgent:
+    found = find_credentials(agent, os.environ, Path.home())
+    shown = [_shown(one, reveal=reveal) for one in found.credentials]
+    return OfAgent(agent.name, has_credentials(agent, os.environ, Path.home()), shown, found.problems)
 
 
-def variables(agent: Agent, environ: Mapping[str, str]) -> dict[str, str]:
-    """The secrets in the families of variables that this agent sees."""
-    return dict(_secrets(agent, environ))
+def _shown(one: Credential, *, reveal: bool) -> Shown:
+    return Shown(
+        one.kind,
+        one.source,
+        one.value if reveal or one.value is None else redacted(one.value),
+        one.env,
+        one.provider,
+        None if one.expires_at is None else _moment(one.expires_at),
+        one.has_expired(time.time()),
+        one.renewable,
+    )
 
 
-def _secrets(agent: Agent, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for name, value in sorted(environ.items()):
-        if (
-            value
-            and agent.env_families
-            and name.startswith(agent.env_families)
-            and name.endswith(SECRET_ENDINGS)
-        ):
-            yield name, value
+def _moment(seconds: float) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):
+        return "never"  # further away than there are dates
+
+
+def _rows(one: OfAgent) -> Iterator[dict[str, object]]:
+    facts: dict[str, object] = {"agent": one.agent, "available": one.available}
+    if not one.credentials:
+        yield facts
+    for shown in one.credentials:
+        yield {**facts, **structs.asdict(shown), "expires": _expiry(shown)}
+
+
+def _expiry(shown: Shown) -> str | None:
+    if not shown.expired:
+        return shown.expires_at
+    return f"{shown.expires_at} (expired{', renewed by the agent' if shown.renewable else ''})"
+
+
+def _variables(agents: Iterable[Agent]) -> Iterator[tuple[str, str]]:
+    """What other programs can use: of two values for one variable, the one that was found first."""
+    now = time.time()
+    seen: dict[str, Credential] = {}
+    for agent in agents:
+        for one in find_credentials(agent, os.environ, Path.home()).credentials:
+            if one.env is None or one.value is None or one.has_expired(now) or not NAME.fullmatch(one.env):
+                continue
+            first = seen.setdefault(one.env, one)
+            if first is one:
+                yield one.env, one.value
+            elif first.value != one.value:
+                say(f"{one.env} is taken from {first.source}; {one.source} has another")
 
 
 def redacted(value: str) -> str:

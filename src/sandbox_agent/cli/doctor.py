@@ -9,6 +9,7 @@ import platform
 import shutil
 import socket
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -19,6 +20,7 @@ from .. import __version__
 from ..agents import AGENTS
 from ..agents.base import Agent
 from ..config import PREFIX, Config
+from ..runtime.credentials import find_credentials
 from ..runtime.programs import Programs
 from .failures import CommandFailed
 from .output import console, print_json, size, wants_json
@@ -137,9 +139,25 @@ def _agent(agent: Agent, programs: Programs) -> Iterator[Finding]:
         yield Finding(agent.name, "warning", f"{version} at {path}; tested is {agent.tested_version}", todo)
     else:
         yield Finding(agent.name, "ok", f"{version} at {path}")
-    if not agent.has_credentials(os.environ, Path.home()):
-        families = ", ".join(f"{family}*" for family in agent.env_families[:2])
-        todo = f"log in with `{agent.executables[0]}`, or set its variables ({families})"
+    yield from _credentials(agent)
+
+
+def _credentials(agent: Agent) -> Iterator[Finding]:
+    if agent.credentials is None:
+        return
+    now = time.time()
+    found = find_credentials(agent, os.environ, Path.home())
+    usable = [one.source for one in found.credentials if one.is_usable(now)]
+    families = ", ".join(f"{family}*" for family in agent.env_families[:2])
+    todo = f"log in with `{agent.executables[0]}`, or set its variables ({families})"
+    for problem in found.problems:
+        yield Finding(agent.name, "warning", problem, todo)
+    if usable:
+        yield Finding(agent.name, "ok", f"credentials in {', '.join(dict.fromkeys(usable))}")
+    elif found.credentials:
+        expired = ", ".join(one.source for one in found.credentials)
+        yield Finding(agent.name, "warning", f"credentials have expired: {expired}", todo)
+    else:
         yield Finding(agent.name, "warning", "no credentials found", todo)
 
 

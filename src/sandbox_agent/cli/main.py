@@ -83,7 +83,7 @@ EXAMPLES = {
     "sessions prune": "sandbox-agent sessions prune --older-than 30d --dry-run\n"
     "sandbox-agent sessions prune --max-size 500M --yes",
     "install-agent": "sandbox-agent install-agent claude\nsandbox-agent install-agent all",
-    "credentials extract-env": 'eval "$(sandbox-agent credentials extract-env --export --reveal)"',
+    "credentials extract-env": 'eval "$(sandbox-agent credentials extract-env --export)"',
     "completion": "sandbox-agent completion bash > ~/.local/share/bash-completion/completions/sandbox-agent\n"
     'sandbox-agent completion zsh > "${fpath[1]}/_sandbox-agent"\n'
     "sandbox-agent completion fish > ~/.config/fish/completions/sandbox-agent.fish",
@@ -302,7 +302,11 @@ def _add_tools(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
     credentials = _add_group(commands, "credentials", "Keys that agents would find on this machine.")
     extract = _add(
-        credentials, "credentials extract", "Show them per agent.", "credentials:extract", client=False
+        credentials,
+        "credentials extract",
+        "Show them per agent, hidden: where each was found and when it expires.",
+        "credentials:extract",
+        client=False,
     )
     env = _add(
         credentials,
@@ -311,7 +315,11 @@ def _add_tools(commands: Subparsers[argparse.ArgumentParser]) -> None:
         "credentials:extract_env",
         client=False,
     )
-    env.add_argument("--export", action="store_true", help="With `export` in front, for a shell's eval.")
+    env.add_argument(
+        "--export",
+        action="store_true",
+        help="For a shell's eval: with `export` in front, and with the values.",
+    )
     for one in (extract, env):
         one.add_argument("--agent", metavar="AGENT", help="Only this agent.")
         one.add_argument("--reveal", action="store_true", help="Show the values instead of hiding them.")

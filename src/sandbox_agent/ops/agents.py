@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,6 +19,7 @@ from ..errors import (
     Timeout,
     UnsupportedAgent,
 )
+from ..runtime.credentials import has_credentials
 from ..runtime.daemon import Daemon
 from ..schema.features import Capabilities, Mode, Model
 from .operation import Nothing, operation
@@ -90,7 +92,7 @@ async def _info(daemon: Daemon, agent: Agent) -> AgentInfo:
     return AgentInfo(
         agent.name,
         path is not None,
-        agent.has_credentials(os.environ, Path.home()),
+        await asyncio.to_thread(has_credentials, agent, os.environ, Path.home()),
         agent.stability,
         agent.capabilities,
         await daemon.programs.version(agent, path) if path else None,

@@ -39,6 +39,8 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 class Acp(Agent):
     modes = (BUILD,)
+    # Where it keeps its keys is its own business: one that wants a login says so when it is started.
+    credentials = None
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,
@@ -74,11 +76,6 @@ class Acp(Agent):
         from .wire import AcpWire
 
         return AcpWire()
-
-    def has_credentials(self, environ: Mapping[str, str], home: Path) -> bool:
-        return (
-            True  # where it keeps them is its own business; one that wants a login says so when it is started
-        )
 
 
 def parse_acp_agents(values: Iterable[str], taken: Iterable[str] = ()) -> dict[str, Agent]:

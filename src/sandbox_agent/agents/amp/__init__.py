@@ -27,6 +27,7 @@ import msgspec
 from ...schema.features import Capabilities
 from ...schema.inputs import McpServer, Settings
 from ..base import Agent, Launch, Place, Wire
+from .credentials import SOURCES
 from .modes import MODES, READ_ONLY
 
 
@@ -36,6 +37,7 @@ class Amp(Agent):
     tested_version = "0.0.1777266064-g47b6f7"
     executables = ("amp",)
     env_families = ("AMP_",)
+    credentials = SOURCES
     modes = MODES
     capabilities = Capabilities(
         text_messages=True,
@@ -104,12 +106,6 @@ class Amp(Agent):
 
     def is_gone(self, stderr: str) -> bool:
         return re.search(r"Thread T-\S+ does not exist", stderr) is not None
-
-    def has_credentials(self, environ: Mapping[str, str], home: Path) -> bool:
-        if environ.get("AMP_API_KEY"):
-            return True
-        data = Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share")
-        return (data / "amp" / "secrets.json").is_file()
 
 
 def user_settings(environ: Mapping[str, str]) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,16 +12,8 @@ import msgspec
 from ...schema.features import Capabilities
 from ...schema.inputs import McpServer, Settings
 from ..base import Agent, Launch, Place, Wire
+from .credentials import SOURCES
 from .modes import MODES
-
-CREDENTIALS = (
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "CLAUDE_CODE_OAUTH_TOKEN",
-    "CLAUDE_CODE_USE_BEDROCK",
-    "CLAUDE_CODE_USE_VERTEX",
-    "CLAUDE_CODE_USE_FOUNDRY",
-)
 
 
 class Claude(Agent):
@@ -32,6 +23,7 @@ class Claude(Agent):
     tested_version = "2.1.325"
     executables = ("claude",)
     env_families = ("ANTHROPIC_", "CLAUDE_")
+    credentials = SOURCES
     modes = MODES
     capabilities = Capabilities(
         text_messages=True,
@@ -84,10 +76,6 @@ class Claude(Agent):
 
     def choose_native_id(self) -> str | None:
         return str(uuid.uuid4())
-
-    def has_credentials(self, environ: Mapping[str, str], home: Path) -> bool:
-        config = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
-        return any(environ.get(name) for name in CREDENTIALS) or (config / ".credentials.json").is_file()
 
 
 ENVIRONMENT = {

@@ -15,6 +15,7 @@ from ...schema.features import Capabilities
 from ...schema.inputs import Settings
 from ...schema.items import arguments_of
 from ..base import Agent, Launch, Place, Wire
+from .credentials import SOURCES, has_provider
 from .modes import MODES
 
 KEYS = ("CODEX_API_KEY", "OPENAI_API_KEY")
@@ -29,6 +30,7 @@ class Codex(Agent):
     tested_version = "0.166.0"
     executables = ("codex",)
     env_families = ("CODEX_", "OPENAI_")
+    credentials = SOURCES
     modes = MODES
     capabilities = Capabilities(
         text_messages=True,
@@ -69,17 +71,12 @@ class Codex(Agent):
 
         return CodexWire()
 
-    def has_credentials(self, environ: Mapping[str, str], home: Path) -> bool:
-        codex_home = _codex_home(environ, home)
-        has_key = any(environ.get(key) for key in KEYS)
-        return has_key or _has_login(codex_home) or _has_provider(_config(codex_home))
-
 
 def provider_overrides(environ: Mapping[str, str], home: Path) -> list[str]:
     """Settings for a provider that uses the key in the environment; none where the user has said otherwise."""
     key = next((name for name in KEYS if environ.get(name)), None)
     config = _config(home)
-    if key is None or config is None or _has_login(home) or _has_provider(config) or _keeps_login(config):
+    if key is None or config is None or _has_login(home) or has_provider(config) or _keeps_login(config):
         return []
     url = environ.get("OPENAI_BASE_URL") or config.get("openai_base_url") or OPENAI_URL
     table = f"model_providers.{PROVIDER}"
@@ -107,14 +104,6 @@ def _config(codex_home: Path) -> dict[str, Any] | None:
 
 def _has_login(codex_home: Path) -> bool:
     return (codex_home / "auth.json").is_file()
-
-
-def _has_provider(config: dict[str, Any] | None) -> bool:
-    if not config:
-        return False
-    profiles = config.get("profiles")
-    chosen = profiles.get(config.get("profile")) if isinstance(profiles, dict) else None
-    return "model_provider" in config or (isinstance(chosen, dict) and "model_provider" in chosen)
 
 
 def _keeps_login(config: dict[str, Any]) -> bool:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
-from pathlib import Path
 
 from ...schema.features import Capabilities, Mode
 from ...schema.inputs import Settings
 from ..base import Agent, HttpServer, Launch, Place, Wire
+from .credentials import sources
 
 READY = r"opencode server listening on (http://\S+)"
 EVENTS = "/global/event"
@@ -53,6 +52,7 @@ class OpenCode(Agent):
     tested_version = "1.18.33"
     executables = ("opencode",)
     env_families = ("OPENCODE_", *PROVIDER_KEYS)
+    credentials = sources(PROVIDER_KEYS)
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,
@@ -104,16 +104,3 @@ class OpenCode(Agent):
         from .wire import OpenCodeWire
 
         return OpenCodeWire()
-
-    def has_credentials(self, environ: Mapping[str, str], home: Path) -> bool:
-        data = Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share")
-        configured = ("OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT", "OPENCODE_API_KEY")
-        has_key = any(
-            value and name.startswith(PROVIDER_KEYS) and name.endswith(("_KEY", "_TOKEN"))
-            for name, value in environ.items()
-        )
-        return (
-            has_key
-            or any(environ.get(name) for name in configured)
-            or (data / "opencode" / "auth.json").is_file()
-        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -11,6 +10,7 @@ import msgspec
 from ...schema.features import Capabilities
 from ...schema.inputs import McpServer, Settings
 from ..base import Agent, Launch, Place, Wire
+from .credentials import sources
 from .modes import MODES
 
 EXTENSION = Path(__file__).with_name("extension.ts")
@@ -47,7 +47,6 @@ PROVIDERS = (
     "XIAOMI_",
     "ZAI_",
 )
-KEYS = ("_API_KEY", "_TOKEN", "_ACCESS_KEY_ID", "_CREDENTIALS", "_PROFILE")
 
 
 class Pi(Agent):
@@ -57,6 +56,7 @@ class Pi(Agent):
     tested_version = "1.5.0"
     executables = ("pi",)
     env_families = ("PI_", *PROVIDERS)
+    credentials = sources(PROVIDERS)
     modes = MODES
     capabilities = Capabilities(
         text_messages=True,
@@ -107,13 +107,6 @@ class Pi(Agent):
     def choose_native_id(self) -> str | None:
         return str(uuid.uuid4())
 
-    def has_credentials(self, environ: Mapping[str, str], home: Path) -> bool:
-        if any(name.startswith(PROVIDERS) and name.endswith(KEYS) and environ[name] for name in environ):
-            return True
-        folder = Path(environ.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
-        # A login is kept in auth.json; a provider of the user's own may carry its key in models.json.
-        return any(_holds_something(folder / name) for name in ("auth.json", "models.json"))
-
 
 def _server(server: McpServer) -> dict[str, object]:
     """An entry as in `mcp.json`. By default Pi hides MCP tools from the model behind a script tool."""
@@ -121,10 +114,3 @@ def _server(server: McpServer) -> dict[str, object]:
     if server.command is not None:
         return {**entry, "command": server.command, "args": server.args, "env": server.env}
     return {**entry, "url": server.url, "headers": server.headers}
-
-
-def _holds_something(path: Path) -> bool:
-    try:
-        return bool(msgspec.json.decode(path.read_bytes()))
-    except (OSError, msgspec.DecodeError):
-        return False
