@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
@@ -21,33 +21,10 @@ from ..errors import (
 )
 from ..runtime.credentials import has_credentials
 from ..runtime.daemon import Daemon
-from ..schema.features import Capabilities, Mode, Model
+from ..schema.answers import AgentInfo, AgentList, Installed, Models, Modes
 from .operation import Nothing, operation
 
 AgentName = Annotated[str, Meta(description="Which agent, e.g. `claude`.")]
-
-
-class ServerStatus(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    status: str
-    restart_count: int
-    uptime_ms: int
-    last_error: str | None = None
-
-
-class AgentInfo(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    id: str
-    installed: bool
-    credentials_available: bool
-    stability: Literal["stable", "experimental"]
-    capabilities: Capabilities
-    version: str | None = None
-    path: str | None = None
-    tested_version: str | None = None
-    server_status: dict[str, Any] | None = None
-
-
-class AgentList(Struct, frozen=True):
-    agents: list[AgentInfo]
 
 
 class InstallAgent(Struct, frozen=True, rename="camel"):
@@ -58,27 +35,11 @@ class InstallAgent(Struct, frozen=True, rename="camel"):
     ] = None
 
 
-class Installed(Struct, frozen=True, rename="camel"):
-    already_installed: bool
-    version: str | None
-    path: str
-    source: str
-
-
 class InDirectory(Struct, frozen=True):
     agent: AgentName
     directory: Annotated[
         str | None, Meta(description="Where the agent would run; the daemon's own folder when absent.")
     ] = None
-
-
-class Modes(Struct, frozen=True):
-    modes: list[Mode]
-
-
-class Models(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    models: list[Model]
-    default_model: str | None = None
 
 
 @operation("GET", "/v1/agents", name="agents.list")

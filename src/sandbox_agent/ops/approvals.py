@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from ..errors import Conflict, InvalidRequest, NotFound, SessionNotFound, Unavailable
 from ..runtime.daemon import Daemon
+from ..schema.answers import PermissionList, QuestionList
 from ..schema.events import PermissionRequested, QuestionRequested
 from ..schema.inputs import Answer, Decision, Reply
 from .operation import operation
@@ -26,14 +27,6 @@ SYNONYMS: dict[str, Reply] = {
     "reject": "reject",
     "denied": "reject",
 }
-
-
-class PermissionList(Struct, frozen=True):
-    permissions: list[PermissionRequested]
-
-
-class QuestionList(Struct, frozen=True):
-    questions: list[QuestionRequested]
 
 
 class ReplyPermission(Struct, frozen=True, rename="camel"):

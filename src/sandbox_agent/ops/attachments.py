@@ -9,6 +9,7 @@ from msgspec import Meta, Struct
 
 from ..errors import InvalidRequest, NotFound, PayloadTooLarge, SessionNotFound, Unavailable
 from ..runtime.daemon import Daemon
+from ..schema.answers import StoredAttachment
 from .operation import Content, operation
 from .sessions import SessionId
 
@@ -20,12 +21,6 @@ class UploadAttachment(Struct, frozen=True, rename="camel"):
         Annotated[str, Meta(max_length=1024)] | None, Meta(description="The file's name.")
     ] = None
     content_type: Annotated[str | None, Meta(description="Its media type.")] = None
-
-
-class StoredAttachment(Struct, frozen=True):
-    path: str
-    mime: str | None
-    size: int
 
 
 class OneAttachment(Struct, frozen=True, rename="camel"):

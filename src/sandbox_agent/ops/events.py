@@ -12,6 +12,7 @@ from ..errors import Conflict, InvalidRequest, SessionNotFound
 from ..runtime.daemon import Daemon
 from ..runtime.log import Batch, with_raw_spliced
 from ..runtime.session import Session
+from ..schema.answers import EventPage
 from .operation import Stream, operation
 from .sessions import MESSAGE_ERRORS, SendMessage, SessionId, accept
 
@@ -29,11 +30,6 @@ class ReadEvents(Struct, frozen=True, rename="camel"):
         int, Meta(ge=1, le=1000, description="How many at most; a page is also bounded in bytes.")
     ] = 100
     include_raw: IncludeRaw = False
-
-
-class EventPage(Struct, frozen=True, rename="camel"):
-    events: list[msgspec.Raw]
-    has_more: bool
 
 
 class FollowEvents(Struct, frozen=True, rename="camel"):

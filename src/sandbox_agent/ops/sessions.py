@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mimetypes
 import os
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -29,6 +29,7 @@ from ..errors import (
 )
 from ..runtime.daemon import Daemon
 from ..runtime.session import Session
+from ..schema.answers import CreatedSession, Queue, QueuedMessageInfo, SentMessage, SessionPage
 from ..schema.ids import random_id
 from ..schema.inputs import Attachment, McpServer, PermissionMode, Prompt, Settings
 from ..schema.sessions import SessionInfo
@@ -83,15 +84,6 @@ class CreateSession(SessionSettings, frozen=True, kw_only=True):
     session_id: SessionId
 
 
-class CreatedSession(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    session_id: str
-    healthy: bool = field(default_factory=lambda: True)
-    error: dict[str, Any] | None = None
-    """The problem that ended the session, when it is not healthy."""
-    native_session_id: str | None = None
-    agent_session_id: str | None = None
-
-
 class OneSession(Struct, frozen=True, rename="camel"):
     session_id: SessionId
 
@@ -99,11 +91,6 @@ class OneSession(Struct, frozen=True, rename="camel"):
 class ListSessions(Struct, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=1000, description="How many at most.")] = 100
     cursor: Annotated[str | None, Meta(description="`nextCursor` of the page before.")] = None
-
-
-class SessionPage(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    sessions: list[SessionInfo]
-    next_cursor: str | None = None
 
 
 class UpdateSession(Struct, frozen=True, rename="camel"):
@@ -126,22 +113,6 @@ class SendMessage(Struct, frozen=True, rename="camel"):
         Annotated[str, Meta(min_length=1, max_length=255)] | None,
         Meta(description="The same key gives the same turn."),
     ] = None
-
-
-class SentMessage(Struct, frozen=True, rename="camel"):
-    turn_id: str
-    queued: bool
-
-
-class QueuedMessageInfo(Struct, frozen=True, rename="camel"):
-    turn_id: str
-    message: str
-    created_at: str
-    attachments: tuple[Attachment, ...]
-
-
-class Queue(Struct, frozen=True):
-    messages: list[QueuedMessageInfo]
 
 
 class QueuedTurn(Struct, frozen=True, rename="camel"):

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from msgspec import Struct
-
 from .. import __version__
 from ..errors import Unavailable
 from ..runtime.daemon import Daemon
+from ..schema.answers import Health, Readiness
 from .operation import Content, Nothing, operation
-
-
-class Health(Struct, frozen=True):
-    status: Literal["ok"]
-    version: str
-
-
-class Readiness(Struct, frozen=True):
-    status: Literal["ready"]
 
 
 @operation("GET", "/v1/health", name="system.health", public=True)

@@ -1,0 +1,115 @@
+"""What the operations answer. The daemon encodes these, its clients decode them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from .events import PermissionRequested, QuestionRequested
+from .features import Capabilities, Mode, Model
+from .inputs import Attachment
+from .sessions import SessionInfo
+
+# -- agents ---------------------------------------------------------------------------------------
+
+
+class AgentInfo(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    id: str
+    installed: bool
+    credentials_available: bool
+    stability: Literal["stable", "experimental"]
+    capabilities: Capabilities
+    version: str | None = None
+    path: str | None = None
+    tested_version: str | None = None
+    server_status: dict[str, Any] | None = None
+
+
+class AgentList(Struct, frozen=True):
+    agents: list[AgentInfo]
+
+
+class Installed(Struct, frozen=True, rename="camel"):
+    already_installed: bool
+    version: str | None
+    path: str
+    source: str
+
+
+class Modes(Struct, frozen=True):
+    modes: list[Mode]
+
+
+class Models(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    models: list[Model]
+    default_model: str | None = None
+
+
+# -- sessions -------------------------------------------------------------------------------------
+
+
+class CreatedSession(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    session_id: str
+    healthy: bool = field(default_factory=lambda: True)
+    error: dict[str, Any] | None = None
+    """The problem that ended the session, when it is not healthy."""
+    native_session_id: str | None = None
+    agent_session_id: str | None = None
+
+
+class SessionPage(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    sessions: list[SessionInfo]
+    next_cursor: str | None = None
+
+
+class SentMessage(Struct, frozen=True, rename="camel"):
+    turn_id: str
+    queued: bool
+
+
+class QueuedMessageInfo(Struct, frozen=True, rename="camel"):
+    turn_id: str
+    message: str
+    created_at: str
+    attachments: tuple[Attachment, ...]
+
+
+class Queue(Struct, frozen=True):
+    messages: list[QueuedMessageInfo]
+
+
+class EventPage(Struct, frozen=True, rename="camel"):
+    events: list[msgspec.Raw]
+    """The events as they were stored; `decode_event` reads one."""
+    has_more: bool
+
+
+# -- permissions, questions, attachments ----------------------------------------------------------
+
+
+class PermissionList(Struct, frozen=True):
+    permissions: list[PermissionRequested]
+
+
+class QuestionList(Struct, frozen=True):
+    questions: list[QuestionRequested]
+
+
+class StoredAttachment(Struct, frozen=True):
+    path: str
+    mime: str | None
+    size: int
+
+
+# -- the daemon -----------------------------------------------------------------------------------
+
+
+class Health(Struct, frozen=True):
+    status: Literal["ok"]
+    version: str
+
+
+class Readiness(Struct, frozen=True):
+    status: Literal["ready"]
