@@ -203,6 +203,17 @@ def test_a_repeated_stream_gives_the_turn_again(client: Client) -> None:
     assert streams[0] == streams[1]
 
 
+def test_a_repeated_key_is_answered_when_the_session_has_ended_since(client: Client) -> None:
+    session = client.create()
+    path, body, key = f"/v1/sessions/{session}/messages/stream", {"message": "end"}, {"idempotency-key": "k"}
+    streams = []
+    for _ in range(2):
+        with client.reader(path, key, body) as reader:
+            streams.append([frame.text for frame in reader.frames()])
+    assert streams[0] == streams[1]
+    assert refusal(client.post(path, body)) == (409, "conflict")
+
+
 @pytest.mark.parametrize("key", ["", "x" * 256])
 def test_a_key_has_a_length(client: Client, idle_session: str, key: str) -> None:
     path = f"/v1/sessions/{idle_session}/messages"

@@ -118,11 +118,10 @@ async def stream_message(daemon: Daemon, request: SendMessage) -> Stream:
     """Send a message and stream the events of its turn until it ends."""
     session = await daemon.session(request.session_id)
     before = session.log.channel.committed
-    session, turn_id, _ = await accept(daemon, request)
+    session, accepted = await accept(daemon, request)
     # A repeated key names a turn of the past: then its events lie before.
-    known = request.idempotency_key is not None
-    batches = daemon.log.follow(session.log, 0 if known else before, PING_SECONDS)
-    return Stream(_turn_frames(batches, turn_id))
+    batches = daemon.log.follow(session.log, 0 if accepted.repeated else before, PING_SECONDS)
+    return Stream(_turn_frames(batches, accepted.turn_id))
 
 
 def _require_within(session: Session, offset: int) -> None:

@@ -28,7 +28,7 @@ from ..errors import (
     UnsupportedAgent,
 )
 from ..runtime.daemon import Daemon
-from ..runtime.session import Session
+from ..runtime.session import Accepted, Session
 from ..schema.answers import CreatedSession, Queue, QueuedMessageInfo, SentMessage, SessionPage
 from ..schema.ids import random_id
 from ..schema.inputs import Attachment, McpServer, PermissionMode, Prompt, Settings
@@ -255,21 +255,21 @@ MESSAGE_ERRORS: tuple[type[SandboxAgentError], ...] = (
 )
 async def send_message(daemon: Daemon, request: SendMessage) -> SentMessage:
     """Send a message; answered as soon as it is durable. While a turn runs it waits in the queue."""
-    _, turn_id, queued = await accept(daemon, request)
-    return SentMessage(turn_id, queued)
+    _, accepted = await accept(daemon, request)
+    return SentMessage(accepted.turn_id, accepted.queued)
 
 
-async def accept(daemon: Daemon, request: SendMessage) -> tuple[Session, str, bool]:
+async def accept(daemon: Daemon, request: SendMessage) -> tuple[Session, Accepted]:
     """Take a message in; used by the plain and the streaming form."""
     daemon.require_open()
     if not request.message.strip() and not request.attachments:
         raise InvalidRequest("`message` is empty", field="message")
     session = await daemon.session(request.session_id)
     attachments = tuple(_resolved(daemon, session, one) for one in request.attachments)
-    turn_id, queued = await session.send(
+    accepted = await session.send(
         Prompt(request.message, attachments), key=request.idempotency_key, fresh=request.fresh
     )
-    return session, turn_id, queued
+    return session, accepted
 
 
 def _resolved(daemon: Daemon, session: Session, given: Attachment) -> Attachment:

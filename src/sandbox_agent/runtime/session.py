@@ -12,7 +12,7 @@ import copy
 import hashlib
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -42,6 +42,16 @@ if TYPE_CHECKING:
     from .daemon import Daemon
 
 CANCEL_SECONDS = 5.0
+
+
+class Accepted(NamedTuple):
+    """A message that was taken in."""
+
+    turn_id: str
+    queued: bool
+    """It waits for other turns."""
+    repeated: bool = False
+    """Its key was known, so that this is a turn of the past."""
 
 
 class Session(Attached):
@@ -142,13 +152,15 @@ class Session(Attached):
 
     # -- messages ---------------------------------------------------------------------------
 
-    async def send(self, prompt: Prompt, *, key: str | None, fresh: bool) -> tuple[str, bool]:
-        """Accept a message: durable when this returns. Gives the turn's id, and whether it has to wait."""
-        self._require_open()
+    async def send(self, prompt: Prompt, *, key: str | None, fresh: bool) -> Accepted:
+        """Accept a message: durable when this returns."""
         async with self._accept_lock:
             digest = hashlib.sha256(msgspec.json.encode((prompt, fresh))).digest()
+            # A repeated key is answered also when the session has ended since: the turn it names is in the log.
             if key is not None and (turn_id := await self._known_key(key, digest)):
-                return turn_id, any(message.turn_id == turn_id for message in self.queue)
+                waits = any(message.turn_id == turn_id for message in self.queue)
+                return Accepted(turn_id, waits, repeated=True)
+            self._require_open()
             await self._require_conversation(fresh)
             self._require_open()
             message = QueuedMessage(random_id("turn"), prompt, now(), fresh)
@@ -157,8 +169,8 @@ class Session(Attached):
                 remembered.append(RememberKey(self.id, key, KeyRow(digest, message.turn_id)))
             if self._can_start_now():
                 await self._start_now(message, remembered)
-                return message.turn_id, False
-            return message.turn_id, await self._enqueue(message, remembered)
+                return Accepted(message.turn_id, queued=False)
+            return Accepted(message.turn_id, await self._enqueue(message, remembered))
 
     def _can_start_now(self) -> bool:
         """Nothing runs, nothing waits and the agent is there: a message need not pass through the queue."""
