@@ -508,26 +508,44 @@ def test_a_list_that_fails_fails_once() -> None:
 # -- turns ------------------------------------------------------------------------------------
 
 
-def test_an_idle_that_comes_late_does_not_end_the_next_turn() -> None:
+def test_of_the_two_idles_after_an_error_the_second_ends_the_turn() -> None:
     session = Session()
     session.begin()
-    session.event("session.error", error={"name": "APIError", "data": {"message": "bad", "statusCode": 400}})
+    failed = {"name": "APIError", "data": {"message": "bad", "statusCode": 400}}
+    session.event("session.error", error=failed)
     session.idle()
+    session.assistant(completed=True, error=failed)
     assert stop_reasons(session) == []
-    session.assistant(
-        completed=True, error={"name": "APIError", "data": {"message": "bad", "statusCode": 400}}
-    )
-    assert stop_reasons(session) == ["error"]
-    message_id = session.prompt("again")
     session.idle()
-    session.echo(message_id, "again")
-    session.assistant("msg_b")
-    session.assistant("msg_b", completed=True, finish="stop")
     assert stop_reasons(session) == ["error"]
-    session.idle()
-    assert stop_reasons(session) == ["error", "end_turn"]
     bad = ErrorEvent("bad", "invalid_request", {"name": "APIError", "status": 400})
     assert (session.told(ErrorEvent), session.violations()) == ([bad], [])
+
+
+def test_a_busy_and_an_idle_of_the_turn_before_do_not_end_the_next_one() -> None:
+    session = Session()
+    session.begin()
+    session.assistant(completed=True, finish="stop")
+    session.idle()
+    session.echo(session.prompt("again"), "again")
+    session.event("session.status", status={"type": "busy"})
+    session.idle()
+    assert stop_reasons(session) == ["end_turn"]
+    session.assistant("msg_b")
+    session.assistant("msg_b", completed=True, finish="stop")
+    session.idle()
+    assert (stop_reasons(session), session.violations()) == (["end_turn", "end_turn"], [])
+
+
+def test_a_message_that_was_aborted_before_it_began_ends_its_turn() -> None:
+    session = Session()
+    message_id = session.prompt()
+    session.echo(message_id)
+    session.event("session.status", status={"type": "busy"})
+    aborted = {"name": "MessageAbortedError", "data": {"message": "Aborted"}}
+    session.assistant(parentID=message_id, completed=True, error=aborted)
+    session.idle()
+    assert (stop_reasons(session), session.violations()) == (["interrupted"], [])
 
 
 def test_an_idle_that_comes_even_after_the_next_prompt_was_taken_does_not_end_its_turn() -> None:
@@ -816,6 +834,7 @@ def test_a_permission_that_an_abort_took_away_is_not_asked_again_in_the_next_tur
     session.event("session.error", error={"name": "MessageAbortedError", "data": {"message": "Aborted"}})
     session.idle()
     session.assistant(completed=True)
+    session.idle()
     session.begin("again", "msg_b")
     session.ask()
     assert (session.scribe.pending, len(session.told(PermissionResolved))) == ({}, 1)

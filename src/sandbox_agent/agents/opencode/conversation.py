@@ -1,8 +1,8 @@
 """A conversation's turn: what began it, what is still running in it, and when it is over.
 
 OpenCode says `idle` too often (twice after an error or an abort, the first time before its last message is complete)
-and too seldom (never for a prompt it refuses). A turn is over when the server is idle, every assistant message of
-the turn is complete and every prompt has been taken up.
+and too seldom (never for a prompt it refuses). A turn is over with the `idle` after its last message is complete: were it
+ended before, the second `idle` would come in the next turn.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class TurnState:
 
     def __init__(self) -> None:
         self.alive = False
-        """The server worked in this turn: taking the prompt is not enough. An `idle` before that belongs to the turn before."""
+        """The agent answered in this turn, or failed to. An `idle` before that belongs to the turn before, and so may a `busy`."""
         self.busy = False
         self.idle = False
         self.running: set[str] = set()
@@ -173,13 +173,14 @@ class OpenCodeConversation(Conversation):
 
     def busy(self) -> None:
         if self.scribe.turn is not None:
-            self.wake()
+            self.turn.lost = False
             self.turn.busy = True
             self.turn.idle = False
 
     def idle(self) -> None:
         # An abort that came before the model was called gives an `idle` alone.
-        if self.turn.alive or (self.cancelling and not self.handed):
+        began = self.turn.alive or (self.cancelling and not self.handed)
+        if began and not self.turn.running:
             self.turn.busy = False
             self.turn.idle = True
             self.settle()

@@ -243,9 +243,10 @@ class Thread:
         completed = info.time.completed is not None
         message = self._messages.get(info.id)
         if message is None:
-            # A message that is complete when we first see it is history, copied by a fork.
-            message = self._messages[info.id] = Seen("assistant", past=completed, summary=info.summary)
-            if not completed:
+            # A message that is complete when we first see it is history, copied by a fork, or was aborted at once.
+            past = completed and not self._answers_us(info)
+            message = self._messages[info.id] = Seen("assistant", past=past, summary=info.summary)
+            if not past:
                 self._halted = False
                 if self.parent is None:
                     self.conversation.take_echo(info.parentID, None)
@@ -257,6 +258,10 @@ class Thread:
             self._abandon(part_id)
         if self.parent is None:
             self.conversation.message_ended(info)
+
+    def _answers_us(self, info: AssistantMessage) -> bool:
+        prompt = self._messages.get(info.parentID)
+        return prompt is not None and prompt.ours is True and prompt.fresh and not prompt.past
 
     def _flush_typed(self, event: AnyEvent) -> None:
         """A user message that is not ours is told when its last part is there."""
