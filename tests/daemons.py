@@ -236,15 +236,15 @@ class Reader:
         body: object = None,
         receive_buffer: int | None = None,
     ) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=SECONDS)
+        self.connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=SECONDS)
         if receive_buffer is not None:
-            self._connection.sock = _small_socket(daemon.port, receive_buffer)
+            self.connection.sock = _small_socket(daemon.port, receive_buffer)
         sent = dict(headers or {})
         if body is not None:
             sent["content-type"] = "application/json"
         content = None if body is None else msgspec.json.encode(body)
-        self._connection.request("GET" if body is None else "POST", path, content, sent)
-        self.response = self._connection.getresponse()
+        self.connection.request("GET" if body is None else "POST", path, content, sent)
+        self.response = self.connection.getresponse()
         self._partial: list[bytes] = []
         self._ready: list[Frame] = []
 
@@ -305,7 +305,7 @@ class Reader:
 
     def close(self) -> None:
         self.response.close()
-        self._connection.close()
+        self.connection.close()
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""A disk that is full, and has space again: refused aloud, nothing acknowledged is lost, no restart is needed.
+"""A disk that is full or read-only, and is well again: refused aloud, nothing acknowledged is lost, no restart is needed.
 
 The daemon runs on a small tmpfs in a mount namespace of its own; the tests reach into it through `/proc`.
 """
@@ -23,13 +23,17 @@ from tests.daemons import (
     types,
     wait_until,
 )
+from tests.faults.preload import Faults
 
 NAMESPACE = ["unshare", "--user", "--map-root-user", "--mount"]
 
-pytestmark = pytest.mark.skipif(
+needs_namespaces = pytest.mark.skipif(
     subprocess.run([*NAMESPACE, "true"], capture_output=True, check=False).returncode != 0,
     reason="needs user namespaces",
 )
+
+
+# -- full ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -74,6 +78,7 @@ def fill_until_it_shows(client: Client, session: str, filler: Filler) -> None:
     wait_until(is_refused)
 
 
+@needs_namespaces
 def test_a_full_disk_refuses_new_work_and_recovers_without_a_restart(daemon: Daemon, client: Client) -> None:
     session = client.create()
     client.turn(session, "hello")
@@ -100,6 +105,7 @@ def test_a_full_disk_refuses_new_work_and_recovers_without_a_restart(daemon: Dae
     assert "the log can be written again" in daemon_says
 
 
+@needs_namespaces
 def test_a_turn_that_meets_a_full_disk_is_whole_afterwards(daemon: Daemon, client: Client) -> None:
     session, other = client.create(), client.create()
     filler = Filler(daemon)
@@ -115,6 +121,7 @@ def test_a_turn_that_meets_a_full_disk_is_whole_afterwards(daemon: Daemon, clien
     assert [int(delta.partition("@")[0]) for delta in texts(seen)[0].split()] == list(range(400))
 
 
+@needs_namespaces
 def test_a_session_ends_on_a_full_disk_too(daemon: Daemon, client: Client) -> None:
     session = client.create()
     client.turn(session, "hello")
@@ -127,6 +134,7 @@ def test_a_session_ends_on_a_full_disk_too(daemon: Daemon, client: Client) -> No
         reader.until_type("session.ended")
 
 
+@needs_namespaces
 def test_a_daemon_killed_on_a_full_disk_has_lost_nothing_it_acknowledged(tmp_path: Path) -> None:
     """The mount must outlive the daemon, so a shell keeps the namespace."""
     data = tmp_path / "data"
@@ -154,3 +162,50 @@ def test_a_daemon_killed_on_a_full_disk_has_lost_nothing_it_acknowledged(tmp_pat
         keeper.wait()
         if keeper.stdout:
             keeper.stdout.close()
+
+
+# -- read-only ----------------------------------------------------------------------------------
+
+
+def test_a_disk_that_turns_read_only_refuses_new_work_and_recovers_without_a_restart(tmp_path: Path) -> None:
+    faults = Faults(tmp_path)
+    daemon = Daemon(tmp_path / "data", env=faults.env)
+    with running(daemon), client_of(daemon) as client:
+        session = client.create()
+        with client.follow(session) as reader:
+            client.send(session, "pace 300 10")
+            seen = reader.until_agent_speaks()
+            faults.refuse_writing(True)
+            wait_until(lambda: refuses(client))
+            refused = client.post(f"/v1/sessions/{session}/messages", {"message": "no"})
+            assert refusal(refused) == (503, "unavailable")
+            assert refusal(client.post("/v1/sessions/more", {"agent": "mock"})) == (503, "unavailable")
+            upload = client.request("POST", f"/v1/sessions/{session}/attachments", content=b"x")
+            assert refusal(upload) == (503, "unavailable")
+            assert len(client.events(session)) >= len(seen)
+            faults.refuse_writing(False)
+            wait_until(lambda: not refuses(client))
+            seen += reader.until_type("turn.ended")
+        assert seen == client.events(session)
+        assert [int(delta.partition("@")[0]) for delta in texts(seen)[0].split()] == list(range(300))
+        assert stop_reason(client.turn(session, "hi")) == "end_turn"
+
+
+@needs_namespaces
+def test_a_start_on_a_read_only_file_system_is_refused_with_words(tmp_path: Path) -> None:
+    """And it starts where it stood once the file system is writable again."""
+    data = tmp_path / "data"
+    with running(Daemon(data)) as first, client_of(first) as client:
+        client.turn(client.create(), "hello")
+    read_only = f'mount --bind {data} {data} && mount -o remount,bind,ro {data} && exec "$0" "$@"'
+    daemon = Daemon(data, inside=[*NAMESPACE, "sh", "-c", read_only])
+    daemon.launch()
+    assert daemon.ended() == 1
+    assert str(data) in daemon.said()
+    assert "ead-only" in daemon.said()
+    assert "Traceback" not in daemon.said()
+    with running(Daemon(data)) as again, client_of(again) as client:
+        [known] = done(client.get("/v1/sessions"))["sessions"]
+        assert texts(client.events(known["sessionId"])) == [
+            "You said: hello (message 1 of this conversation)"
+        ]

@@ -341,24 +341,6 @@ def test_a_line_without_end_is_an_event_and_the_turn_goes_on(client: Client) -> 
 # -- time ---------------------------------------------------------------------------------------
 
 
-def test_a_machine_that_sleeps_loses_nothing(own_daemon: Daemon, own_client: Client) -> None:
-    """Daemon and agent are stopped and woken up in the middle of a turn, as by a laptop's lid."""
-    session = own_client.create()
-    with own_client.follow(session) as reader:
-        own_client.send(session, "pace 40 10")
-        reader.until_agent_speaks()
-        sleepers = [own_daemon.pid, *descendants(own_daemon.pid)]
-        for pid in sleepers:
-            os.kill(pid, signal.SIGSTOP)
-        assert gone_within([own_daemon.pid], 1.5) == [own_daemon.pid]  # a second and a half passes
-        for pid in sleepers:
-            os.kill(pid, signal.SIGCONT)
-        reader.until_type("turn.ended")
-    events = own_client.events(session)
-    assert stop_reason(events) == "end_turn"
-    assert [int(delta.partition("@")[0]) for delta in texts(events)[0].split()] == list(range(40))
-
-
 def test_an_idle_agent_gives_its_memory_back_and_no_event_tells(tmp_path: Path) -> None:
     daemon = Daemon(tmp_path / "data", "--no-token", "--idle-seconds", "0.2")
     with running(daemon), client_of(daemon) as client:

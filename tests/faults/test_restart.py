@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,6 +25,7 @@ from tests.daemons import (
     stop_reason,
     texts,
     types,
+    wait_until,
 )
 
 
@@ -36,6 +38,10 @@ def count_to(reader: Reader, deltas: int) -> list[dict[str, Any]]:
     """Read until so many deltas have come."""
     left = iter(range(deltas))
     return reader.until(lambda event: event["type"] == "item.delta" and next(left, None) is None)
+
+
+def is_completed(event: dict[str, Any], kind: str) -> bool:
+    return bool(event["type"] == "item.completed" and event["data"]["item"]["kind"] == kind)
 
 
 # -- kill -9 in the middle of a turn ------------------------------------------------------------
@@ -216,15 +222,27 @@ def test_what_waited_for_an_answer_is_rejected_with_a_reason(
     assert texts(client.turn(session, "hi")) == ["You said: hi (message 2 of this conversation)"]
 
 
-def test_a_call_whose_outcome_was_not_written_gets_a_failed_result(daemon: Daemon, client: Client) -> None:
-    session = client.create()
+@pytest.mark.parametrize("who", ["daemon", "agent"])
+def test_a_tool_that_ran_before_the_crash_is_not_run_again(daemon: Daemon, client: Client, who: str) -> None:
+    """Killed between the deed and its record: the call has a failed result, and nothing is done twice."""
+    session = client.create(permissionMode="bypass")
+    deed = daemon.work_dir / "mock-late.txt"
     with client.follow(session) as reader:
-        client.send(session, "permission x")
-        reader.until_type("permission.requested")
-        daemon.kill()
-    daemon.start()
-    [result] = results(client.events(session))
+        client.send(session, "late 60")
+        reader.until(lambda event: is_completed(event, "tool_call"))
+        wait_until(lambda: deed.exists() and deed.read_text() == "ran\n")
+        if who == "agent":
+            os.kill(agent_pid(daemon), signal.SIGKILL)
+            reader.until_type("turn.ended")
+        else:
+            daemon.kill()
+            daemon.start()
+    events = client.events(session)
+    [result] = results(events)
     assert result["status"] == "failed"
+    assert stop_reason(events) == ("outcome_unknown" if who == "daemon" else "error")
+    assert texts(client.turn(session, "hi")) == ["You said: hi (message 2 of this conversation)"]
+    assert deed.read_text() == "ran\n"
 
 
 # -- resuming -----------------------------------------------------------------------------------
@@ -263,6 +281,24 @@ def test_a_conversation_that_was_never_stored_starts_anew(daemon: Daemon, client
     assert texts(client.turn(session, "hi")) == ["You said: hi (message 1 of this conversation)"]
     assert statuses(client.events(session), "resume_lost") == [{"native_session_id": lost}]
     assert client.info(session)["nativeSessionId"] != lost
+
+
+def test_history_that_the_agent_tells_again_is_not_stored_twice(daemon: Daemon, client: Client) -> None:
+    """The mock agent repeats its earlier answers whenever it is resumed."""
+    session = client.create()
+    client.turn(session, "one")
+    client.turn(session, "two")
+    before = client.events(session)
+    daemon.kill()
+    daemon.start()
+    client.turn(session, "three")
+    events = client.events(session)
+    assert events[: len(before)] == before
+    assert types(events[len(before) :])[0] == "turn.started"
+    assert texts(events) == [
+        f"You said: {word} (message {number} of this conversation)"
+        for number, word in enumerate(("one", "two", "three"), 1)
+    ]
 
 
 def test_a_session_that_was_never_prompted_just_starts(daemon: Daemon, client: Client) -> None:

@@ -129,6 +129,14 @@ class Client:
         line = self.read()
         return None if line is None else frames.decode(line)
 
+    def until_ready(self) -> list[Frame | None]:
+        """What it tells before it is ready: the history of a conversation that is resumed."""
+        told: list[Frame | None] = []
+        while (frame := self.frame()) != ReadyFrame("talk"):
+            assert frame is not None
+            told.append(frame)
+        return told
+
     def ask(self, text: str, *files: Attachment, respond: Respond = accept_all) -> list[Frame]:
         """The frames of one turn, or those until the process ends."""
         self.send(PromptCommand(text, files))
@@ -211,6 +219,8 @@ OUTLINES = {
     "parallel": ["call", "output", "result", "output", "result", "text", "text_end", "turn_end"],
     "edit": ["call", "ask", "result", "text", "text_end", "turn_end"],
     "permission": ["call", "ask", "output", "result", "text", "text_end", "turn_end"],
+    "pair": ["call", "ask", "call", "ask", "result", "text", "text_end", "turn_end"],
+    "late 0": ["call", "ask", "output", "result", "text", "text_end", "turn_end"],
     "question": ["question", "text", "text_end", "turn_end"],
     "multi": ["question", "text", "text_end", "turn_end"],
     "plan": [
@@ -409,7 +419,8 @@ def test_a_resumed_conversation_remembers(client: Client) -> None:
     client.ask("crash 3")
     assert client.exit_code() == 3
     client.start(resume=True)
-    assert client.frame() == ReadyFrame("talk")
+    told_again = client.until_ready()
+    assert said(told_again) == ["You said: first (message 1 of this conversation)"]
     assert said(client.ask("third")) == ["You said: third (message 3 of this conversation)"]
     assert said(client.ask("memory")) == ["You said before:\n\n1. first\n2. crash 3\n3. third"]
     assert client.exit_code() == 0
@@ -432,7 +443,7 @@ def test_half_a_stored_line_is_forgotten(client: Client) -> None:
     stored.write_text('{"prompt": "one"}\n{"answer": "You sa')
     for expected in ("You said before:\n\n1. one", "You said before:\n\n1. one\n2. memory"):
         client.start(resume=True)
-        assert client.frame() == ReadyFrame("talk")
+        client.until_ready()
         assert said(client.ask("memory")) == [expected]
         assert client.exit_code() == 0
 

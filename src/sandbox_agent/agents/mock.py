@@ -216,12 +216,15 @@ class MockWire(Wire):
     def __init__(self) -> None:
         super().__init__()
         self._conversation: Conversation | None = None
+        self._replays = False
+        """The agent tells what was said before: what it resumes is in the log already."""
 
     def conversations(self) -> Iterable[Conversation]:
         return () if self._conversation is None else (self._conversation,)
 
     def open(self, start: Start) -> Conversation:
         self._conversation = Conversation(self, start)
+        self._replays = start.resume
         self.send(SetCommand(start.settings))
         return self._conversation
 
@@ -278,7 +281,10 @@ class MockWire(Wire):
                 raise
             scribe.unknown(payload)
             return
-        self._translate(message)
+        if isinstance(message, (ReadyFrame, Gone)):
+            self._replays = False
+        if not self._replays:
+            self._translate(message)
 
     def _translate(self, message: AnyFrame) -> None:
         assert self._conversation is not None

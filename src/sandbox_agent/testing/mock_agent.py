@@ -45,6 +45,7 @@ class Conversation:
     def __init__(self, folder: str, conversation_id: str) -> None:
         self.id = conversation_id
         self.prompts: list[str] = []
+        self.answers: list[str] = []
         self._path = os.path.join(folder, conversation_id + ".jsonl")
 
     def exists(self) -> bool:
@@ -57,6 +58,7 @@ class Conversation:
             file.truncate(file.tell() - len(torn))
         entries = [json.loads(line) for line in lines]
         self.prompts = [entry["prompt"] for entry in entries if "prompt" in entry]
+        self.answers = [entry["answer"] for entry in entries if "answer" in entry]
 
     def add_prompt(self, text: str) -> None:
         self.prompts.append(text)
@@ -151,7 +153,7 @@ class Turn:
         self._thought_length = 0
         self._ids = 0
         self._open_calls: list[str] = []
-        self._pending: str | None = None
+        self._pending: list[str] = []
 
     # What it says and does.
 
@@ -216,6 +218,10 @@ class Turn:
         if mode == "bypass" or (mode == "acceptEdits" and kind == "edit"):
             return True
         reply = self._ask("ask", tool=tool, input=input, kind=kind, call=call, **shown)
+        return self.heeded(reply, tool, call)
+
+    def heeded(self, reply: Reply, tool: str, call: str) -> bool:
+        """Whether the call may go on; a rejected one fails."""
         if not reply.accepted:
             self.result(call, f"The user rejected this call.{reply.comment}", failed=True)
             self.say(f"You did not allow {tool}{reply.comment}, so I leave it.")
@@ -235,12 +241,22 @@ class Turn:
         return reply
 
     def _ask(self, type: str, **fields: object) -> Reply:
-        self._pending = id = self.new_id(type)
+        self.request(type, **fields)
+        return self.next_reply()
+
+    def request(self, type: str, **fields: object) -> str:
+        """Ask for something without waiting for it; the id that the reply will carry."""
+        id = self.new_id(type)
+        self._pending.append(id)
         self.write(type, id=id, **fields)
+        return id
+
+    def next_reply(self) -> Reply:
+        """The next answer to something that was asked."""
         while True:
             reply = self.listen(None)
-            if reply is not None and reply.id == id:
-                self._pending = None
+            if reply is not None and reply.id in self._pending:
+                self._pending.remove(str(reply.id))
                 return reply
 
     # What it hears meanwhile.
@@ -269,8 +285,8 @@ class Turn:
 
     def give_up(self) -> None:
         """The turn was cancelled: take back what waits for an answer, and fail what runs."""
-        if self._pending is not None:
-            self.write("withdrawn", id=self._pending)
+        for id in self._pending:
+            self.write("withdrawn", id=id)
         for call in reversed(self._open_calls.copy()):
             self.result(call, "interrupted", failed=True)
 
@@ -434,6 +450,39 @@ def permission(turn: Turn) -> None:
     turn.output(call, ran.stdout)
     turn.result(call, ran.stdout, exit_code=ran.returncode)
     turn.say(f"The command said: {ran.stdout.strip()}")
+
+
+@keyword("pair", "two calls that ask for permission at the same time; each waits for its own answer")
+def pair(turn: Turn) -> None:
+    waiting: dict[str, tuple[str, str]] = {}
+    for words in ("echo one", "echo two"):
+        call = turn.call("bash", {"command": words})
+        arguments: dict[str, object] = {"command": words}
+        asked = turn.request("ask", tool="bash", input=arguments, kind="command", call=call)
+        waiting[asked] = (call, words)
+    while waiting:
+        reply = turn.next_reply()
+        call, words = waiting.pop(str(reply.id))
+        if turn.heeded(reply, words, call):
+            turn.result(call, words.removeprefix("echo ") + "\n", exit_code=0)
+    turn.say("Both are answered.")
+
+
+@keyword("late [SECONDS]", "a command that has run; its result comes so many seconds (5) after that")
+def late(turn: Turn) -> None:
+    import subprocess
+
+    seconds = number(turn, 0, 5)
+    arguments: dict[str, object] = {"command": "echo ran >> mock-late.txt"}
+    call = turn.call("bash", arguments)
+    if not turn.allowed("bash", arguments, "command", call):
+        return
+    turn.agent.pipes.flush()  # the call is told before it is made
+    ran = subprocess.run(["sh", "-c", str(arguments["command"])], check=False)
+    turn.output(call, "it ran")
+    turn.pause_until(time.monotonic() + seconds)
+    turn.result(call, "it ran", exit_code=ran.returncode)
+    turn.say("The command has run.")
 
 
 def asked(question: str, header: str, labels: Iterable[str], multi_select: bool = False) -> dict[str, object]:
@@ -689,6 +738,12 @@ class MockAgent:
         self.leaving = False
         self._prompts: deque[tuple[str, list[dict[str, str]]]] = deque()
 
+    def replay(self) -> None:
+        """Tell a client that resumes what was said before, as many agents do; it knows that already."""
+        for place, answer in enumerate(self.conversation.answers, 1):
+            self.pipes.write(encode("text", id=f"text-{place}.1", delta=answer))
+            self.pipes.write(encode("text_end", id=f"text-{place}.1"))
+
     def serve(self) -> None:
         self.pipes.write(encode("ready", conversation=self.conversation.id))
         while not self.leaving:
@@ -736,15 +791,17 @@ def main(argv: list[str]) -> int:
     # A client that is gone ends us without a traceback.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     conversation = Conversation(options["--state"], name)
+    agent = MockAgent(conversation)
     if resume:
         if not conversation.exists():
             sys.stdout.buffer.write(encode("gone", message=f"there is no conversation {name}"))
             return 1
         conversation.load()
+        agent.replay()
     elif conversation.exists():
         print(f"mock agent: conversation {name} exists already; resume it", file=sys.stderr)
         return 1
-    MockAgent(conversation).serve()
+    agent.serve()
     return 0
 
 
