@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,7 @@ from sandbox_agent.config import PREFIX, Config
 from sandbox_agent.errors import ERRORS, URN
 from sandbox_agent.openapi import document, event_schema
 from sandbox_agent.ops import OPERATIONS
+from tools import python_sdk
 
 ROOT = Path(__file__).parents[1]
 NOTE = "<!-- Written by `make gen`; change the code it comes from. -->\n"
@@ -87,9 +89,13 @@ def agents() -> str:
 
 
 TABLE = "src/sandbox_agent/cli/table.py"
+CLIENT = "src/sandbox_agent/client"
 
 GENERATED: dict[str, Callable[[], str]] = {
     TABLE: generate.render,
+    f"{CLIENT}/aio/operations.py": python_sdk.operations,
+    f"{CLIENT}/aio/session_operations.py": python_sdk.session_operations,
+    **{f"{CLIENT}/blocking/{name}.py": partial(python_sdk.waiting, name) for name in python_sdk.MODULES},
     "docs/openapi.json": openapi,
     "docs/events.schema.json": events,
     "docs/errors.md": errors,

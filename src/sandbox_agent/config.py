@@ -70,6 +70,10 @@ class Config(Struct, frozen=True, kw_only=True):
     drain_seconds: Annotated[
         float, Meta(ge=0, description="How long running turns may go on after SIGTERM.")
     ] = 3.0
+    parent_pid: Annotated[
+        Annotated[int, Meta(gt=0)] | None,
+        Meta(description="The program that started this daemon: end when that program is gone."),
+    ] = None
     max_body_bytes: Annotated[
         int, Meta(gt=0, description="Largest JSON body accepted; attachments may be 64 times as large.")
     ] = 1 << 20

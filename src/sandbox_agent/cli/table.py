@@ -261,6 +261,7 @@ SETTINGS: tuple[Argument, ...] = (
     Argument('idle_seconds', 'number', 'body', 'idle_seconds', "Stop an agent's process after this long without a turn; it is resumed when needed. Default: 600.0."),
     Argument('start_seconds', 'number', 'body', 'start_seconds', 'How long an agent may take to answer a start, a resume or a list. Default: 60.0.'),
     Argument('drain_seconds', 'number', 'body', 'drain_seconds', 'How long running turns may go on after SIGTERM. Default: 3.0.'),
+    Argument('parent_pid', 'integer', 'body', 'parent_pid', 'The program that started this daemon: end when that program is gone.'),
     Argument('max_body_bytes', 'integer', 'body', 'max_body_bytes', 'Largest JSON body accepted; attachments may be 64 times as large. Default: 1048576.'),
     Argument('log_level', 'string', 'body', 'log_level', 'What to log on stderr. Default: warning.', choices=('debug', 'error', 'info', 'warning')),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import socket
 import sys
@@ -25,6 +26,8 @@ from .logs import configure_logging
 from .pages import pages
 
 logger = logging.getLogger("sandbox_agent.serve")
+
+PARENT_SECONDS = 0.5
 
 HOW_TO_TOKEN = """\
 refusing to start without a token: anyone who can reach this address could run code.
@@ -99,13 +102,24 @@ async def _serve(config: Config, token: str | None, listening: socket.socket) ->
     await daemon.start()
     _say_where(config, token, listening)
     waiting = loop.create_task(stopping.wait())
+    watching = loop.create_task(_watch_parent(config.parent_pid, stopping))
     await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
+    watching.cancel()
     logger.info("stopping")
     await daemon.stop()
     server.should_exit = True
     await serving
     return 0
+
+
+async def _watch_parent(parent: int | None, stopping: asyncio.Event) -> None:
+    """Stop when the program that started us is gone, also by SIGKILL. Asked of the system, because a signal at the parent's
+    death would come at the end of the thread that started us, and only on Linux."""
+    while parent is not None and not stopping.is_set():
+        if os.getppid() != parent:
+            stopping.set()
+        await asyncio.sleep(PARENT_SECONDS)
 
 
 class _Protocol(HttpToolsProtocol):

@@ -1,0 +1,1 @@
+"""The asynchronous client. The waiting one in `blocking/` is written from these files by `make gen`."""

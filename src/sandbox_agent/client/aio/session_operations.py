@@ -1,0 +1,227 @@
+"""The operations of one session, without its id."""
+
+# Written by `make gen` from the table of operations.
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from ...schema.answers import (
+    PermissionList,
+    QuestionList,
+    Queue,
+    SentMessage,
+    StoredAttachment,
+)
+from ...schema.inputs import Attachment, PermissionMode
+from ...schema.sessions import SessionInfo
+from ..call import Answer
+from ..misuse import AsyncGuard
+
+if TYPE_CHECKING:
+    from .client import AsyncSandboxAgent
+
+
+class AsyncSessionPermissions(AsyncGuard):
+    """Permissions that agents ask for, and the answers, of one session."""
+
+    def __init__(self, client: AsyncSandboxAgent, session_id: str) -> None:
+        self._client = client
+        self._session_id = session_id
+
+    async def list(self) -> PermissionList:
+        """Show the permissions that wait for an answer.
+
+        Raises `SessionNotFound`.
+        """
+        return await self._client.permissions.list(self._session_id)
+
+    async def reply(
+        self,
+        permission_id: str,
+        reply: Literal["once", "always", "reject", "accept", "accept_for_session", "approved", "denied"],
+        *,
+        message: str | None = None,
+    ) -> None:
+        """Answer a permission; the second answer gets a conflict.
+
+        - `permission_id`: The permission that waits.
+        - `reply`: `once`, `always` (for this session) or `reject`.
+        - `message`: Something to tell the agent with it.
+
+        Raises `InvalidRequest`, `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
+        """
+        await self._client.permissions.reply(self._session_id, permission_id, reply, message=message)
+
+
+class AsyncSessionQuestions(AsyncGuard):
+    """Questions that agents ask, and the answers, of one session."""
+
+    def __init__(self, client: AsyncSandboxAgent, session_id: str) -> None:
+        self._client = client
+        self._session_id = session_id
+
+    async def list(self) -> QuestionList:
+        """Show the questions that wait for an answer.
+
+        Raises `SessionNotFound`.
+        """
+        return await self._client.questions.list(self._session_id)
+
+    async def reply(self, question_id: str, answers: Sequence[Sequence[str]]) -> None:
+        """Answer a question; the second answer gets a conflict.
+
+        - `question_id`: The question that waits.
+        - `answers`: Per question the chosen labels; free text is allowed.
+
+        Raises `InvalidRequest`, `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
+        """
+        await self._client.questions.reply(self._session_id, question_id, answers)
+
+    async def reject(self, question_id: str) -> None:
+        """Refuse to answer a question.
+
+        - `question_id`: The question that waits.
+
+        Raises `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
+        """
+        await self._client.questions.reject(self._session_id, question_id)
+
+
+class AsyncSessionAttachments(AsyncGuard):
+    """Files that go with messages, and images that agents make, of one session."""
+
+    def __init__(self, client: AsyncSandboxAgent, session_id: str) -> None:
+        self._client = client
+        self._session_id = session_id
+
+    async def upload(
+        self, content: bytes, *, filename: str | None = None, content_type: str | None = None
+    ) -> StoredAttachment:
+        """Upload a file for use in a message.
+
+        - `content`: The file's bytes; on the command line, its path.
+        - `filename`: The file's name.
+        - `content_type`: Its media type.
+
+        Raises `InvalidRequest`, `SessionNotFound`, `PayloadTooLarge`, `Unavailable`.
+        """
+        return await self._client.attachments.upload(
+            self._session_id, content, filename=filename, content_type=content_type
+        )
+
+    async def get(self, name: str) -> Answer:
+        """Read an attachment back.
+
+        - `name`: The last part of the attachment's path.
+
+        Raises `SessionNotFound`, `NotFound`.
+        """
+        return await self._client.attachments.get(self._session_id, name)
+
+
+class AsyncSessionOperations(AsyncGuard):
+    """What can be done with one session."""
+
+    def __init__(self, client: AsyncSandboxAgent, session_id: str) -> None:
+        self.client = client
+        self.id = session_id
+        self.permissions = AsyncSessionPermissions(client, session_id)
+        self.questions = AsyncSessionQuestions(client, session_id)
+        self.attachments = AsyncSessionAttachments(client, session_id)
+
+    async def get(self) -> SessionInfo:
+        """Show a session.
+
+        Raises `SessionNotFound`.
+        """
+        return await self.client.sessions.get(self.id)
+
+    async def update(
+        self,
+        *,
+        title: str | None = None,
+        model: str | None = None,
+        variant: str | None = None,
+        agent_mode: str | None = None,
+        permission_mode: PermissionMode | None = None,
+    ) -> SessionInfo:
+        """Rename a session, or switch its model, variant or modes; at run time where the agent can.
+
+        - `title`: A name to show.
+        - `model`: The model behind it.
+        - `variant`: A variant of the model, e.g. its reasoning effort.
+        - `agent_mode`: What it does: `build` (default), `plan`, or one it reports.
+        - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` asks
+          only for commands, `plan` is read-only, `bypass` asks nothing.
+
+        Raises `InvalidRequest`, `ModeNotSupported`, `PermissionDenied`, `SessionNotFound`, `Conflict`,
+        `Unavailable`.
+        """
+        return await self.client.sessions.update(
+            self.id,
+            title=title,
+            model=model,
+            variant=variant,
+            agent_mode=agent_mode,
+            permission_mode=permission_mode,
+        )
+
+    async def delete(self) -> None:
+        """Terminate a session and forget it.
+
+        Raises `SessionNotFound`, `Unavailable`.
+        """
+        await self.client.sessions.delete(self.id)
+
+    async def send_message(
+        self,
+        message: str,
+        *,
+        attachments: Sequence[Attachment] = (),
+        fresh: bool = False,
+        idempotency_key: str | None = None,
+    ) -> SentMessage:
+        """Send a message; answered as soon as it is durable. While a turn runs it waits in the queue.
+
+        - `message`: The prompt; on the command line `-` reads it from stdin.
+        - `attachments`: Files that go with it.
+        - `fresh`: Start a new conversation if the agent's own is gone.
+        - `idempotency_key`: The same key gives the same turn.
+
+        Raises `InvalidRequest`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`, `Unavailable`.
+        """
+        return await self.client.sessions.send_message(
+            self.id, message, attachments=attachments, fresh=fresh, idempotency_key=idempotency_key
+        )
+
+    async def cancel(self) -> None:
+        """End the running turn and keep the session; the next queued message then starts.
+
+        Raises `SessionNotFound`.
+        """
+        await self.client.sessions.cancel(self.id)
+
+    async def terminate(self) -> None:
+        """End the session and every process it started.
+
+        Raises `SessionNotFound`.
+        """
+        await self.client.sessions.terminate(self.id)
+
+    async def queue(self) -> Queue:
+        """Show the messages that wait.
+
+        Raises `SessionNotFound`.
+        """
+        return await self.client.sessions.queue(self.id)
+
+    async def withdraw(self, turn_id: str) -> None:
+        """Withdraw a message that waits.
+
+        - `turn_id`: The turn that waits.
+
+        Raises `SessionNotFound`, `NotFound`, `Unavailable`.
+        """
+        await self.client.sessions.withdraw(self.id, turn_id)

@@ -1,0 +1,92 @@
+"""Streams that outlive their connections: they go on after the last frame that the reader is done with."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+
+import msgspec
+
+from ...errors import SandboxAgentError
+from ...schema.events import Event, SessionEnded, decode_event
+from ...schema.sessions import SessionInfo
+from ..call import Call, call, session_path
+from ..failures import DaemonUnreachable
+from ..frames import Frame
+from .transport import AsyncTransport
+
+Resume = Callable[[int | None], Call]
+"""The request that goes on after a frame; after none, the first request."""
+
+
+async def frames(
+    transport: AsyncTransport, resume: Resume, *, has_end: bool = False
+) -> AsyncGenerator[Frame, None]:
+    """Frames, each once. With `has_end` the stream is over when the daemon ends it in an orderly way."""
+    seen: int | None = None
+    patience = transport.patience()
+    while True:
+        try:
+            async with aclosing(transport.frames(resume(seen), patience.connected)) as connection:
+                async for frame in connection:
+                    patience.renew()
+                    number = None if frame.id is None else int(frame.id)
+                    if number is not None and seen is not None and number <= seen:
+                        continue
+                    yield frame
+                    # The reader asks for the next one: only now is this one done with.
+                    seen = seen if number is None else number
+        except SandboxAgentError as error:
+            await transport.pause(patience, error)
+        else:
+            if has_end:
+                return
+            await transport.pause(patience, DaemonUnreachable("the daemon ended the stream", sent=True))
+
+
+async def session_events(
+    transport: AsyncTransport, session_id: str, offset: int, include_raw: bool
+) -> AsyncGenerator[Event, None]:
+    """The events of a session from an offset on, until it ends."""
+    path = session_path(session_id, "events", "sse")
+
+    def resume(seen: int | None) -> Call:
+        query = {"offset": offset if seen is None else seen, "include_raw": include_raw or None}
+        return call("GET", path, query=query)
+
+    async with aclosing(frames(transport, resume)) as stream:
+        async for frame in stream:
+            event = decode_event(frame.data)
+            yield event
+            if isinstance(event.data, SessionEnded):
+                return
+
+
+async def turn_events(
+    transport: AsyncTransport, session_id: str, prompt: Call
+) -> AsyncGenerator[Event, None]:
+    """The events from a prompt on. Until something was seen it is sent again, under the same key; then it is followed."""
+    path = session_path(session_id, "events", "sse")
+
+    def resume(seen: int | None) -> Call:
+        return prompt if seen is None else call("GET", path, query={"offset": seen})
+
+    async with aclosing(frames(transport, resume)) as stream:
+        async for frame in stream:
+            yield decode_event(frame.data)
+
+
+async def all_events(
+    transport: AsyncTransport, offset: int | None
+) -> AsyncGenerator[Event | SessionInfo, None]:
+    """The events of all sessions, and the information of a session when it is made, changed or deleted."""
+
+    def resume(seen: int | None) -> Call:
+        return call("GET", "/v1/events/sse", query={"offset": offset if seen is None else seen})
+
+    async with aclosing(frames(transport, resume)) as stream:
+        async for frame in stream:
+            if frame.event == "session":
+                yield msgspec.json.decode(frame.data, type=SessionInfo)
+            else:
+                yield decode_event(frame.data)

@@ -1,0 +1,78 @@
+"""Permissions and questions: the functions that answer them, and what those may return."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from ..schema.events import PermissionRequested, QuestionRequested
+from ..schema.inputs import Answer, Decision
+
+T = TypeVar("T")
+
+Permit: TypeAlias = 'Literal["once", "always", "reject"] | bool | Decision'
+"""`True` is "once" and `False` is "reject"; a `Decision` can say why."""
+Reply: TypeAlias = "str | Sequence[str | Sequence[str]] | Answer | None"
+"""A text for one question; one entry for each of several, a list where several labels are chosen; None rejects."""
+
+OnPermission: TypeAlias = Callable[[PermissionRequested], "Permit | Awaitable[Permit]"]
+OnQuestion: TypeAlias = Callable[[QuestionRequested], "Reply | Awaitable[Reply]"]
+
+
+def decision_of(given: object) -> Decision:
+    """What a permission callback returned, as the daemon wants it."""
+    match given:
+        case Decision():
+            return given
+        case bool():
+            return Decision("once" if given else "reject")
+        case "once" | "always" | "reject":
+            return Decision(given)
+    raise TypeError(
+        f'on_permission returned {given!r}: return "once", "always", "reject", True, False or a Decision'
+    )
+
+
+def answer_of(given: object) -> Answer:
+    """What a question callback returned, as the daemon wants it."""
+    match given:
+        case Answer():
+            return given
+        case None:
+            return Answer(None)
+        case str():
+            return Answer(((given,),))
+        case [*entries]:
+            return Answer(tuple(_labels(entry) for entry in entries))
+    raise TypeError(_WRONG_ANSWER.format(given))
+
+
+def _labels(entry: object) -> tuple[str, ...]:
+    match entry:
+        case str():
+            return (entry,)
+        case [*labels] if all(isinstance(label, str) for label in labels):
+            return tuple(map(str, labels))
+    raise TypeError(_WRONG_ANSWER.format(entry))
+
+
+_WRONG_ANSWER = (
+    "on_question returned {!r}: return a text, a list with a text or a list of labels for each question, "
+    "or None to reject"
+)
+
+
+async def awaited(value: Awaitable[T] | T) -> T:
+    """The result of a callback, whether it is a coroutine function or not."""
+    return await value if inspect.isawaitable(value) else value
+
+
+def awaited_here(value: Coroutine[Any, Any, T] | Awaitable[T] | T) -> T:
+    """The same where nobody can await: in a loop of its own."""
+    return asyncio.run(_result(value)) if inspect.isawaitable(value) else value
+
+
+async def _result(value: Awaitable[T]) -> T:
+    return await value

@@ -1,0 +1,1 @@
+"""The waiting client, written by `make gen` from the files in `aio/`."""

@@ -1,0 +1,152 @@
+"""The client: one object for one daemon."""
+
+# Written by `make gen` from aio/client.py.
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import msgspec
+
+from ...schema.answers import CreatedSession
+from ...schema.ids import random_id
+from ..asking import OnPermission, OnQuestion
+from ..call import Address, Answer, Call, call, session_path
+from ..child import Child, child_of_program
+from ..discovery import find_address
+from ..failures import error_of
+from ..retry import Retry
+from .operations import Operations
+from .session import Session
+from .transport import Transport
+
+if TYPE_CHECKING:
+    import httpx2
+
+T = TypeVar("T")
+
+
+class SandboxAgent(Operations):
+    """A daemon to talk to. Make one with `connect()` or `start()`, and close it or use it in a `with` block."""
+
+    def __init__(
+        self,
+        target: Address | Child,
+        *,
+        timeout: float | None = None,
+        http: httpx2.Client | None = None,
+        retry: Retry | None = None,
+        on_permission: OnPermission | None = None,
+        on_question: OnQuestion | None = None,
+    ) -> None:
+        super().__init__()
+        self.transport = Transport(target, http=http, timeout=timeout, retry=retry)
+        self.on_permission = on_permission
+        self.on_question = on_question
+
+    @classmethod
+    def connect(
+        cls,
+        base_url: str | None = None,
+        token: str | None = None,
+        *,
+        timeout: float | None = None,
+        http: httpx2.Client | None = None,
+        retry: Retry | None = None,
+        on_permission: OnPermission | None = None,
+        on_question: OnQuestion | None = None,
+    ) -> Self:
+        """A client of a daemon that runs. Nothing is sent yet.
+
+        - `base_url`, `token`: When absent, SANDBOX_AGENT_ENDPOINT and SANDBOX_AGENT_TOKEN, then the daemon that
+          `sandbox-agent daemon start` started here, then http://127.0.0.1:2468.
+        - `timeout`: Seconds that a request may take; none when absent, because an install or an agent may take long.
+        - `http`: An HTTP client of yours, for proxies, certificates and the like. It is not closed with this one.
+        - `retry`: How patient to be when the daemon is away or busy.
+        - `on_permission`, `on_question`: Answer what agents ask; `prompt()` may give others.
+        """
+        return cls(
+            find_address(base_url, token),
+            timeout=timeout,
+            http=http,
+            retry=retry,
+            on_permission=on_permission,
+            on_question=on_question,
+        )
+
+    @classmethod
+    def start(
+        cls,
+        *,
+        data_dir: str | os.PathLike[str] | None = None,
+        flags: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        http: httpx2.Client | None = None,
+        retry: Retry | None = None,
+        on_permission: OnPermission | None = None,
+        on_question: OnQuestion | None = None,
+    ) -> Self:
+        """A client of a daemon of its own, on a free port and with a random token. It ends with this program, however that ends.
+
+        - `data_dir`: State folder; the usual one when absent. No other daemon may use it at the same time.
+        - `flags`: Further flags of `sandbox-agent server`, e.g. `["--no-bypass"]`.
+        - `env`: Variables for the daemon and so for its agents, besides those of this program.
+
+        The others are those of `connect()`.
+        """
+        return cls(
+            child_of_program(data_dir, flags, env),
+            timeout=timeout,
+            http=http,
+            retry=retry,
+            on_permission=on_permission,
+            on_question=on_question,
+        )
+
+    def __enter__(self) -> Self:
+        self.transport.address()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the connections, and the daemon if `start()` made it."""
+        self.transport.close()
+
+    def address(self) -> Address:
+        """Where the daemon is and the token that it wants, e.g. to show the inspector."""
+        return self.transport.address()
+
+    def session(self, session_id: str) -> Session:
+        """A handle on a session that exists. Nothing is sent."""
+        return Session(self, session_id)
+
+    # -- what the generated operations are made of ----------------------------------------------
+
+    def send(self, request: Call) -> Answer:
+        """Send any request; for what has no method."""
+        return self.transport.send(request)
+
+    def ask(self, request: Call, answer: type[T]) -> T:
+        """Send a request and decode its answer."""
+        return msgspec.json.decode((self.transport.send(request)).content, type=answer)
+
+    def create_session(self, session_id: str | None, settings: Mapping[str, Any]) -> Session:
+        """Create a session. One whose agent cannot be started is an error, like everything that was not created."""
+        drawn = session_id is None
+        name = random_id("ses") if session_id is None else session_id
+        # An id that was drawn here can only be taken by ourselves: then the answer was lost, not the request.
+        request = call("POST", session_path(name), body=settings, settled=409 if drawn else None)
+        answer = self.transport.send(request)
+        if answer.content:
+            created = msgspec.json.decode(answer.content, type=CreatedSession)
+            if not created.healthy:
+                raise error_of({**(created.error or {}), "sessionId": name})
+        return Session(self, name)

@@ -1,0 +1,588 @@
+"""Every operation as a method, grouped and named as on the command line."""
+
+# Written by `make gen` from the table of operations.
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, cast
+
+from ...schema.answers import (
+    AgentList,
+    EventPage,
+    Health,
+    Installed,
+    Models,
+    Modes,
+    PermissionList,
+    QuestionList,
+    Queue,
+    Readiness,
+    SentMessage,
+    SessionPage,
+    StoredAttachment,
+)
+from ...schema.events import Event
+from ...schema.inputs import Attachment, McpServer, PermissionMode
+from ...schema.sessions import SessionInfo
+from ..call import Answer, call, segment
+from ..misuse import Guard
+from ..pages import PageOfEvents, decoded
+from .stream import all_events
+
+if TYPE_CHECKING:
+    from .client import SandboxAgent
+    from .session import Session
+    from .turn import Turn
+
+
+class Agents(Guard):
+    """Agents: what there is, what is installed, what each offers."""
+
+    def __init__(self, client: SandboxAgent) -> None:
+        self._client = client
+
+    def list(self) -> AgentList:
+        """List the agents: installed or not, version, credentials, capabilities."""
+        return self._client.ask(call("GET", "/v1/agents"), AgentList)
+
+    def install(self, agent: str, *, reinstall: bool = False, agent_version: str | None = None) -> Installed:
+        """Install an agent, or say where it is.
+
+        - `agent`: Which agent, e.g. `claude`.
+        - `reinstall`: Install again even if it is there.
+        - `agent_version`: Version to install; the tested one when absent.
+
+        Raises `UnsupportedAgent`, `InstallFailed`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                f"/v1/agents/{segment(agent)}/install",
+                body={"reinstall": reinstall, "agentVersion": agent_version},
+            ),
+            Installed,
+        )
+
+    def modes(self, agent: str, *, directory: str | None = None) -> Modes:
+        """List an agent's modes in a directory.
+
+        - `agent`: Which agent, e.g. `claude`.
+        - `directory`: Where the agent would run; the daemon's own folder when absent.
+
+        Raises `InvalidRequest`, `UnsupportedAgent`, `AgentNotInstalled`, `AgentProcessExited`,
+        `StreamError`, `Timeout`.
+        """
+        return self._client.ask(
+            call("GET", f"/v1/agents/{segment(agent)}/modes", query={"directory": directory}), Modes
+        )
+
+    def models(self, agent: str, *, directory: str | None = None) -> Models:
+        """List an agent's models and their variants in a directory.
+
+        - `agent`: Which agent, e.g. `claude`.
+        - `directory`: Where the agent would run; the daemon's own folder when absent.
+
+        Raises `InvalidRequest`, `UnsupportedAgent`, `AgentNotInstalled`, `AgentProcessExited`,
+        `StreamError`, `Timeout`.
+        """
+        return self._client.ask(
+            call("GET", f"/v1/agents/{segment(agent)}/models", query={"directory": directory}), Models
+        )
+
+
+class Sessions(Guard):
+    """Sessions: create, look, change, talk, end."""
+
+    def __init__(self, client: SandboxAgent) -> None:
+        self._client = client
+
+    def create(
+        self,
+        session_id: str | None = None,
+        *,
+        agent: str,
+        agent_mode: str | None = None,
+        permission_mode: PermissionMode = "default",
+        model: str | None = None,
+        variant: str | None = None,
+        agent_version: str | None = None,
+        directory: str | None = None,
+        title: str | None = None,
+        env: Mapping[str, str] | None = None,
+        mcp: Mapping[str, McpServer] | None = None,
+        turn_timeout_ms: int | None = None,
+    ) -> Session:
+        """Create a session under an id of yours and start its agent.
+
+        A session whose agent is installed but cannot be started has ended: its problem is raised.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+        - `agent`: Which agent to run, e.g. `claude`.
+        - `agent_mode`: What it does: `build` (default), `plan`, or one it reports.
+        - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` asks
+          only for commands, `plan` is read-only, `bypass` asks nothing.
+        - `model`: The model behind it.
+        - `variant`: A variant of the model, e.g. its reasoning effort.
+        - `agent_version`: Which version of the agent to run.
+        - `directory`: Absolute path it works in; the daemon's own folder when absent.
+        - `title`: A name to show.
+        - `env`: Variables for the agent; stored for the owner alone, never returned.
+        - `mcp`: MCP servers by name.
+        - `turn_timeout_ms`: End a turn that takes longer; off when absent.
+
+        Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
+        `AgentNotInstalled`, `SessionAlreadyExists`, `InstallFailed`, `AgentProcessExited`, `StreamError`,
+        `Unavailable`, `Timeout`.
+        """
+        return self._client.create_session(
+            session_id,
+            {
+                "agent": agent,
+                "agentMode": agent_mode,
+                "permissionMode": permission_mode,
+                "model": model,
+                "variant": variant,
+                "agentVersion": agent_version,
+                "directory": directory,
+                "title": title,
+                "env": env,
+                "mcp": mcp,
+                "turnTimeoutMs": turn_timeout_ms,
+            },
+        )
+
+    def new(
+        self,
+        agent: str,
+        *,
+        agent_mode: str | None = None,
+        permission_mode: PermissionMode = "default",
+        model: str | None = None,
+        variant: str | None = None,
+        agent_version: str | None = None,
+        directory: str | None = None,
+        title: str | None = None,
+        env: Mapping[str, str] | None = None,
+        mcp: Mapping[str, McpServer] | None = None,
+        turn_timeout_ms: int | None = None,
+    ) -> Session:
+        """Create a session under an id that the daemon makes.
+
+        A session whose agent is installed but cannot be started has ended: its problem is raised.
+
+        - `agent`: Which agent to run, e.g. `claude`.
+        - `agent_mode`: What it does: `build` (default), `plan`, or one it reports.
+        - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` asks
+          only for commands, `plan` is read-only, `bypass` asks nothing.
+        - `model`: The model behind it.
+        - `variant`: A variant of the model, e.g. its reasoning effort.
+        - `agent_version`: Which version of the agent to run.
+        - `directory`: Absolute path it works in; the daemon's own folder when absent.
+        - `title`: A name to show.
+        - `env`: Variables for the agent; stored for the owner alone, never returned.
+        - `mcp`: MCP servers by name.
+        - `turn_timeout_ms`: End a turn that takes longer; off when absent.
+
+        Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
+        `AgentNotInstalled`, `SessionAlreadyExists`, `InstallFailed`, `AgentProcessExited`, `StreamError`,
+        `Unavailable`, `Timeout`.
+        """
+        return self._client.create_session(
+            None,
+            {
+                "agent": agent,
+                "agentMode": agent_mode,
+                "permissionMode": permission_mode,
+                "model": model,
+                "variant": variant,
+                "agentVersion": agent_version,
+                "directory": directory,
+                "title": title,
+                "env": env,
+                "mcp": mcp,
+                "turnTimeoutMs": turn_timeout_ms,
+            },
+        )
+
+    def list(self, *, limit: int = 100, cursor: str | None = None) -> SessionPage:
+        """List sessions, newest first.
+
+        - `limit`: How many at most.
+        - `cursor`: `nextCursor` of the page before.
+
+        Raises `InvalidRequest`.
+        """
+        return self._client.ask(
+            call("GET", "/v1/sessions", query={"limit": limit, "cursor": cursor}), SessionPage
+        )
+
+    def get(self, session_id: str) -> SessionInfo:
+        """Show a session.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `SessionNotFound`.
+        """
+        return self._client.ask(call("GET", f"/v1/sessions/{segment(session_id)}"), SessionInfo)
+
+    def update(
+        self,
+        session_id: str,
+        *,
+        title: str | None = None,
+        model: str | None = None,
+        variant: str | None = None,
+        agent_mode: str | None = None,
+        permission_mode: PermissionMode | None = None,
+    ) -> SessionInfo:
+        """Rename a session, or switch its model, variant or modes; at run time where the agent can.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+        - `title`: A name to show.
+        - `model`: The model behind it.
+        - `variant`: A variant of the model, e.g. its reasoning effort.
+        - `agent_mode`: What it does: `build` (default), `plan`, or one it reports.
+        - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` asks
+          only for commands, `plan` is read-only, `bypass` asks nothing.
+
+        Raises `InvalidRequest`, `ModeNotSupported`, `PermissionDenied`, `SessionNotFound`, `Conflict`,
+        `Unavailable`.
+        """
+        return self._client.ask(
+            call(
+                "PATCH",
+                f"/v1/sessions/{segment(session_id)}",
+                body={
+                    "title": title,
+                    "model": model,
+                    "variant": variant,
+                    "agentMode": agent_mode,
+                    "permissionMode": permission_mode,
+                },
+            ),
+            SessionInfo,
+        )
+
+    def delete(self, session_id: str) -> None:
+        """Terminate a session and forget it.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `SessionNotFound`, `Unavailable`.
+        """
+        self._client.send(call("DELETE", f"/v1/sessions/{segment(session_id)}", settled=404))
+
+    def send_message(
+        self,
+        session_id: str,
+        message: str,
+        *,
+        attachments: Sequence[Attachment] = (),
+        fresh: bool = False,
+        idempotency_key: str | None = None,
+    ) -> SentMessage:
+        """Send a message; answered as soon as it is durable. While a turn runs it waits in the queue.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+        - `message`: The prompt; on the command line `-` reads it from stdin.
+        - `attachments`: Files that go with it.
+        - `fresh`: Start a new conversation if the agent's own is gone.
+        - `idempotency_key`: The same key gives the same turn.
+
+        Raises `InvalidRequest`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`, `Unavailable`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                f"/v1/sessions/{segment(session_id)}/messages",
+                headers={"Idempotency-Key": idempotency_key},
+                body={"message": message, "attachments": attachments, "fresh": fresh},
+            ),
+            SentMessage,
+        )
+
+    def cancel(self, session_id: str) -> None:
+        """End the running turn and keep the session; the next queued message then starts.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `SessionNotFound`.
+        """
+        self._client.send(call("POST", f"/v1/sessions/{segment(session_id)}/cancel"))
+
+    def terminate(self, session_id: str) -> None:
+        """End the session and every process it started.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `SessionNotFound`.
+        """
+        self._client.send(call("POST", f"/v1/sessions/{segment(session_id)}/terminate"))
+
+    def queue(self, session_id: str) -> Queue:
+        """Show the messages that wait.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `SessionNotFound`.
+        """
+        return self._client.ask(call("GET", f"/v1/sessions/{segment(session_id)}/queue"), Queue)
+
+    def withdraw(self, session_id: str, turn_id: str) -> None:
+        """Withdraw a message that waits.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+        - `turn_id`: The turn that waits.
+
+        Raises `SessionNotFound`, `NotFound`, `Unavailable`.
+        """
+        self._client.send(
+            call("DELETE", f"/v1/sessions/{segment(session_id)}/queue/{segment(turn_id)}", settled=404)
+        )
+
+    def events(
+        self, session_id: str, *, offset: int = 0, limit: int = 100, include_raw: bool = False
+    ) -> PageOfEvents:
+        """Read events after an offset, oldest first.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+        - `offset`: Sequence of the last event already seen.
+        - `limit`: How many at most; a page is also bounded in bytes.
+        - `include_raw`: Give each event the native payload that caused it.
+
+        Raises `InvalidRequest`, `SessionNotFound`, `Conflict`.
+        """
+        return decoded(
+            self._client.ask(
+                call(
+                    "GET",
+                    f"/v1/sessions/{segment(session_id)}/events",
+                    query={"offset": offset, "limit": limit, "includeRaw": include_raw},
+                ),
+                EventPage,
+            )
+        )
+
+    def events_sse(self, session_id: str, *, offset: int = 0, include_raw: bool = False) -> Iterator[Event]:
+        """Stream events after an offset, then every new one.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+        - `offset`: Sequence of the last event already seen.
+        - `include_raw`: Give each event the native payload that caused it.
+
+        Raises `InvalidRequest`, `SessionNotFound`, `Conflict`.
+        """
+        return self._client.session(session_id).events(offset=offset, follow=True, include_raw=include_raw)
+
+    def stream_message(
+        self,
+        session_id: str,
+        message: str,
+        *,
+        attachments: Sequence[Attachment] = (),
+        fresh: bool = False,
+        idempotency_key: str | None = None,
+    ) -> Turn:
+        """Send a message and stream the events of its turn until it ends.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+        - `message`: The prompt; on the command line `-` reads it from stdin.
+        - `attachments`: Files that go with it.
+        - `fresh`: Start a new conversation if the agent's own is gone.
+        - `idempotency_key`: The same key gives the same turn.
+
+        Raises `InvalidRequest`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`, `Unavailable`.
+        """
+        return self._client.session(session_id).prompt(
+            message, attachments=attachments, fresh=fresh, idempotency_key=idempotency_key
+        )
+
+
+class Permissions(Guard):
+    """Permissions that agents ask for, and the answers."""
+
+    def __init__(self, client: SandboxAgent) -> None:
+        self._client = client
+
+    def list(self, session_id: str) -> PermissionList:
+        """Show the permissions that wait for an answer.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `SessionNotFound`.
+        """
+        return self._client.ask(
+            call("GET", f"/v1/sessions/{segment(session_id)}/permissions"), PermissionList
+        )
+
+    def reply(
+        self,
+        session_id: str,
+        permission_id: str,
+        reply: Literal["once", "always", "reject", "accept", "accept_for_session", "approved", "denied"],
+        *,
+        message: str | None = None,
+    ) -> None:
+        """Answer a permission; the second answer gets a conflict.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+        - `permission_id`: The permission that waits.
+        - `reply`: `once`, `always` (for this session) or `reject`.
+        - `message`: Something to tell the agent with it.
+
+        Raises `InvalidRequest`, `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
+        """
+        self._client.send(
+            call(
+                "POST",
+                f"/v1/sessions/{segment(session_id)}/permissions/{segment(permission_id)}/reply",
+                body={"reply": reply, "message": message},
+                settled=409,
+            )
+        )
+
+
+class Questions(Guard):
+    """Questions that agents ask, and the answers."""
+
+    def __init__(self, client: SandboxAgent) -> None:
+        self._client = client
+
+    def list(self, session_id: str) -> QuestionList:
+        """Show the questions that wait for an answer.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `SessionNotFound`.
+        """
+        return self._client.ask(call("GET", f"/v1/sessions/{segment(session_id)}/questions"), QuestionList)
+
+    def reply(self, session_id: str, question_id: str, answers: Sequence[Sequence[str]]) -> None:
+        """Answer a question; the second answer gets a conflict.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+        - `question_id`: The question that waits.
+        - `answers`: Per question the chosen labels; free text is allowed.
+
+        Raises `InvalidRequest`, `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
+        """
+        self._client.send(
+            call(
+                "POST",
+                f"/v1/sessions/{segment(session_id)}/questions/{segment(question_id)}/reply",
+                body={"answers": answers},
+                settled=409,
+            )
+        )
+
+    def reject(self, session_id: str, question_id: str) -> None:
+        """Refuse to answer a question.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+        - `question_id`: The question that waits.
+
+        Raises `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
+        """
+        self._client.send(
+            call(
+                "POST",
+                f"/v1/sessions/{segment(session_id)}/questions/{segment(question_id)}/reject",
+                body={},
+                settled=409,
+            )
+        )
+
+
+class Attachments(Guard):
+    """Files that go with messages, and images that agents make."""
+
+    def __init__(self, client: SandboxAgent) -> None:
+        self._client = client
+
+    def upload(
+        self, session_id: str, content: bytes, *, filename: str | None = None, content_type: str | None = None
+    ) -> StoredAttachment:
+        """Upload a file for use in a message.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+        - `content`: The file's bytes; on the command line, its path.
+        - `filename`: The file's name.
+        - `content_type`: Its media type.
+
+        Raises `InvalidRequest`, `SessionNotFound`, `PayloadTooLarge`, `Unavailable`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                f"/v1/sessions/{segment(session_id)}/attachments",
+                query={"filename": filename},
+                content=content,
+                headers={"Content-Type": content_type},
+            ),
+            StoredAttachment,
+        )
+
+    def get(self, session_id: str, name: str) -> Answer:
+        """Read an attachment back.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+        - `name`: The last part of the attachment's path.
+
+        Raises `SessionNotFound`, `NotFound`.
+        """
+        return self._client.send(
+            call("GET", f"/v1/sessions/{segment(session_id)}/attachments/{segment(name)}")
+        )
+
+
+class Events(Guard):
+    """The events of all sessions."""
+
+    def __init__(self, client: SandboxAgent) -> None:
+        self._client = client
+
+    def sse(self, *, offset: int | None = None) -> Iterator[Event | SessionInfo]:
+        """Stream the events of all sessions, and frames named `session` when one is created, changed or deleted.
+
+        - `offset`: Position in the whole log; now when absent.
+
+        Raises `InvalidRequest`, `Conflict`.
+        """
+        return all_events(self._client.transport, offset)
+
+
+class System(Guard):
+    """Whether the daemon lives, is ready, and how it does."""
+
+    def __init__(self, client: SandboxAgent) -> None:
+        self._client = client
+
+    def health(self) -> Health:
+        """Say that the daemon lives, and its version."""
+        return self._client.ask(call("GET", "/v1/health"), Health)
+
+    def ready(self) -> Readiness:
+        """Say whether new work is taken: the log can be written and the daemon is not stopping.
+
+        Raises `Unavailable`.
+        """
+        return self._client.ask(call("GET", "/v1/ready"), Readiness)
+
+    def metrics(self) -> Answer:
+        """Give figures in Prometheus' text format."""
+        return self._client.send(call("GET", "/metrics"))
+
+
+class Operations(Guard):
+    """The groups of operations, as members of the client."""
+
+    def __init__(self) -> None:
+        client = cast("SandboxAgent", self)
+        self.agents = Agents(client)
+        self.sessions = Sessions(client)
+        self.permissions = Permissions(client)
+        self.questions = Questions(client)
+        self.attachments = Attachments(client)
+        self.events = Events(client)
+        self.system = System(client)

@@ -1,0 +1,227 @@
+"""The operations of one session, without its id."""
+
+# Written by `make gen` from the table of operations.
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from ...schema.answers import (
+    PermissionList,
+    QuestionList,
+    Queue,
+    SentMessage,
+    StoredAttachment,
+)
+from ...schema.inputs import Attachment, PermissionMode
+from ...schema.sessions import SessionInfo
+from ..call import Answer
+from ..misuse import Guard
+
+if TYPE_CHECKING:
+    from .client import SandboxAgent
+
+
+class SessionPermissions(Guard):
+    """Permissions that agents ask for, and the answers, of one session."""
+
+    def __init__(self, client: SandboxAgent, session_id: str) -> None:
+        self._client = client
+        self._session_id = session_id
+
+    def list(self) -> PermissionList:
+        """Show the permissions that wait for an answer.
+
+        Raises `SessionNotFound`.
+        """
+        return self._client.permissions.list(self._session_id)
+
+    def reply(
+        self,
+        permission_id: str,
+        reply: Literal["once", "always", "reject", "accept", "accept_for_session", "approved", "denied"],
+        *,
+        message: str | None = None,
+    ) -> None:
+        """Answer a permission; the second answer gets a conflict.
+
+        - `permission_id`: The permission that waits.
+        - `reply`: `once`, `always` (for this session) or `reject`.
+        - `message`: Something to tell the agent with it.
+
+        Raises `InvalidRequest`, `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
+        """
+        self._client.permissions.reply(self._session_id, permission_id, reply, message=message)
+
+
+class SessionQuestions(Guard):
+    """Questions that agents ask, and the answers, of one session."""
+
+    def __init__(self, client: SandboxAgent, session_id: str) -> None:
+        self._client = client
+        self._session_id = session_id
+
+    def list(self) -> QuestionList:
+        """Show the questions that wait for an answer.
+
+        Raises `SessionNotFound`.
+        """
+        return self._client.questions.list(self._session_id)
+
+    def reply(self, question_id: str, answers: Sequence[Sequence[str]]) -> None:
+        """Answer a question; the second answer gets a conflict.
+
+        - `question_id`: The question that waits.
+        - `answers`: Per question the chosen labels; free text is allowed.
+
+        Raises `InvalidRequest`, `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
+        """
+        self._client.questions.reply(self._session_id, question_id, answers)
+
+    def reject(self, question_id: str) -> None:
+        """Refuse to answer a question.
+
+        - `question_id`: The question that waits.
+
+        Raises `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
+        """
+        self._client.questions.reject(self._session_id, question_id)
+
+
+class SessionAttachments(Guard):
+    """Files that go with messages, and images that agents make, of one session."""
+
+    def __init__(self, client: SandboxAgent, session_id: str) -> None:
+        self._client = client
+        self._session_id = session_id
+
+    def upload(
+        self, content: bytes, *, filename: str | None = None, content_type: str | None = None
+    ) -> StoredAttachment:
+        """Upload a file for use in a message.
+
+        - `content`: The file's bytes; on the command line, its path.
+        - `filename`: The file's name.
+        - `content_type`: Its media type.
+
+        Raises `InvalidRequest`, `SessionNotFound`, `PayloadTooLarge`, `Unavailable`.
+        """
+        return self._client.attachments.upload(
+            self._session_id, content, filename=filename, content_type=content_type
+        )
+
+    def get(self, name: str) -> Answer:
+        """Read an attachment back.
+
+        - `name`: The last part of the attachment's path.
+
+        Raises `SessionNotFound`, `NotFound`.
+        """
+        return self._client.attachments.get(self._session_id, name)
+
+
+class SessionOperations(Guard):
+    """What can be done with one session."""
+
+    def __init__(self, client: SandboxAgent, session_id: str) -> None:
+        self.client = client
+        self.id = session_id
+        self.permissions = SessionPermissions(client, session_id)
+        self.questions = SessionQuestions(client, session_id)
+        self.attachments = SessionAttachments(client, session_id)
+
+    def get(self) -> SessionInfo:
+        """Show a session.
+
+        Raises `SessionNotFound`.
+        """
+        return self.client.sessions.get(self.id)
+
+    def update(
+        self,
+        *,
+        title: str | None = None,
+        model: str | None = None,
+        variant: str | None = None,
+        agent_mode: str | None = None,
+        permission_mode: PermissionMode | None = None,
+    ) -> SessionInfo:
+        """Rename a session, or switch its model, variant or modes; at run time where the agent can.
+
+        - `title`: A name to show.
+        - `model`: The model behind it.
+        - `variant`: A variant of the model, e.g. its reasoning effort.
+        - `agent_mode`: What it does: `build` (default), `plan`, or one it reports.
+        - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` asks
+          only for commands, `plan` is read-only, `bypass` asks nothing.
+
+        Raises `InvalidRequest`, `ModeNotSupported`, `PermissionDenied`, `SessionNotFound`, `Conflict`,
+        `Unavailable`.
+        """
+        return self.client.sessions.update(
+            self.id,
+            title=title,
+            model=model,
+            variant=variant,
+            agent_mode=agent_mode,
+            permission_mode=permission_mode,
+        )
+
+    def delete(self) -> None:
+        """Terminate a session and forget it.
+
+        Raises `SessionNotFound`, `Unavailable`.
+        """
+        self.client.sessions.delete(self.id)
+
+    def send_message(
+        self,
+        message: str,
+        *,
+        attachments: Sequence[Attachment] = (),
+        fresh: bool = False,
+        idempotency_key: str | None = None,
+    ) -> SentMessage:
+        """Send a message; answered as soon as it is durable. While a turn runs it waits in the queue.
+
+        - `message`: The prompt; on the command line `-` reads it from stdin.
+        - `attachments`: Files that go with it.
+        - `fresh`: Start a new conversation if the agent's own is gone.
+        - `idempotency_key`: The same key gives the same turn.
+
+        Raises `InvalidRequest`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`, `Unavailable`.
+        """
+        return self.client.sessions.send_message(
+            self.id, message, attachments=attachments, fresh=fresh, idempotency_key=idempotency_key
+        )
+
+    def cancel(self) -> None:
+        """End the running turn and keep the session; the next queued message then starts.
+
+        Raises `SessionNotFound`.
+        """
+        self.client.sessions.cancel(self.id)
+
+    def terminate(self) -> None:
+        """End the session and every process it started.
+
+        Raises `SessionNotFound`.
+        """
+        self.client.sessions.terminate(self.id)
+
+    def queue(self) -> Queue:
+        """Show the messages that wait.
+
+        Raises `SessionNotFound`.
+        """
+        return self.client.sessions.queue(self.id)
+
+    def withdraw(self, turn_id: str) -> None:
+        """Withdraw a message that waits.
+
+        - `turn_id`: The turn that waits.
+
+        Raises `SessionNotFound`, `NotFound`, `Unavailable`.
+        """
+        self.client.sessions.withdraw(self.id, turn_id)

@@ -1,0 +1,88 @@
+"""Streams that outlive their connections: they go on after the last frame that the reader is done with."""
+
+# Written by `make gen` from aio/stream.py.
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import closing
+
+import msgspec
+
+from ...errors import SandboxAgentError
+from ...schema.events import Event, SessionEnded, decode_event
+from ...schema.sessions import SessionInfo
+from ..call import Call, call, session_path
+from ..failures import DaemonUnreachable
+from ..frames import Frame
+from .transport import Transport
+
+Resume = Callable[[int | None], Call]
+"""The request that goes on after a frame; after none, the first request."""
+
+
+def frames(transport: Transport, resume: Resume, *, has_end: bool = False) -> Generator[Frame, None]:
+    """Frames, each once. With `has_end` the stream is over when the daemon ends it in an orderly way."""
+    seen: int | None = None
+    patience = transport.patience()
+    while True:
+        try:
+            with closing(transport.frames(resume(seen), patience.connected)) as connection:
+                for frame in connection:
+                    patience.renew()
+                    number = None if frame.id is None else int(frame.id)
+                    if number is not None and seen is not None and number <= seen:
+                        continue
+                    yield frame
+                    # The reader asks for the next one: only now is this one done with.
+                    seen = seen if number is None else number
+        except SandboxAgentError as error:
+            transport.pause(patience, error)
+        else:
+            if has_end:
+                return
+            transport.pause(patience, DaemonUnreachable("the daemon ended the stream", sent=True))
+
+
+def session_events(
+    transport: Transport, session_id: str, offset: int, include_raw: bool
+) -> Generator[Event, None]:
+    """The events of a session from an offset on, until it ends."""
+    path = session_path(session_id, "events", "sse")
+
+    def resume(seen: int | None) -> Call:
+        query = {"offset": offset if seen is None else seen, "include_raw": include_raw or None}
+        return call("GET", path, query=query)
+
+    with closing(frames(transport, resume)) as stream:
+        for frame in stream:
+            event = decode_event(frame.data)
+            yield event
+            if isinstance(event.data, SessionEnded):
+                return
+
+
+def turn_events(transport: Transport, session_id: str, prompt: Call) -> Generator[Event, None]:
+    """The events from a prompt on. Until something was seen it is sent again, under the same key; then it is followed."""
+    path = session_path(session_id, "events", "sse")
+
+    def resume(seen: int | None) -> Call:
+        return prompt if seen is None else call("GET", path, query={"offset": seen})
+
+    with closing(frames(transport, resume)) as stream:
+        for frame in stream:
+            yield decode_event(frame.data)
+
+
+def all_events(transport: Transport, offset: int | None) -> Generator[Event | SessionInfo, None]:
+    """The events of all sessions, and the information of a session when it is made, changed or deleted."""
+
+    def resume(seen: int | None) -> Call:
+        return call("GET", "/v1/events/sse", query={"offset": offset if seen is None else seen})
+
+    with closing(frames(transport, resume)) as stream:
+        for frame in stream:
+            if frame.event == "session":
+                yield msgspec.json.decode(frame.data, type=SessionInfo)
+            else:
+                yield decode_event(frame.data)

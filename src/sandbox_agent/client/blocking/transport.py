@@ -1,0 +1,219 @@
+"""The way to one daemon: requests that are tried again, connections for streams, and the versions of both ends."""
+
+# Written by `make gen` from aio/transport.py.
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Generator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ... import __version__
+from ...errors import SandboxAgentError
+from ..call import Address, Answer, Call
+from ..child import START_SECONDS, Child
+from ..discovery import is_on_this_machine
+from ..failures import (
+    ClientClosed,
+    DaemonNotStarted,
+    DaemonUnreachable,
+    NoAnswerInTime,
+    VersionMismatch,
+    error_of_answer,
+)
+from ..frames import Frame, FrameReader
+from ..retry import Patience, Retry
+from ..waiting import at_once
+
+if TYPE_CHECKING:
+    import httpx2
+
+CONNECT_SECONDS = 10.0
+SILENCE_SECONDS = 60.0
+"""A stream says something every 15 seconds; one that is silent for longer has lost its other end."""
+POLL_SECONDS = 0.02
+VERSION_HEADER = "x-sandbox-agent-version"
+
+
+class Transport:
+    """Requests to one daemon. The HTTP client is loaded and made when it is first needed."""
+
+    def __init__(
+        self,
+        target: Address | Child,
+        *,
+        http: httpx2.Client | None = None,
+        timeout: float | None = None,
+        retry: Retry | None = None,
+        program: str = "sandbox-agent-python",
+    ) -> None:
+        self._target = target
+        self._address = target if isinstance(target, Address) else None
+        self._http = http
+        self._is_ours = http is None
+        self._timeout = timeout
+        self._retry = retry or Retry()
+        self._program = program
+        self._was_answered = False
+        self._is_closed = False
+        self._told_version: str | None = None
+
+    # -- requests -----------------------------------------------------------------------------
+
+    def send(self, call: Call) -> Answer:
+        """Send a request and read the whole answer; a problem is raised."""
+        patience = self.patience()
+        lost = False
+        while True:
+            try:
+                return self._send_once(call)
+            except SandboxAgentError as error:
+                if lost and error.status == call.settled:
+                    return Answer(b"")
+                lost = lost or (isinstance(error, DaemonUnreachable) and error.sent)
+                self.pause(patience, error, repeatable=call.repeatable)
+
+    def patience(self) -> Patience:
+        return Patience(self._retry)
+
+    def pause(self, patience: Patience, error: SandboxAgentError, *, repeatable: bool = True) -> None:
+        """Wait before the next try. A daemon that never answered is not expected to come back."""
+        if isinstance(error, DaemonUnreachable) and not self._was_answered:
+            raise error
+        time.sleep(patience.delay_after(error, repeatable=repeatable))
+
+    def _send_once(self, call: Call) -> Answer:
+        import httpx2
+
+        http, address = self._ready()
+        try:
+            answer = http.request(
+                call.method,
+                address.endpoint + call.path,
+                params=dict(call.query),
+                headers=self._headers(address, call),
+                content=call.content,
+                timeout=httpx2.Timeout(self._timeout, connect=CONNECT_SECONDS),
+            )
+        except httpx2.TimeoutException as error:
+            raise self._timed_out(error) from None
+        except httpx2.HTTPError as error:
+            raise self._unreachable(error) from None
+        self._check(answer, address, answer.content)
+        return Answer(answer.content, answer.headers.get("content-type", ""))
+
+    def frames(self, call: Call, connected: Callable[[], None]) -> Generator[Frame, None]:
+        """The frames of one connection, until it is lost or the daemon ends it."""
+        import httpx2
+
+        http, address = self._ready()
+        try:
+            with http.stream(
+                call.method,
+                address.endpoint + call.path,
+                params=dict(call.query),
+                headers=self._headers(address, call),
+                content=call.content,
+                timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
+            ) as answer:
+                self._check(answer, address, answer.read() if answer.is_error else b"")
+                connected()
+                reader = FrameReader()
+                for chunk in answer.iter_bytes():
+                    for frame in reader.feed(chunk):
+                        yield frame
+        except httpx2.HTTPError as error:
+            raise self._unreachable(error) from None
+
+    # -- the connection -----------------------------------------------------------------------
+
+    def address(self) -> Address:
+        """Where the daemon is; one that this program started is waited for."""
+        if self._address is None:
+            assert isinstance(self._target, Child)
+            deadline = time.monotonic() + START_SECONDS
+            while (found := self._target.address()) is None:
+                if time.monotonic() > deadline:
+                    raise DaemonNotStarted(f"the daemon was not ready within {START_SECONDS:.0f} seconds")
+                time.sleep(POLL_SECONDS)
+            self._address = found
+        return self._address
+
+    def close(self) -> None:
+        """End the connections, and the daemon if this program started it. A given HTTP client stays open."""
+        self._is_closed = True
+        if self._http is not None and self._is_ours:
+            self._http.close()
+        if isinstance(self._target, Child):
+            at_once(self._target.stop)
+
+    def _ready(self) -> tuple[httpx2.Client, Address]:
+        if self._is_closed:
+            raise ClientClosed("this client is closed: use it inside its `with` block, or make a new one")
+        address = self.address()
+        if self._http is None:
+            self._http = _new_client(address)
+        return self._http, address
+
+    def _headers(self, address: Address, call: Call) -> Mapping[str, str]:
+        ours = {"User-Agent": f"{self._program}/{__version__}"}
+        if address.token is not None:
+            ours["Authorization"] = f"Bearer {address.token}"
+        return {**ours, **call.headers}
+
+    # -- what comes back ----------------------------------------------------------------------
+
+    def _check(self, answer: httpx2.Response, address: Address, content: bytes) -> None:
+        self._was_answered = True
+        self._compare_versions(answer.headers.get(VERSION_HEADER))
+        if not answer.is_success:
+            retry_after = answer.headers.get("retry-after", "")
+            raise error_of_answer(answer.status_code, content, address.endpoint, retry_after)
+
+    def _compare_versions(self, theirs: str | None) -> None:
+        if theirs in (None, __version__, self._told_version):
+            return
+        self._told_version = theirs
+        warnings.warn(
+            f"the daemon is version {theirs}, this client is {__version__}: something may not work; "
+            "install the same version on both sides",
+            VersionMismatch,
+            stacklevel=2,
+        )
+
+    def _timed_out(self, error: httpx2.TimeoutException) -> SandboxAgentError:
+        import httpx2
+
+        if isinstance(error, httpx2.ConnectTimeout):
+            return self._unreachable(error)
+        endpoint = self._address.endpoint if self._address else "the daemon"
+        return NoAnswerInTime(f"{endpoint} did not answer within the timeout of {self._timeout} seconds")
+
+    def _unreachable(self, error: Exception) -> DaemonUnreachable:
+        import httpx2
+
+        endpoint = self._address.endpoint if self._address else "the daemon's address"
+        if not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
+            return DaemonUnreachable(f"the connection to {endpoint} was lost: {error}", sent=True)
+        if isinstance(self._target, Child):
+            code = self._target.process.poll()
+            return DaemonUnreachable(f"the daemon that this program started has ended ({code})", sent=False)
+        return DaemonUnreachable(
+            f"no daemon at {endpoint}: start one with `sandbox-agent daemon start`, "
+            "or let this program run its own with SandboxAgent.start()",
+            sent=False,
+        )
+
+
+def _new_client(address: Address) -> httpx2.Client:
+    import httpx2
+
+    options: dict[str, Any] = {
+        # A proxy does not lead to this machine, and certificates cost time to load.
+        "trust_env": not is_on_this_machine(address.endpoint),
+        "verify": address.endpoint.startswith("https:"),
+        # As many streams as a program likes.
+        "limits": httpx2.Limits(max_connections=None, max_keepalive_connections=20),
+    }
+    return httpx2.Client(**options)

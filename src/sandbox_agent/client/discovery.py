@@ -1,0 +1,91 @@
+"""Where the daemon is: what was said, the environment, what `daemon start` left, the default address."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from ..config import PREFIX, Config, default_data_dir
+from ..errors import InvalidRequest
+from .call import Address
+
+STATE_FILE = "daemon.json"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class DaemonState(Struct, frozen=True):
+    """What `daemon start` writes down, in the state folder and for its owner alone."""
+
+    pid: int
+    endpoint: str
+    token: str | None
+    version: str
+
+
+def find_address(
+    endpoint: str | None = None, token: str | None = None, folder: Path | None = None
+) -> Address:
+    """From what is given, then the environment, then what `daemon start` left, then the default address."""
+    endpoint = endpoint or os.environ.get(f"{PREFIX}ENDPOINT")
+    token = token or os.environ.get(f"{PREFIX}TOKEN") or None
+    state = running_daemon(folder or data_folder())
+    if endpoint is None:
+        endpoint = state.endpoint if state else f"http://{Config().host}:{Config().port}"
+    endpoint = endpoint.rstrip("/")
+    # The file's token belongs to that daemon and is told to no other.
+    if token is None and state is not None and state.endpoint == endpoint:
+        token = state.token
+    parts = urlsplit(endpoint)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InvalidRequest(f"{endpoint} is not an address: it should look like http://127.0.0.1:2468")
+    return Address(endpoint, token)
+
+
+def is_on_this_machine(endpoint: str) -> bool:
+    return urlsplit(endpoint).hostname in LOOPBACK
+
+
+def data_folder(given: str | os.PathLike[str] | None = None) -> Path:
+    """The state folder that is given, or that the environment names, or the usual one."""
+    named = given or os.environ.get(f"{PREFIX}DATA_DIR")
+    return Path(named).expanduser().absolute() if named else default_data_dir()
+
+
+def running_daemon(folder: Path) -> DaemonState | None:
+    """The daemon that `daemon start` started here, if it still runs."""
+    try:
+        state = msgspec.json.decode((folder / STATE_FILE).read_bytes(), type=DaemonState)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return state if lock_holder(folder) == state.pid else None
+
+
+def lock_holder(folder: Path) -> int | None:
+    """The process that holds the folder's lock. A pid alone proves nothing: it may be another process by now."""
+    try:
+        with (folder / "lock").open() as lock:
+            text = lock.read().strip()
+            if not text.isdecimal() or not is_alive(int(text)):
+                return None
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return int(text)
+            return None
+    except OSError:
+        return None
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

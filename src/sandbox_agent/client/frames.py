@@ -1,0 +1,45 @@
+"""Server-sent events from bytes in any pieces. Does no I/O: the same for waiting and for asynchronous readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Frame(NamedTuple):
+    """One frame of a stream."""
+
+    id: str | None
+    data: bytes
+    event: str | None = None
+
+
+class FrameReader:
+    """Feed it chunks, take whole frames. Lines end at newlines alone: JSON may hold other separators."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._fields: dict[str, str] = {}
+        self._data: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> Iterator[Frame]:
+        first, *rest = chunk.split(b"\n")
+        self._pieces.append(first)
+        for piece in rest:
+            # Joined only at a line's end: a line may have many megabytes.
+            line = b"".join(self._pieces).removesuffix(b"\r")
+            self._pieces = [piece]
+            if line:
+                self._take(line)
+            elif self._data:
+                yield Frame(self._fields.get("id"), b"\n".join(self._data), self._fields.get("event"))
+            if not line:
+                self._fields, self._data = {}, []
+
+    def _take(self, line: bytes) -> None:
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            self._data.append(value)
+        elif name in (b"id", b"event"):
+            self._fields[name.decode()] = value.decode()

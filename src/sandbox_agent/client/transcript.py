@@ -1,0 +1,164 @@
+"""Events folded into what a reader wants to see: messages, tools, diffs, usage. Pure, and fed one event at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from ..schema.events import (
+    ErrorEvent,
+    Event,
+    ItemCompleted,
+    ItemDelta,
+    ItemStarted,
+    PermissionRequested,
+    PermissionResolved,
+    QuestionRequested,
+    QuestionResolved,
+    SessionEnded,
+    StopReason,
+    TurnEnded,
+    Usage,
+)
+from ..schema.items import FileRef, Item, ItemStatus, Reasoning, Role, Text, ToolCall, ToolResult
+
+
+class Message(Struct):
+    """Something that was said; it grows while it is streamed."""
+
+    item_id: str
+    role: Role
+    text: str = ""
+    thinking: bool = False
+    """It is the agent's reasoning, not its answer."""
+    status: ItemStatus = "in_progress"
+    parent_id: str | None = None
+    """The call whose sub-agent said it."""
+
+
+class Tool(Struct):
+    """A call and its result."""
+
+    call_id: str
+    name: str
+    arguments: str = ""
+    """The arguments as a JSON string."""
+    output: str = ""
+    status: ItemStatus = "in_progress"
+    exit_code: int | None = None
+    files: tuple[FileRef, ...] = ()
+    """What it changed."""
+    parent_id: str | None = None
+
+
+class Transcript:
+    """What happened so far. Feed it events in order; one that it has seen before changes nothing."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self.messages: list[Message] = []
+        self.tools: list[Tool] = []
+        self.errors: list[ErrorEvent] = []
+        self.permissions: dict[str, PermissionRequested] = {}
+        """Those that wait for an answer, by id."""
+        self.questions: dict[str, QuestionRequested] = {}
+        self.usage = Usage()
+        """The sum of the turns that ended."""
+        self.stop_reason: StopReason | None = None
+        """How the last turn ended."""
+        self.ended: SessionEnded | None = None
+        self.offset = 0
+        """Sequence of the last event; read on from here."""
+        self._open_messages: dict[str, Message] = {}
+        self._open_results: dict[str, Tool] = {}
+        self._tools: dict[str, Tool] = {}
+        self._calls: set[str] = set()
+        for event in events:
+            self.add(event)
+
+    @property
+    def text(self) -> str:
+        """The agent's answer: what it said itself, without thinking and sub-agents."""
+        said = (m.text for m in self.messages if m.role == "assistant" and not m.thinking and not m.parent_id)
+        return "\n\n".join(said)
+
+    @property
+    def diffs(self) -> list[FileRef]:
+        """Every change of a file, in order."""
+        return [file for tool in self.tools for file in tool.files]
+
+    def add(self, event: Event) -> None:
+        if event.sequence <= self.offset:
+            return
+        self.offset = event.sequence
+        match event.data:
+            case ItemStarted(item):
+                self._begin(item)
+            case ItemDelta(item_id, _, delta):
+                self._grow(item_id, delta)
+            case ItemCompleted(item):
+                self._finish(item)
+            case PermissionRequested() as permission:
+                self.permissions[permission.permission_id] = permission
+            case PermissionResolved(permission_id):
+                self.permissions.pop(permission_id, None)
+            case QuestionRequested() as question:
+                self.questions[question.question_id] = question
+            case QuestionResolved(question_id):
+                self.questions.pop(question_id, None)
+            case ErrorEvent() as error:
+                self.errors.append(error)
+            case TurnEnded(_, metadata):
+                self.stop_reason = metadata.stop_reason
+                self.usage += metadata.usage or Usage()
+            case SessionEnded() as ended:
+                self.ended = ended
+
+    def _begin(self, item: Item) -> None:
+        if item.kind == "message":
+            thinking = any(isinstance(part, Reasoning) for part in item.content)
+            message = Message(item.item_id, item.role or "assistant", thinking=thinking)
+            message.parent_id = item.parent_id if self._is_call(item.parent_id) else None
+            self._open_messages[item.item_id] = message
+            self.messages.append(message)
+        for part in item.content:
+            match part:
+                case ToolCall() as call:
+                    self._tool(call.call_id, call.name, item)
+                case ToolResult(call_id) if call_id in self._tools:
+                    self._open_results[item.item_id] = self._tools[call_id]
+
+    def _grow(self, item_id: str, delta: str) -> None:
+        if message := self._open_messages.get(item_id):
+            message.text += delta
+        elif tool := self._open_results.get(item_id):
+            tool.output += delta
+
+    def _finish(self, item: Item) -> None:
+        if message := self._open_messages.pop(item.item_id, None):
+            message.status = item.status
+            for said in item.content:
+                if isinstance(said, Text | Reasoning):
+                    message.text = said.text
+                    message.thinking = isinstance(said, Reasoning)
+        self._open_results.pop(item.item_id, None)
+        for part in item.content:
+            match part:
+                case ToolCall() as call:
+                    self._tool(call.call_id, call.name, item).arguments = call.arguments
+                case ToolResult(call_id, output, exit_code):
+                    tool = self._tool(call_id, "", item)
+                    tool.output, tool.exit_code, tool.status = output, exit_code, item.status
+                    tool.files = tuple(file for file in item.content if isinstance(file, FileRef))
+
+    def _tool(self, call_id: str, name: str, item: Item) -> Tool:
+        if call_id not in self._tools:
+            parent = item.parent_id if self._is_call(item.parent_id) else None
+            self._tools[call_id] = Tool(call_id, name, parent_id=parent)
+            self.tools.append(self._tools[call_id])
+            self._calls.add(item.item_id)
+        return self._tools[call_id]
+
+    def _is_call(self, item_id: str | None) -> bool:
+        """A parent is a call when a sub-agent speaks; otherwise it is the message that the item belongs to."""
+        return item_id in self._calls

@@ -1,0 +1,14 @@
+"""Work that blocks: beside an event loop in a thread, elsewhere at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+
+async def in_thread(work: Callable[[], None]) -> None:
+    await asyncio.to_thread(work)
+
+
+def at_once(work: Callable[[], None]) -> None:
+    work()

@@ -1,0 +1,426 @@
+"""Writes the Python SDK's methods from the table of operations, and its waiting twin from the asynchronous source."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import textwrap
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from sandbox_agent.ops import OPERATIONS, Operation
+from sandbox_agent.ops.operation import Content, Stream
+from sandbox_agent.schema import answers, inputs
+from sandbox_agent.schema.answers import CreatedSession, EventPage
+
+CLIENT = Path(__file__).parents[1] / "src" / "sandbox_agent" / "client"
+NOTE = "# Written by `make gen` from the table of operations.\n"
+
+# -- the table of operations ----------------------------------------------------------------------
+
+GROUPS = {
+    "agents": "Agents: what there is, what is installed, what each offers.",
+    "sessions": "Sessions: create, look, change, talk, end.",
+    "permissions": "Permissions that agents ask for, and the answers.",
+    "questions": "Questions that agents ask, and the answers.",
+    "attachments": "Files that go with messages, and images that agents make.",
+    "events": "The events of all sessions.",
+    "system": "Whether the daemon lives, is ready, and how it does.",
+}
+
+STREAMS = {
+    "sessions.events_sse": (
+        "AsyncIterator[Event]",
+        "self._client.session(session_id).events(offset=offset, follow=True, include_raw=include_raw)",
+    ),
+    "sessions.stream_message": (
+        "AsyncTurn",
+        "self._client.session(session_id).prompt(message, attachments=attachments, fresh=fresh, "
+        "idempotency_key=idempotency_key)",
+    ),
+    "events.sse": ("AsyncIterator[Event | SessionInfo]", "all_events(self._client.transport, offset)"),
+}
+"""How each stream is followed: what the method returns, and the expression for it."""
+
+BY_HAND = {
+    "sessions.create",
+    "sessions.new",
+    "sessions.events",
+    "sessions.events_sse",
+    "sessions.stream_message",
+}
+"""Operations that a session's handle offers in a form of its own: `prompt()` and `events()`."""
+
+NOT_ASKED = {"last_event_id"}
+"""Fields that the stream keeps for itself."""
+
+SETTLED = {"permissions.reply": 409, "questions.reply": 409, "questions.reject": 409}
+"""What a repeat is answered with when the first try had done the work already; a deleted thing is not found."""
+
+UNHEALTHY = "A session whose agent is installed but cannot be started has ended: its problem is raised."
+"""What the handle of a session makes of `healthy: false`."""
+
+ALIASES = {inputs.PermissionMode: "PermissionMode"}
+
+
+class Parameter(NamedTuple):
+    name: str
+    type: str
+    default: str | None
+    text: str
+    in_path: bool
+
+    @property
+    def declared(self) -> str:
+        return f"{self.name}: {self.type}" + (f" = {self.default}" if self.default is not None else "")
+
+
+def operations() -> str:
+    """The text of `aio/operations.py`."""
+    classes = "\n\n".join(_resource(group, about) for group, about in GROUPS.items())
+    made = "\n".join(f"        self.{group} = {_class(group)}(self)" for group in GROUPS)
+    return _formatted(f'''\
+"""Every operation as a method, grouped and named as on the command line."""
+
+{NOTE}
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, cast
+
+{_imports()}
+from ..call import Answer, call, segment
+from ..misuse import AsyncGuard
+from ..pages import PageOfEvents, decoded
+from .stream import all_events
+
+if TYPE_CHECKING:
+    from .client import AsyncSandboxAgent
+    from .session import AsyncSession
+    from .turn import AsyncTurn
+
+{classes}
+
+
+class AsyncOperations(AsyncGuard):
+    """The groups of operations, as members of the client."""
+
+    def __init__(self) -> None:
+        client = cast("AsyncSandboxAgent", self)
+{made.replace("(self)", "(client)")}
+''')
+
+
+def session_operations() -> str:
+    """The text of `aio/session_operations.py`."""
+    of_session = [
+        op for op in OPERATIONS.values() if "session_id" in op.path_fields and op.name not in BY_HAND
+    ]
+    groups = dict.fromkeys(_group(op) for op in of_session)
+    classes = "\n\n".join(_bound_class(group, of_session) for group in groups if group != "sessions")
+    methods = "\n".join(_bound_method(op) for op in of_session if _group(op) == "sessions")
+    made = "\n".join(
+        f"        self.{group} = {_bound_name(group)}(client, session_id)"
+        for group in groups
+        if group != "sessions"
+    )
+    return _formatted(f'''\
+"""The operations of one session, without its id."""
+
+{NOTE}
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+{_imports()}
+from ..call import Answer
+from ..misuse import AsyncGuard
+
+if TYPE_CHECKING:
+    from .client import AsyncSandboxAgent
+
+{classes}
+
+
+class AsyncSessionOperations(AsyncGuard):
+    """What can be done with one session."""
+
+    def __init__(self, client: AsyncSandboxAgent, session_id: str) -> None:
+        self.client = client
+        self.id = session_id
+{made}
+
+{methods}
+''')
+
+
+def _imports() -> str:
+    responses = [op.response for op in OPERATIONS.values() if op.response is not None]
+    structs = sorted({kind.__name__ for kind in responses if kind.__module__ == answers.__name__})
+    return (
+        f"from ...schema.answers import {', '.join(structs)}\n"
+        "from ...schema.events import Event\n"
+        "from ...schema.inputs import Attachment, McpServer, PermissionMode\n"
+        "from ...schema.sessions import SessionInfo\n"
+    )
+
+
+def _resource(group: str, about: str) -> str:
+    methods = "\n".join(_method(op) for op in OPERATIONS.values() if _group(op) == group)
+    return f'''
+class {_class(group)}(AsyncGuard):
+    """{about}"""
+
+    def __init__(self, client: AsyncSandboxAgent) -> None:
+        self._client = client
+
+{methods}'''
+
+
+def _method(op: Operation) -> str:
+    parameters = list(_parameters(op))
+    returned, body = _body(op, parameters)
+    prefix = "" if op.response is Stream else "async "
+    verb = op.name.split(".")[1]
+    return (
+        f"    {prefix}def {verb}({_signature(parameters)}) -> {returned}:\n"
+        f"{_docstring(op, parameters)}\n"
+        f"        return {body}\n"
+        if returned != "None"
+        else f"    {prefix}def {verb}({_signature(parameters)}) -> None:\n"
+        f"{_docstring(op, parameters)}\n"
+        f"        {body}\n"
+    )
+
+
+def _body(op: Operation, parameters: list[Parameter]) -> tuple[str, str]:
+    """What a method returns, and the expression for it."""
+    if op.response is Stream:
+        return STREAMS[op.name]
+    if op.response is CreatedSession:
+        name = "session_id" if any(one.in_path for one in parameters) else "None"
+        return "AsyncSession", f"await self._client.create_session({name}, {_fields(op, op.body_fields)})"
+    request = _request(op)
+    if op.response is EventPage:
+        return "PageOfEvents", f"decoded(await self._client.ask({request}, EventPage))"
+    if op.response is None:
+        return "None", f"await self._client.send({request})"
+    if op.response is Content:
+        return "Answer", f"await self._client.send({request})"
+    return _spelled(op.response), f"await self._client.ask({request}, {_spelled(op.response)})"
+
+
+def _request(op: Operation) -> str:
+    path = re.sub(r"{(\w+)}", r"{segment(\1)}", op.path)
+    words = [repr(op.method), f'f"{path}"' if op.path_fields else f'"{path}"']
+    words += [f"query={_fields(op, op.query_fields)}"] if op.query_fields else []
+    headers = {field: header for field, header in op.headers.items() if field not in NOT_ASKED}
+    if op.body == "bytes":
+        headers["content_type"] = "Content-Type"
+        words.append("content=content")
+    if headers:
+        words.append(f"headers={{{', '.join(f'{header!r}: {field}' for field, header in headers.items())}}}")
+    words += [f"body={_fields(op, op.body_fields)}"] if op.body == "json" else []
+    settled = 404 if op.method == "DELETE" else SETTLED.get(op.name)
+    words += [f"settled={settled}"] if settled else []
+    return f"call({', '.join(words)})"
+
+
+def _fields(op: Operation, names: tuple[str, ...]) -> str:
+    wire = {field.name: field.encode_name for field in msgspec.structs.fields(op.request)}
+    return "{" + ", ".join(f'"{wire[name]}": {name}' for name in names) + "}"
+
+
+# -- bound to a session ---------------------------------------------------------------------------
+
+
+def _bound_class(group: str, of_session: list[Operation]) -> str:
+    methods = "\n".join(
+        _bound_method(op, "_client", "_session_id") for op in of_session if _group(op) == group
+    )
+    return f'''
+class {_bound_name(group)}(AsyncGuard):
+    """{GROUPS[group].removesuffix(".")}, of one session."""
+
+    def __init__(self, client: AsyncSandboxAgent, session_id: str) -> None:
+        self._client = client
+        self._session_id = session_id
+
+{methods}'''
+
+
+def _bound_method(op: Operation, client: str = "client", session_id: str = "id") -> str:
+    parameters = [one for one in _parameters(op) if one.name != "session_id"]
+    returned, _ = _body(op, parameters)
+    passed = [
+        f"self.{session_id}",
+        *(one.name if one.default is None else f"{one.name}={one.name}" for one in parameters),
+    ]
+    result = "return " if returned != "None" else ""
+    verb = op.name.split(".")[1]
+    return (
+        f"    async def {verb}({_signature(parameters)}) -> {returned}:\n"
+        f"{_docstring(op, parameters)}\n"
+        f"        {result}await self.{client}.{op.name}({', '.join(passed)})\n"
+    )
+
+
+# -- parameters -----------------------------------------------------------------------------------
+
+
+def _parameters(op: Operation) -> Iterator[Parameter]:
+    """Path first, then what is required, then what may be left out."""
+    hints = typing.get_type_hints(op.request)
+    found = []
+    for field in msgspec.structs.fields(op.request):
+        if field.name in NOT_ASKED:
+            continue
+        type, default = _type(hints[field.name]), None
+        if not field.required:
+            default = _default(field)
+            if default == "None" and not type.endswith("| None"):
+                type += " | None"
+        if op.name == "sessions.create" and field.name == "session_id":
+            type, default = "str | None", "None"  # drawn when absent
+        in_path = field.name in op.path_fields
+        found.append(Parameter(field.name, type, default, _described(op, field), in_path))
+    yield from sorted(found, key=lambda one: (not one.in_path, one.default is not None))
+
+
+def _signature(parameters: list[Parameter]) -> str:
+    """What is required comes by position or by name, everything else by name alone."""
+    words, by_name = ["self"], False
+    for one in parameters:
+        optional_before = any(other.default is not None for other in parameters[: parameters.index(one)])
+        if not by_name and not one.in_path and (one.default is not None or optional_before):
+            words.append("*")
+            by_name = True
+        words.append(one.declared)
+    return ", ".join(words)
+
+
+def _type(hint: Any) -> str:
+    """How a parameter of this type is declared: generously where the value is only read."""
+    if hint in ALIASES:
+        return ALIASES[hint]
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (UnionType, typing.Union):
+        inner = " | ".join(_type(one) for one in arguments if one is not NoneType)
+        return inner + (" | None" if NoneType in arguments else "")
+    if origin is Literal:
+        return f"Literal[{', '.join(map(repr, arguments))}]"
+    if origin is tuple:
+        return f"Sequence[{_type(arguments[0])}]"
+    if origin is dict:
+        return f"Mapping[{_type(arguments[0])}, {_type(arguments[1])}]"
+    return _spelled(hint)
+
+
+def _default(field: msgspec.structs.FieldInfo) -> str:
+    return "None" if field.default is msgspec.NODEFAULT else repr(field.default)
+
+
+def _described(op: Operation, field: msgspec.structs.FieldInfo) -> str:
+    """A field's description, or that of a field of the same name in another operation."""
+    requests = [op.request, *(other.request for other in OPERATIONS.values())]
+    fields = (
+        one for request in requests for one in msgspec.structs.fields(request) if one.name == field.name
+    )
+    texts = (note.description for one in fields for note in _notes(one.type) if note.description)
+    return next(texts, "")
+
+
+def _notes(hint: Any) -> Iterator[msgspec.Meta]:
+    for note in getattr(hint, "__metadata__", ()):
+        if isinstance(note, msgspec.Meta):
+            yield note
+    for inner in typing.get_args(hint):
+        yield from _notes(inner)
+
+
+def _docstring(op: Operation, parameters: list[Parameter]) -> str:
+    lines = [op.summary]
+    description = UNHEALTHY if op.response is CreatedSession else op.description
+    lines += ["", *textwrap.wrap(description, 100)] if description else []
+    told = [f"- `{one.name}`: {one.text}" for one in parameters if one.text]
+    lines += (
+        ["", *(line for text in told for line in textwrap.wrap(text, 100, subsequent_indent="  "))]
+        if told
+        else []
+    )
+    if op.errors:
+        raised = "Raises " + ", ".join(f"`{error.__name__}`" for error in op.errors) + "."
+        lines += ["", *textwrap.wrap(raised, 100)]
+    if len(lines) == 1:
+        return f'        """{lines[0]}"""'
+    text = "\n".join(f"        {line}".rstrip() for line in lines)
+    return f'        """{text.lstrip()}\n        """'
+
+
+def _group(op: Operation) -> str:
+    return op.name.split(".")[0]
+
+
+def _class(group: str) -> str:
+    return f"Async{group.capitalize()}"
+
+
+def _bound_name(group: str) -> str:
+    return f"AsyncSession{group.capitalize()}"
+
+
+def _spelled(kind: Any) -> str:
+    return getattr(kind, "__name__", str(kind))
+
+
+# -- the waiting twin -----------------------------------------------------------------------------
+
+WORDS = [
+    (r"\basync (def|for|with)\b", r"\1"),
+    (r"\bawait ", ""),
+    (r"\bAsync(?=[A-Z])", ""),
+    (r"\bStopAsyncIteration\b", "StopIteration"),
+    (r"\b__a(enter|exit|iter|next)__\b", r"__\1__"),
+    (r"\ba(next|closing|close|read)\b", r"\1"),
+    (r"\baiter_bytes\b", "iter_bytes"),
+    (r"\basyncio\b", "time"),
+    (r"\bin_thread\b", "at_once"),
+    (r"\bawaited\b", "awaited_here"),
+]
+"""What is different where nobody awaits: a pattern and its replacement, in this order."""
+
+MODULES = ("client", "operations", "session", "session_operations", "stream", "transport", "turn")
+"""What `aio/` and `blocking/` are made of."""
+
+
+def twin(source: str, name: str) -> str:
+    """The waiting form of an asynchronous module."""
+    for pattern, replacement in WORDS:
+        source = re.sub(pattern, replacement, source)
+    note = f"# Written by `make gen` from aio/{name}.py.\n"
+    if NOTE not in source:
+        source = source.replace("\nfrom __future__", f"\n{note}\nfrom __future__", 1)
+    return _formatted(source.replace("import time\nimport time\n", "import time\n"))
+
+
+def waiting(name: str) -> str:
+    """The text of a module in `blocking/`."""
+    written = {"operations": operations, "session_operations": session_operations}
+    render = written.get(name)
+    return twin(render() if render else (CLIENT / "aio" / f"{name}.py").read_text(), name)
+
+
+def _formatted(source: str) -> str:
+    ruff = [sys.executable, "-m", "ruff"]
+    for arguments in (["check", "--fix", "--quiet", "--select", "I,F401"], ["format", "--quiet"]):
+        source = subprocess.run(
+            [*ruff, *arguments, "-"], input=source, capture_output=True, text=True, check=True
+        ).stdout
+    return source
