@@ -1,0 +1,128 @@
+"""The scenario that every SDK must pass, with the waiting and with the asynchronous Python client."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+from sandbox_agent import AsyncSandboxAgent, AsyncSession, Event, SandboxAgent, Session
+
+from ..daemons import Daemon
+from .conftest import TOKEN, endpoint_of, kill_and_restart
+from .scenario import PAGE, Step, check_log, load
+
+
+def test_the_scenario_with_the_waiting_client(mortal: Daemon) -> None:
+    turns: list[list[Event]] = []
+    log: list[Event] = []
+    with SandboxAgent.connect(endpoint_of(mortal), TOKEN) as client, ThreadPoolExecutor(1) as threads:
+        for step in load().steps:
+            match step.do:
+                case "create":
+                    session = client.sessions.create(step.session_id, agent=step.agent)
+                    assert {"healthy": True, "state": session.get().state} == step.expect
+                    follower = threads.submit(lambda: list(session.events(follow=True)))
+                case "prompt":
+                    turns.append(prompt(session, step, mortal))
+                    step.check_turn(turns[-1])
+                case "read_back":
+                    log = read_back(session)
+                    check_log(log, turns)
+                case "terminate":
+                    session.terminate()
+                    assert {"state": session.get().state} == step.expect
+                case "end_of_follower":
+                    seen = follower.result(20)
+                    assert seen == read_back(session)
+                    assert seen[: len(log)] == log
+
+
+def prompt(session: Session, step: Step, daemon: Daemon) -> list[Event]:
+    permission, question = step.on_permission, step.on_question
+    turn = session.prompt(
+        step.message,
+        on_permission=(lambda _: permission.decision()) if permission else None,
+        on_question=(lambda _: question.answers) if question else None,
+    )
+    events: list[Event] = []
+    for event in turn:
+        events.append(event)
+        if step.cancels_at(events):
+            session.cancel()
+        if step.kills_at(events):
+            kill_and_restart(daemon)
+    return events
+
+
+def read_back(session: Session) -> list[Event]:
+    log: list[Event] = []
+    more = True
+    while more:
+        page = session.client.sessions.events(session.id, offset=len(log), limit=PAGE)
+        log += page.events
+        more = page.has_more
+    return log
+
+
+def test_the_scenario_with_the_asynchronous_client(mortal: Daemon) -> None:
+    asyncio.run(asynchronously(mortal))
+
+
+async def asynchronously(daemon: Daemon) -> None:
+    turns: list[list[Event]] = []
+    log: list[Event] = []
+    async with AsyncSandboxAgent.connect(endpoint_of(daemon), TOKEN) as client, asyncio.TaskGroup() as tasks:
+        for step in load().steps:
+            match step.do:
+                case "create":
+                    session = await client.sessions.create(step.session_id, agent=step.agent)
+                    assert {"healthy": True, "state": (await session.get()).state} == step.expect
+                    follower = tasks.create_task(follow(session))
+                case "prompt":
+                    turns.append(await prompt_asynchronously(session, step, daemon))
+                    step.check_turn(turns[-1])
+                case "read_back":
+                    log = await read_back_asynchronously(session)
+                    check_log(log, turns)
+                case "terminate":
+                    await session.terminate()
+                    assert {"state": (await session.get()).state} == step.expect
+                case "end_of_follower":
+                    seen = await asyncio.wait_for(follower, 20)
+                    assert seen == await read_back_asynchronously(session)
+                    assert seen[: len(log)] == log
+
+
+async def follow(session: AsyncSession) -> list[Event]:
+    return [event async for event in session.events(follow=True)]
+
+
+async def prompt_asynchronously(session: AsyncSession, step: Step, daemon: Daemon) -> list[Event]:
+    permission, question = step.on_permission, step.on_question
+
+    async def answer(_: object) -> list[list[str]] | None:
+        return question.answers if question else None
+
+    turn = session.prompt(
+        step.message,
+        on_permission=(lambda _: permission.decision()) if permission else None,
+        on_question=answer if question else None,
+    )
+    events: list[Event] = []
+    async for event in turn:
+        events.append(event)
+        if step.cancels_at(events):
+            await session.cancel()
+        if step.kills_at(events):
+            await asyncio.to_thread(kill_and_restart, daemon)
+    return events
+
+
+async def read_back_asynchronously(session: AsyncSession) -> list[Event]:
+    log: list[Event] = []
+    more = True
+    while more:
+        page = await session.client.sessions.events(session.id, offset=len(log), limit=PAGE)
+        log += page.events
+        more = page.has_more
+    return log
