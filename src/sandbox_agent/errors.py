@@ -29,6 +29,8 @@ class SandboxAgentError(Exception):
     def __init__(self, detail: str, **facts: Any) -> None:
         super().__init__(detail)
         self.detail = detail
+        self.instance: str | None = None
+        """The path it happened on, where a client was told."""
         self.facts = {name: value for name, value in facts.items() if value is not None}
 
     @property
@@ -43,8 +45,8 @@ class SandboxAgentError(Exception):
             "status": self.status,
             "detail": self.detail,
         }
-        if instance is not None:
-            members["instance"] = instance
+        if instance or self.instance:
+            members["instance"] = instance or self.instance
         return members | self.facts
 
 

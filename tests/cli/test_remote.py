@@ -14,17 +14,9 @@ import pytest
 
 from sandbox_agent import __version__
 from sandbox_agent.cli.failures import CommandFailed
-from sandbox_agent.cli.remote import Address, Call, Frame, Remote, find_address, frames, json_call
+from sandbox_agent.cli.remote import Address, Call, Remote, call, find_address
 from sandbox_agent.cli.state import DaemonState, save
 from sandbox_agent.runtime.folder import DataFolder
-
-
-def test_frames_may_arrive_in_any_pieces() -> None:
-    text = 'retry: 3000\n\n: ping\n\nid: 1\ndata: {"a":"\u2028"}\n\nevent: session\ndata: {}\n\nid: 2\ndata: x\n\n'.encode()
-    expected = [Frame("1", '{"a":"\u2028"}'.encode()), Frame(None, b"{}"), Frame("2", b"x")]
-    for step in (1, 2, 7, len(text)):
-        assert list(frames(text[at : at + step] for at in range(0, len(text), step))) == expected
-
 
 # -- where the daemon is ----------------------------------------------------------------------
 
@@ -128,7 +120,7 @@ def test_the_stream_of_a_turn_is_asked_for_again_with_the_same_key_and_ends_with
         server(stream(5, 6, cut=True), stream(5, 6, 7)) as (endpoint, asked),
         Remote(Address(endpoint, "T")) as remote,
     ):
-        seen = [frame.data for frame in remote.follow(json_call("POST", "/", {}))]
+        seen = [frame.data for frame in remote.follow(call("POST", "/", body={}))]
     assert seen == [b"e5", b"e6", b"e7"]
     assert asked[0]["idempotency-key"] == asked[1]["idempotency-key"]
     assert asked[0]["authorization"] == "Bearer T"
@@ -161,4 +153,4 @@ def test_something_else_at_the_address_is_said_to_be_that() -> None:
 @pytest.mark.parametrize("endpoint", ["127.0.0.1:2468", "ftp://host", "http://"])
 def test_what_is_no_address_is_refused(endpoint: str) -> None:
     with pytest.raises(CommandFailed, match="is not an address"):
-        Remote(Address(endpoint, None))
+        find_address(argparse.Namespace(endpoint=endpoint))

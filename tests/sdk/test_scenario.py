@@ -21,7 +21,7 @@ def test_the_scenario_with_the_waiting_client(mortal: Daemon) -> None:
                 case "create":
                     session = client.sessions.create(step.session_id, agent=step.agent)
                     assert {"healthy": True, "state": session.get().state} == step.expect
-                    follower = threads.submit(lambda: list(session.events(follow=True)))
+                    follower = threads.submit(list, session.events(follow=True))
                 case "prompt":
                     turns.append(prompt(session, step, mortal))
                     step.check_turn(turns[-1])

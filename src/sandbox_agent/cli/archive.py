@@ -94,7 +94,7 @@ def all_sessions(remote: Remote) -> Iterator[SessionInfo]:
 
 
 def log_bytes(remote: Remote) -> int:
-    text = remote.send(Call("GET", "/metrics")).text
+    text = remote.send(Call("GET", "/metrics")).content.decode()
     found = re.search(r"^sandbox_agent_log_bytes (\S+)$", text, re.MULTILINE)
     return int(float(found.group(1))) if found else 0
 

@@ -94,7 +94,7 @@ def _write_content(remote: Remote, request: Call, args: argparse.Namespace) -> i
         Path(args.output).write_bytes(answer.content)
         say(f"wrote {len(answer.content)} bytes to {args.output}")
         return 0
-    is_text = answer.headers.get("content-type", "").startswith("text/")
+    is_text = answer.media_type.startswith("text/")
     if sys.stdout.isatty() and not is_text:
         raise CommandFailed("that is no text: give --output FILE, or redirect it")
     sys.stdout.buffer.write(answer.content)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..client.child import Child, log_file
 from ..config import Config
-from . import child
 from .failures import CommandFailed, ProblemAnswered, WrongUsage
 from .output import print_facts, print_json, say, wants_json
 from .remote import Address, Remote
@@ -40,10 +40,11 @@ def start(args: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     token = _token(config)
     flags = [*_flags(args), "--data-dir", str(folder)]
-    process, address = child.start(flags, token, folder / "daemon.log")
-    state = DaemonState(process.pid, address.endpoint, token, __version__)
-    save(folder, state)
-    process.returncode = 0  # it goes on without us: nobody need wait for it
+    child = Child(flags, token, log_file(folder / "daemon.log"), ends_with_us=False)
+    with Remote(child) as remote:
+        state = DaemonState(child.process.pid, remote.address.endpoint, token, __version__)
+        save(folder, state)
+        child.leave()
     _print(_facts(state, alreadyRunning=False), args)
     return 0
 

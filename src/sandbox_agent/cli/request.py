@@ -13,9 +13,9 @@ from urllib.parse import quote
 
 import msgspec
 
+from ..client.call import Call
 from .command import Argument, Command
 from .failures import WrongUsage
-from .remote import Call
 
 Upload = Callable[[str, Path], dict[str, Any]]
 

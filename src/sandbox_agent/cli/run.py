@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import secrets
 import signal
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
+from ..client.child import child_of_program
 from ..config import PREFIX
 from ..schema.events import (
     Event,
@@ -25,12 +23,11 @@ from ..schema.events import (
     decode_event,
 )
 from ..schema.inputs import Answer, Decision
-from . import child
 from .asking import ask_permission, ask_question
 from .failures import INTERRUPTED, CommandFailed, ProblemAnswered, WrongUsage
 from .narration import Narrator, View, summary
 from .output import console, say, write_line
-from .remote import Call, Remote, find_address, json_call, session_path
+from .remote import Remote, call, find_address, session_path
 from .request import attachment
 from .state import data_dir, lock_holder, running_daemon
 from .views import PlainView, SilentView, TerminalView
@@ -74,15 +71,8 @@ def daemon_for(args: argparse.Namespace) -> Iterator[Remote]:
         with Remote(find_address(args)) as remote:
             yield remote
         return
-    with tempfile.TemporaryDirectory(prefix="sandbox-agent-") as scratch:
-        flags = ["--data-dir", str(folder), "--host", "127.0.0.1", "--port", "0", "--drain-seconds", "0"]
-        token = secrets.token_urlsafe(24)
-        process, address = child.start(flags, token, Path(scratch) / "log", dies_with_us=True)
-        try:
-            with Remote(address) as remote:
-                yield remote
-        finally:
-            child.stop(process)
+    with Remote(child_of_program(folder)) as remote:
+        yield remote
 
 
 # -- the session ------------------------------------------------------------------------------
@@ -110,7 +100,7 @@ def _open_session(remote: Remote, args: argparse.Namespace) -> tuple[str, int]:
     if known["agent"] != args.agent:
         raise WrongUsage(f"session {args.session} belongs to {known['agent']}, not to {args.agent}")
     if settings:
-        remote.send(json_call("PATCH", session_path(args.session), settings))
+        remote.send(call("PATCH", session_path(args.session), body=settings))
     return args.session, known["eventCount"]
 
 
@@ -149,9 +139,9 @@ class Turn:
 
     def follow(self, seen: int) -> int:
         """Show everything from the turn's start to its end. Returns the exit code."""
-        call = Call("GET", session_path(self._session_id, "events", "sse"), {"offset": str(seen)})
+        request = call("GET", session_path(self._session_id, "events", "sse"), query={"offset": seen})
         before = signal.signal(signal.SIGINT, self._interrupt)
-        frames = self._remote.follow(call)
+        frames = self._remote.follow(request)
         started = False
         try:
             for frame in frames:

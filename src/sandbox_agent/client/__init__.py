@@ -15,6 +15,7 @@ from .blocking.session import Session
 from .blocking.turn import Turn
 from .call import Address
 from .failures import (
+    BadAddress,
     ClientClosed,
     ClientError,
     DaemonNotStarted,
@@ -35,6 +36,7 @@ __all__ = [
     "AsyncSession",
     "AsyncTurn",
     "Attachment",
+    "BadAddress",
     "ClientClosed",
     "ClientError",
     "DaemonNotStarted",

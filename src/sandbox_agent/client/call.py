@@ -29,9 +29,8 @@ class Call(NamedTuple):
     settled: int | None = None
     """The status that a repeat gets when the lost try had done the work already."""
 
-    def with_headers(self, **headers: str) -> Call:
-        spelled = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self._replace(headers={**self.headers, **spelled})
+    def with_header(self, name: str, value: str) -> Call:
+        return self._replace(headers={**self.headers, name: value})
 
 
 class Answer(NamedTuple):

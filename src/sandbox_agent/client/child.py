@@ -82,7 +82,9 @@ class Child:
 
 
 def child_of_program(
-    data_dir: str | os.PathLike[str] | None, flags: Sequence[str], env: Mapping[str, str] | None
+    data_dir: str | os.PathLike[str] | None = None,
+    flags: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
 ) -> Child:
     """A daemon for this program alone, on a state folder that no other daemon uses."""
     folder = data_folder(data_dir)

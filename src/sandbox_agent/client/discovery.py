@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from ..config import PREFIX, Config, default_data_dir
-from ..errors import InvalidRequest
 from .call import Address
+from .failures import BadAddress
 
 STATE_FILE = "daemon.json"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -42,7 +42,7 @@ def find_address(
         token = state.token
     parts = urlsplit(endpoint)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidRequest(f"{endpoint} is not an address: it should look like http://127.0.0.1:2468")
+        raise BadAddress(f"{endpoint} is not an address: it should look like http://127.0.0.1:2468")
     return Address(endpoint, token)
 
 

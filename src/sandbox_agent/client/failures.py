@@ -7,6 +7,7 @@ SandboxAgentError
     ├── DaemonUnreachable                        nobody listens there, or the connection was lost
     ├── DaemonNotStarted                         `start()` failed; its log is in the message
     ├── NoAnswerInTime                           your own `timeout` ran out
+    ├── BadAddress                               what was given is no address at all
     ├── NotADaemon                               something else answered at this address
     └── ClientClosed                             the client was used after its end
 """
@@ -18,12 +19,10 @@ from typing import Any
 
 import msgspec
 
-from ..errors import ERRORS, URN, RateLimited, SandboxAgentError, TokenInvalid
+from ..errors import ERRORS, URN, RateLimited, SandboxAgentError
 
 MEMBERS = {"type", "title", "status", "detail", "instance"}
 """What every problem has; everything else is a fact of this one."""
-
-TOKEN_HINT = "give the daemon's token, as in connect(base_url, token) or the variable SANDBOX_AGENT_TOKEN"
 
 
 class UnknownProblem(SandboxAgentError):
@@ -62,6 +61,10 @@ class NoAnswerInTime(ClientError):
     type, title = "no_answer_in_time", "No answer in time"
 
 
+class BadAddress(ClientError):
+    type, title = "bad_address", "Not an address"
+
+
 class NotADaemon(ClientError):
     type, title = "not_a_daemon", "Not a sandbox-agent daemon"
 
@@ -84,11 +87,9 @@ def error_of(problem: Mapping[str, Any]) -> SandboxAgentError:
     detail = str(problem.get("detail") or problem.get("title") or "the daemon refused")
     facts = {key: value for key, value in problem.items() if key not in MEMBERS}
     kind = ERRORS.get(name)
-    if kind is None:
-        return UnknownProblem(detail, problem, facts)
-    if kind is TokenInvalid:
-        detail = f"{detail}: {TOKEN_HINT}"
-    return kind(detail, **facts)
+    error = kind(detail, **facts) if kind else UnknownProblem(detail, problem, facts)
+    error.instance = problem.get("instance")
+    return error
 
 
 def error_of_answer(status: int, content: bytes, endpoint: str, retry_after: str = "") -> SandboxAgentError:

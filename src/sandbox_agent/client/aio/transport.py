@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 import warnings
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ... import __version__
-from ...errors import SandboxAgentError
+from ...errors import SandboxAgentError, TokenInvalid
 from ..call import Address, Answer, Call
 from ..child import START_SECONDS, Child
 from ..discovery import is_on_this_machine
@@ -28,6 +29,8 @@ from ..waiting import in_thread
 if TYPE_CHECKING:
     import httpx2
 
+logger = logging.getLogger("sandbox_agent.client")
+
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 60.0
 """A stream says something every 15 seconds; one that is silent for longer has lost its other end."""
@@ -37,6 +40,9 @@ VERSION_HEADER = "x-sandbox-agent-version"
 
 class AsyncTransport:
     """Requests to one daemon. The HTTP client is loaded and made when it is first needed."""
+
+    HOW_TO_REACH = "start one with `sandbox-agent daemon start`, or let this program run its own with SandboxAgent.start()"
+    HOW_TO_TOKEN = "give the daemon's token, as in connect(base_url, token), or set SANDBOX_AGENT_TOKEN"
 
     def __init__(
         self,
@@ -60,9 +66,9 @@ class AsyncTransport:
 
     # -- requests -----------------------------------------------------------------------------
 
-    async def send(self, call: Call) -> Answer:
+    async def send(self, call: Call, retry: Retry | None = None) -> Answer:
         """Send a request and read the whole answer; a problem is raised."""
-        patience = self.patience()
+        patience = Patience(retry or self._retry)
         lost = False
         while True:
             try:
@@ -80,7 +86,9 @@ class AsyncTransport:
         """Wait before the next try. A daemon that never answered is not expected to come back."""
         if isinstance(error, DaemonUnreachable) and not self._was_answered:
             raise error
-        await asyncio.sleep(patience.delay_after(error, repeatable=repeatable))
+        delay = patience.delay_after(error, repeatable=repeatable)
+        self.trying_again(error)
+        await asyncio.sleep(delay)
 
     async def _send_once(self, call: Call) -> Answer:
         import httpx2
@@ -125,6 +133,19 @@ class AsyncTransport:
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from None
 
+    # -- what a program may want to know ------------------------------------------------------
+
+    def trying_again(self, error: SandboxAgentError) -> None:
+        logger.info("%s; trying again", error)
+
+    def warn_of_version(self, theirs: str) -> None:
+        warnings.warn(
+            f"the daemon is version {theirs}, this client is {__version__}: something may not work; "
+            "install the same version on both sides",
+            VersionMismatch,
+            stacklevel=2,
+        )
+
     # -- the connection -----------------------------------------------------------------------
 
     async def address(self) -> Address:
@@ -168,18 +189,18 @@ class AsyncTransport:
         self._compare_versions(answer.headers.get(VERSION_HEADER))
         if not answer.is_success:
             retry_after = answer.headers.get("retry-after", "")
-            raise error_of_answer(answer.status_code, content, address.endpoint, retry_after)
+            error = error_of_answer(answer.status_code, content, address.endpoint, retry_after)
+            raise (
+                TokenInvalid(f"{error.detail}: {self.HOW_TO_TOKEN}")
+                if isinstance(error, TokenInvalid)
+                else error
+            )
 
     def _compare_versions(self, theirs: str | None) -> None:
         if theirs in (None, __version__, self._told_version):
             return
         self._told_version = theirs
-        warnings.warn(
-            f"the daemon is version {theirs}, this client is {__version__}: something may not work; "
-            "install the same version on both sides",
-            VersionMismatch,
-            stacklevel=2,
-        )
+        self.warn_of_version(str(theirs))
 
     def _timed_out(self, error: httpx2.TimeoutException) -> SandboxAgentError:
         import httpx2
@@ -198,11 +219,7 @@ class AsyncTransport:
         if isinstance(self._target, Child):
             code = self._target.process.poll()
             return DaemonUnreachable(f"the daemon that this program started has ended ({code})", sent=False)
-        return DaemonUnreachable(
-            f"no daemon at {endpoint}: start one with `sandbox-agent daemon start`, "
-            "or let this program run its own with SandboxAgent.start()",
-            sent=False,
-        )
+        return DaemonUnreachable(f"no daemon at {endpoint}: {self.HOW_TO_REACH}", sent=False)
 
 
 def _new_client(address: Address) -> httpx2.AsyncClient:

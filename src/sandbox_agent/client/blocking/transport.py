@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import warnings
 from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ... import __version__
-from ...errors import SandboxAgentError
+from ...errors import SandboxAgentError, TokenInvalid
 from ..call import Address, Answer, Call
 from ..child import START_SECONDS, Child
 from ..discovery import is_on_this_machine
@@ -29,6 +30,8 @@ from ..waiting import at_once
 if TYPE_CHECKING:
     import httpx2
 
+logger = logging.getLogger("sandbox_agent.client")
+
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 60.0
 """A stream says something every 15 seconds; one that is silent for longer has lost its other end."""
@@ -38,6 +41,9 @@ VERSION_HEADER = "x-sandbox-agent-version"
 
 class Transport:
     """Requests to one daemon. The HTTP client is loaded and made when it is first needed."""
+
+    HOW_TO_REACH = "start one with `sandbox-agent daemon start`, or let this program run its own with SandboxAgent.start()"
+    HOW_TO_TOKEN = "give the daemon's token, as in connect(base_url, token), or set SANDBOX_AGENT_TOKEN"
 
     def __init__(
         self,
@@ -61,9 +67,9 @@ class Transport:
 
     # -- requests -----------------------------------------------------------------------------
 
-    def send(self, call: Call) -> Answer:
+    def send(self, call: Call, retry: Retry | None = None) -> Answer:
         """Send a request and read the whole answer; a problem is raised."""
-        patience = self.patience()
+        patience = Patience(retry or self._retry)
         lost = False
         while True:
             try:
@@ -81,7 +87,9 @@ class Transport:
         """Wait before the next try. A daemon that never answered is not expected to come back."""
         if isinstance(error, DaemonUnreachable) and not self._was_answered:
             raise error
-        time.sleep(patience.delay_after(error, repeatable=repeatable))
+        delay = patience.delay_after(error, repeatable=repeatable)
+        self.trying_again(error)
+        time.sleep(delay)
 
     def _send_once(self, call: Call) -> Answer:
         import httpx2
@@ -126,6 +134,19 @@ class Transport:
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from None
 
+    # -- what a program may want to know ------------------------------------------------------
+
+    def trying_again(self, error: SandboxAgentError) -> None:
+        logger.info("%s; trying again", error)
+
+    def warn_of_version(self, theirs: str) -> None:
+        warnings.warn(
+            f"the daemon is version {theirs}, this client is {__version__}: something may not work; "
+            "install the same version on both sides",
+            VersionMismatch,
+            stacklevel=2,
+        )
+
     # -- the connection -----------------------------------------------------------------------
 
     def address(self) -> Address:
@@ -169,18 +190,18 @@ class Transport:
         self._compare_versions(answer.headers.get(VERSION_HEADER))
         if not answer.is_success:
             retry_after = answer.headers.get("retry-after", "")
-            raise error_of_answer(answer.status_code, content, address.endpoint, retry_after)
+            error = error_of_answer(answer.status_code, content, address.endpoint, retry_after)
+            raise (
+                TokenInvalid(f"{error.detail}: {self.HOW_TO_TOKEN}")
+                if isinstance(error, TokenInvalid)
+                else error
+            )
 
     def _compare_versions(self, theirs: str | None) -> None:
         if theirs in (None, __version__, self._told_version):
             return
         self._told_version = theirs
-        warnings.warn(
-            f"the daemon is version {theirs}, this client is {__version__}: something may not work; "
-            "install the same version on both sides",
-            VersionMismatch,
-            stacklevel=2,
-        )
+        self.warn_of_version(str(theirs))
 
     def _timed_out(self, error: httpx2.TimeoutException) -> SandboxAgentError:
         import httpx2
@@ -199,11 +220,7 @@ class Transport:
         if isinstance(self._target, Child):
             code = self._target.process.poll()
             return DaemonUnreachable(f"the daemon that this program started has ended ({code})", sent=False)
-        return DaemonUnreachable(
-            f"no daemon at {endpoint}: start one with `sandbox-agent daemon start`, "
-            "or let this program run its own with SandboxAgent.start()",
-            sent=False,
-        )
+        return DaemonUnreachable(f"no daemon at {endpoint}: {self.HOW_TO_REACH}", sent=False)
 
 
 def _new_client(address: Address) -> httpx2.Client:
