@@ -39,6 +39,7 @@ from sandbox_agent.schema.events import (
     Event,
     ItemCompleted,
     QuestionRequested,
+    SessionStarted,
     TurnEnded,
     TurnMetadata,
     TurnStarted,
@@ -242,6 +243,8 @@ def test_what_an_opened_thread_says_of_itself_is_in_session_started() -> None:
     assert link.wire.notices == [Ready(link.conversation)]
     [started] = link.events()
     assert (started.source, started.native_session_id) == ("agent", THREAD)
+    assert isinstance(started.data, SessionStarted)
+    assert started.data.metadata is not None
     assert started.data.metadata.model == "gpt-5.5"
 
 

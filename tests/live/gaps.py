@@ -47,13 +47,11 @@ def messages_come_whole(live: Live) -> None:
     assert said
     for item in said:
         deltas = [
-            event
+            (event.source, event.synthetic, Text(event.data.delta))
             for event in turn.events
             if isinstance(event.data, ItemDelta) and event.data.item_id == item.item_id
         ]
-        assert [(event.source, event.synthetic, Text(event.data.delta)) for event in deltas] == [
-            ("daemon", True, item.content[0])
-        ]
+        assert deltas == [("daemon", True, item.content[0])]
 
 
 # -- questions and plans ----------------------------------------------------------------------

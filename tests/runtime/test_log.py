@@ -112,7 +112,7 @@ async def texts(log: Log, session: SessionLog, after: int, until: int) -> list[t
 
 def numbered(batch: Batch) -> list[tuple[int, str]]:
     found = zip(batch.numbers, map(decode_event, batch.bodies), strict=True)
-    return [(number, event.data.delta) for number, event in found]
+    return [(number, event.data.delta) for number, event in found if isinstance(event.data, ItemDelta)]
 
 
 # -- writing ----------------------------------------------------------------------------------

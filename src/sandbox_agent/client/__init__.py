@@ -1,14 +1,57 @@
-"""The Python SDK: a client that waits and one that is awaited, with the same methods."""
+"""The Python SDK: a client that waits and one that is awaited, with the same methods.
+
+Everything that a program needs is listed here, and can be imported from `sandbox_agent` itself.
+"""
 
 from __future__ import annotations
 
-from ..errors import SandboxAgentError
-from ..schema.events import Event, PermissionRequested, QuestionRequested, Usage
+from typing import TYPE_CHECKING
+
+from ..errors import (
+    AgentNotInstalled,
+    AgentProcessExited,
+    Conflict,
+    IdempotencyMismatch,
+    InstallFailed,
+    Internal,
+    InvalidRequest,
+    MethodNotAllowed,
+    MisdirectedHost,
+    ModeNotSupported,
+    NotFound,
+    PayloadTooLarge,
+    PermissionDenied,
+    RateLimited,
+    SandboxAgentError,
+    SessionAlreadyExists,
+    SessionNotFound,
+    StreamError,
+    Timeout,
+    TokenInvalid,
+    Unavailable,
+    UnsupportedAgent,
+    UnsupportedMediaType,
+)
+from ..schema.events import (
+    AgentUnparsed,
+    ErrorEvent,
+    Event,
+    ItemCompleted,
+    ItemDelta,
+    ItemStarted,
+    PermissionRequested,
+    PermissionResolved,
+    QuestionRequested,
+    QuestionResolved,
+    SessionEnded,
+    SessionStarted,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+)
 from ..schema.inputs import Answer, Attachment, Decision, McpServer
+from ..schema.items import FileRef, Image, Item, Json, Reasoning, StatusPart, Text, ToolCall, ToolResult
 from ..schema.sessions import SessionInfo
-from .aio.client import AsyncSandboxAgent
-from .aio.session import AsyncSession
-from .aio.turn import AsyncTurn
 from .asking import OnPermission, OnQuestion
 from .blocking.client import SandboxAgent
 from .blocking.session import Session
@@ -29,8 +72,16 @@ from .failures import (
 from .retry import Retry
 from .transcript import Message, Tool, Transcript
 
+if TYPE_CHECKING:
+    from .aio.client import AsyncSandboxAgent
+    from .aio.session import AsyncSession
+    from .aio.turn import AsyncTurn
+
 __all__ = [
     "Address",
+    "AgentNotInstalled",
+    "AgentProcessExited",
+    "AgentUnparsed",
     "Answer",
     "AsyncSandboxAgent",
     "AsyncSession",
@@ -39,28 +90,81 @@ __all__ = [
     "BadAddress",
     "ClientClosed",
     "ClientError",
+    "Conflict",
     "DaemonNotStarted",
     "DaemonUnreachable",
     "Decision",
+    "ErrorEvent",
     "Event",
+    "FileRef",
+    "IdempotencyMismatch",
+    "Image",
+    "InstallFailed",
+    "Internal",
+    "InvalidRequest",
+    "Item",
+    "ItemCompleted",
+    "ItemDelta",
+    "ItemStarted",
+    "Json",
     "McpServer",
     "Message",
+    "MethodNotAllowed",
+    "MisdirectedHost",
+    "ModeNotSupported",
     "NoAnswerInTime",
     "NotADaemon",
+    "NotFound",
     "OnPermission",
     "OnQuestion",
+    "PayloadTooLarge",
+    "PermissionDenied",
     "PermissionRequested",
+    "PermissionResolved",
     "QuestionRequested",
+    "QuestionResolved",
+    "RateLimited",
+    "Reasoning",
     "Retry",
     "SandboxAgent",
     "SandboxAgentError",
     "Session",
+    "SessionAlreadyExists",
+    "SessionEnded",
     "SessionInfo",
+    "SessionNotFound",
+    "SessionStarted",
+    "StatusPart",
+    "StreamError",
+    "Text",
+    "Timeout",
+    "TokenInvalid",
     "Tool",
+    "ToolCall",
+    "ToolResult",
     "Transcript",
     "Turn",
+    "TurnEnded",
+    "TurnStarted",
     "Unanswered",
+    "Unavailable",
     "UnknownProblem",
+    "UnsupportedAgent",
+    "UnsupportedMediaType",
     "Usage",
     "VersionMismatch",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """What is awaited is loaded when it is asked for: asyncio takes longer to load than everything else here."""
+    if name not in ("AsyncSandboxAgent", "AsyncSession", "AsyncTurn"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .aio import client, session, turn
+
+    globals().update(
+        AsyncSandboxAgent=client.AsyncSandboxAgent,
+        AsyncSession=session.AsyncSession,
+        AsyncTurn=turn.AsyncTurn,
+    )
+    return globals()[name]

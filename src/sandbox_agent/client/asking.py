@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any, Literal, TypeAlias, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal, TypeAlias, TypeVar
 
 from ..schema.events import PermissionRequested, QuestionRequested
 from ..schema.inputs import Answer, Decision
@@ -69,9 +68,14 @@ async def awaited(value: Awaitable[T] | T) -> T:
     return await value if inspect.isawaitable(value) else value
 
 
-def awaited_here(value: Coroutine[Any, Any, T] | Awaitable[T] | T) -> T:
+def awaited_here(value: Awaitable[T] | T) -> T:
     """The same where nobody can await: in a loop of its own."""
-    return asyncio.run(_result(value)) if inspect.isawaitable(value) else value
+    if not inspect.isawaitable(value):
+        return value
+    import asyncio  # takes long to load, and few need it here
+
+    result: T = asyncio.run(_result(value))
+    return result
 
 
 async def _result(value: Awaitable[T]) -> T:

@@ -7,7 +7,6 @@ import re
 import secrets
 import subprocess
 import sys
-import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -95,6 +94,8 @@ def child_of_program(
             pid=holder,
         )
     mine = ["--data-dir", str(folder), "--host", "127.0.0.1", "--port", "0", "--drain-seconds", "0"]
+    import tempfile  # not needed by those who only connect
+
     # A file without a name: it is gone with the last process that has it open, whatever happens.
     log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the daemon
     return Child([*mine, *flags], secrets.token_urlsafe(24), log, env=env)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 
 async def in_thread(work: Callable[[], None]) -> None:
+    import asyncio  # takes long to load, and the waiting client does without
+
     await asyncio.to_thread(work)
 
 

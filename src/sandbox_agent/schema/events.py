@@ -6,7 +6,7 @@ the stored bytes are what every reader gets.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import msgspec
 from msgspec import Struct, field
@@ -252,6 +252,13 @@ EVENT_TYPES: dict[str, type[AnyData]] = {
 }
 
 
+if TYPE_CHECKING:
+    Said = AnyData | dict[str, Any]
+else:
+    # For msgspec a union's structs must carry their own tag; ours stands in the envelope, as `type`.
+    Said = Any
+
+
 class Event(Struct, frozen=True):
     """The envelope. `raw` stays last and null when stored: a reader that asks for it gets it spliced in."""
 
@@ -263,7 +270,8 @@ class Event(Struct, frozen=True):
     source: Source
     synthetic: bool
     type: str
-    data: Any  # AnyData, or plain JSON when a newer daemon says something we do not know
+    data: Said
+    """What it says; plain JSON where a newer daemon says something that this version does not know."""
     raw: Any = None
 
 
