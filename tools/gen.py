@@ -83,9 +83,13 @@ def agents() -> str:
             f"## {agent.name}\n\n{agent.title}, {agent.stability}"
             + (f", tested with {agent.tested_version}" if agent.tested_version else "")
             + f".\n\n- Modes: {modes}\n- Variables it sees besides the safe base: {families}\n"
-            f"- Capabilities: {', '.join(able)}\n"
+            f"- Capabilities: {', '.join(able)}\n" + "".join(f"- {note}\n" for note in agent.notes)
         )
-    return NOTE + "\n".join(["# Agents\n", *rows])
+    head = (
+        "# Agents\n\nWhat works on each, feature by feature, is in [coverage.md](coverage.md). "
+        "Any other program that speaks ACP becomes an agent by `--acp-agent`: [acp-agents.md](acp-agents.md).\n"
+    )
+    return NOTE + "\n".join([head, *rows])
 
 
 TABLE = "src/sandbox_agent/cli/table.py"

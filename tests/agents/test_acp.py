@@ -947,6 +947,14 @@ def test_a_cancel_answers_what_is_pending() -> None:
     assert session.broken_rules() == []
 
 
+def test_a_cancelled_turn_is_interrupted_whatever_the_agent_calls_its_end() -> None:
+    session = in_turn()
+    session.conversation.cancelling = True
+    session.wire.cancel(session.conversation)
+    session.end("end_turn")
+    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["interrupted"]
+
+
 def test_an_end_of_turn_answers_what_is_pending() -> None:
     session = in_turn()
     session.ask()

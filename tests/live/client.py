@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -54,15 +54,16 @@ class Refused(AssertionError):
 class DaemonProcess:
     """`sandbox-agent server`, as a user would start it."""
 
-    def __init__(self, data_dir: Path, environ: Mapping[str, str]) -> None:
+    def __init__(self, data_dir: Path, environ: Mapping[str, str], acp_agents: Iterable[str] = ()) -> None:
         self._data_dir = data_dir
         self._environ = environ
+        self._acp_agents = [word for agent in acp_agents for word in ("--acp-agent", agent)]
         self.start()
 
     def start(self) -> None:
         argv = [sys.executable, "-m", "sandbox_agent", "server", "--no-token", "--port", "0"]
         self._process = subprocess.Popen(
-            [*argv, "--data-dir", str(self._data_dir)],
+            [*argv, "--data-dir", str(self._data_dir), *self._acp_agents],
             env=dict(self._environ),
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -220,6 +221,18 @@ class Session:
             return isinstance(event.data, ItemCompleted) and event.data.item.kind == "tool_result"
 
         self._in_turn(turn_id, is_result)
+
+    def first_call(self, turn_id: str) -> ToolCall:
+        """The first call of a turn, when its arguments are known."""
+
+        def is_call(event: Event) -> bool:
+            return isinstance(event.data, ItemCompleted) and event.data.item.kind == "tool_call"
+
+        done = self._in_turn(turn_id, is_call).data
+        assert isinstance(done, ItemCompleted)
+        (call,) = done.item.content
+        assert isinstance(call, ToolCall)
+        return call
 
     def permission(self, turn_id: str) -> PermissionRequested:
         """The permission that the turn waits for."""

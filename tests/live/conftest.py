@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_agent.agents import AGENTS
 from sandbox_agent.agents.base import Agent
 from sandbox_agent.schema.events import SessionStarted
 from sandbox_agent.schema.ids import random_id
@@ -23,9 +22,10 @@ from sandbox_agent.testing.offline import offline_environment
 from sandbox_agent.testing.scripted_model import ScriptedModel
 
 from .client import DaemonProcess, Session
-from .features import DEFAULT_AGENTS, LIVE_AGENTS, Feature
+from .features import Feature
 from .gaps import GAPS
 from .live import REAL, SCENARIOS, Live
+from .tried import ACP_AGENTS, TRIED, chosen, installs
 
 # -- selection --------------------------------------------------------------------------------
 
@@ -36,8 +36,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "agent" in metafunc.fixturenames:
-        chosen = metafunc.config.getoption("--agent") or DEFAULT_AGENTS
-        metafunc.parametrize("agent", [name for name in LIVE_AGENTS if name in chosen], indirect=True)
+        feature = _feature_of(metafunc.definition)
+        assert feature is not None
+        metafunc.parametrize(
+            "agent", chosen(metafunc.config.getoption("--agent"), feature.name), indirect=True
+        )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -53,7 +56,7 @@ def _feature_of(item: pytest.Item) -> Feature | None:
 
 def _agent_of(item: pytest.Item) -> Agent:
     assert isinstance(item, pytest.Function)
-    return AGENTS[str(item.callspec.params["agent"])]
+    return TRIED[str(item.callspec.params["agent"])]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -73,12 +76,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @functools.cache
 def _cannot_run(name: str) -> str | None:
     """Why an agent cannot be tried on this machine; puts it into the cache where that is possible."""
-    try:
-        agent_cache.install(name)
-    except agent_cache.CannotInstall as error:
-        # On a developer's machine the agent that is there is better than none.
-        if os.environ.get("CI") or shutil.which(name) is None:
-            return str(error)
+    for program in installs(name):
+        try:
+            agent_cache.install(program)
+        except agent_cache.CannotInstall as error:
+            # On a developer's machine the agent that is there is better than none.
+            if os.environ.get("CI") or shutil.which(program) is None:
+                return str(error)
     return None
 
 
@@ -121,7 +125,7 @@ def environ(scripted_model: ScriptedModel, tmp_path_factory: pytest.TempPathFact
         return {**os.environ, "PATH": path}
     home = tmp_path_factory.mktemp("home")
     offline: dict[str, str] = {}
-    for name in LIVE_AGENTS:
+    for name in {program for agent in TRIED for program in installs(agent)}:
         offline |= offline_environment(name, scripted_model.base_url, home)
     ours = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
     return {"PATH": path, "LANG": "C.UTF-8", "TERM": "dumb", **ours, **offline}
@@ -131,7 +135,7 @@ def environ(scripted_model: ScriptedModel, tmp_path_factory: pytest.TempPathFact
 def shared_daemon(
     environ: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[DaemonProcess]:
-    daemon = DaemonProcess(tmp_path_factory.mktemp("daemon") / "data", environ)
+    daemon = DaemonProcess(tmp_path_factory.mktemp("daemon") / "data", environ, ACP_AGENTS)
     yield daemon
     daemon.stop()
 
@@ -140,7 +144,7 @@ def shared_daemon(
 def own_daemon(environ: dict[str, str], tmp_path: Path) -> Iterator[DaemonProcess]:
     """A daemon that a test may kill."""
     (tmp_path / "daemon").mkdir()
-    daemon = DaemonProcess(tmp_path / "daemon" / "data", environ)
+    daemon = DaemonProcess(tmp_path / "daemon" / "data", environ, ACP_AGENTS)
     yield daemon
     daemon.stop()
 
@@ -166,7 +170,7 @@ def version_of(shared_daemon: DaemonProcess) -> Callable[[Agent], str]:
 
 @pytest.fixture
 def agent(request: pytest.FixtureRequest) -> Agent:
-    return AGENTS[request.param]
+    return TRIED[request.param]
 
 
 @pytest.fixture

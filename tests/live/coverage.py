@@ -12,9 +12,8 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from sandbox_agent.agents import AGENTS
-
 from .features import FEATURES
+from .tried import TRIED
 
 Outcome = Literal["yes", "no", "fails"]
 
@@ -57,12 +56,12 @@ def merged(known: Matrix, ran: list[Ran]) -> Matrix:
 
 
 def table(matrix: Matrix) -> str:
-    agents = sorted(matrix, key=list(AGENTS).index)
+    agents = sorted(matrix, key=list(TRIED).index)
     rows = [
-        ["Feature", *(AGENTS[agent].title for agent in agents)],
+        ["Feature", *(TRIED[agent].title for agent in agents)],
         ["---"] * (len(agents) + 1),
         ["Tested version", *(matrix[agent].version for agent in agents)],
-        ["Stability", *(AGENTS[agent].stability for agent in agents)],
+        ["Stability", *(TRIED[agent].stability for agent in agents)],
     ]
     for name, feature in FEATURES.items():
         rows.append([feature.title, *(matrix[agent].cells.get(name, "") for agent in agents)])
@@ -71,8 +70,8 @@ def table(matrix: Matrix) -> str:
 
 def page(matrix: Matrix) -> str:
     gaps = [
-        f"- {AGENTS[agent].title}, {FEATURES[name].title}: {AGENTS[agent].gaps[name]}\n"
-        for agent in sorted(matrix, key=list(AGENTS).index)
+        f"- {TRIED[agent].title}, {FEATURES[name].title}: {TRIED[agent].gaps[name]}\n"
+        for agent in sorted(matrix, key=list(TRIED).index)
         for name in FEATURES
         if matrix[agent].cells.get(name) == "no"
     ]
@@ -85,7 +84,7 @@ def read(text: str) -> Matrix:
     rows = [_cells(line) for line in text.splitlines() if line.startswith("| ")]
     if len(rows) < 4:
         return {}
-    names = {agent.title: name for name, agent in AGENTS.items()}
+    names = {agent.title: name for name, agent in TRIED.items()}
     titles = {feature.title: name for name, feature in FEATURES.items()}
     matrix: Matrix = {}
     for at, title in enumerate(rows[0][1:], start=1):

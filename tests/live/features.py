@@ -10,12 +10,6 @@ from msgspec import Struct
 
 Test = TypeVar("Test", bound=Callable[..., object])
 
-LIVE_AGENTS = ("claude", "codex", "opencode", "pi", "amp")
-"""The agents that can be tried."""
-
-DEFAULT_AGENTS = ("claude", "codex")
-"""Those that are tried unless `--agent` says which: `make test` has ten minutes, and these two must never be broken."""
-
 
 class Feature(Struct, frozen=True):
     name: str

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from sandbox_agent.schema.events import ItemDelta, PermissionResolved, QuestionRequested
+from sandbox_agent.schema.ids import random_id
 from sandbox_agent.schema.items import Text
 
 from .client import (
@@ -62,9 +63,13 @@ def has_no_way_to_ask(live: Live) -> None:
     turn = session.run(live.say("question", "", QUESTION_WORDS))
     assert (turn.stop_reason, turn.errors) == ("end_turn", [])
     assert turn.data(QuestionRequested) == []
-    assert not live.agent.capabilities.questions
     if not live.real:
         assert NO_TOOL in turn.text
+
+
+def knows_no_questions(live: Live) -> None:
+    assert not live.agent.capabilities.questions
+    has_no_way_to_ask(live)
 
 
 def takes_one_answer_for_each_question(live: Live) -> None:
@@ -153,6 +158,17 @@ def shows_only_the_call_of_a_sub_agent(live: Live) -> None:
     assert _below_calls(turn) == []
 
 
+def waits_for_its_sub_agent_until_it_is_cancelled(live: Live) -> None:
+    session = live.session(permissionMode="bypass")
+    turn_id = session.send(live.say("subagent", "", SUBAGENT_WORDS))
+    call = session.first_call(turn_id)
+    session.call("POST", "/cancel")
+    turn = session.finish(turn_id)
+    assert (turn.stop_reason, turn.errors) == ("interrupted", [])
+    assert (call.name, _below_calls(turn), turn.data(PermissionResolved)) == ("task", [], [])
+    assert not (live.workspace / "inner.txt").exists()
+
+
 def _below_calls(turn: Turn) -> list[str]:
     """The items that stand below a call."""
     calls = {item.item_id for item in turn.items if item.kind == "tool_call"}
@@ -162,13 +178,18 @@ def _below_calls(turn: Turn) -> list[str]:
 # -- things that break ------------------------------------------------------------------------
 
 
-def tries_again_until_the_turn_times_out(scenario: str) -> Check:
+def tries_again_until_it_is_cancelled(scenario: str, *, in_silence: bool = False) -> Check:
     def check(live: Live) -> None:
-        session = live.session(turnTimeoutMs=4_000)
-        turn = session.run(live.say(scenario, "", ""))
-        assert turn.stop_reason == "limit"
-        assert [error.message for error in turn.errors] == ["the turn took longer than 4000 ms"]
-        assert "retry" in session.status_labels()
+        session = live.session()
+        name = random_id("prompt")
+        turn_id = session.send(f"{name} {live.say(scenario, '', '')}")
+        live.asked_again(name)
+        if not in_silence:
+            session.wait(lambda event: "retry" in session.status_labels())
+        session.call("POST", "/cancel")
+        turn = session.finish(turn_id)
+        assert (turn.stop_reason, turn.errors) == ("interrupted", [])
+        assert ("retry" in session.status_labels()) is not in_silence
         after = session.run(live.say("text", "", ""))
         assert (after.stop_reason, after.text, after.errors) == ("end_turn", HELLO, [])
 
@@ -260,9 +281,9 @@ def _goes_on_only_afresh(live: Live, session: Session) -> None:
 
 GAPS: dict[tuple[str, str], Check] = {
     ("amp", "deltas"): messages_come_whole,
-    ("amp", "question_answered"): has_no_way_to_ask,
-    ("amp", "question_multi_select"): has_no_way_to_ask,
-    ("amp", "question_rejected"): has_no_way_to_ask,
+    ("amp", "question_answered"): knows_no_questions,
+    ("amp", "question_multi_select"): knows_no_questions,
+    ("amp", "question_rejected"): knows_no_questions,
     ("amp", "plan_approved"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
     ("amp", "plan_rejected"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
     ("amp", "switch_agent_mode"): has_no_plan_mode_to_switch_to,
@@ -280,8 +301,16 @@ GAPS: dict[tuple[str, str], Check] = {
     ("codex", "plan_rejected"): tells_its_plan_as_a_message,
     ("opencode", "plan_approved"): tells_its_plan_as_a_message,
     ("opencode", "plan_rejected"): tells_its_plan_as_a_message,
-    ("opencode", "error_500"): tries_again_until_the_turn_times_out("error_500"),
-    ("opencode", "error_cut"): tries_again_until_the_turn_times_out("cut"),
+    ("opencode", "error_500"): tries_again_until_it_is_cancelled("error_500"),
+    ("opencode", "error_cut"): tries_again_until_it_is_cancelled("cut"),
+    ("opencode-acp", "question_answered"): has_no_way_to_ask,
+    ("opencode-acp", "question_multi_select"): has_no_way_to_ask,
+    ("opencode-acp", "question_rejected"): has_no_way_to_ask,
+    ("opencode-acp", "plan_approved"): tells_its_plan_as_a_message,
+    ("opencode-acp", "plan_rejected"): tells_its_plan_as_a_message,
+    ("opencode-acp", "subagent"): waits_for_its_sub_agent_until_it_is_cancelled,
+    ("opencode-acp", "error_500"): tries_again_until_it_is_cancelled("error_500", in_silence=True),
+    ("opencode-acp", "error_cut"): tries_again_until_it_is_cancelled("cut", in_silence=True),
     ("pi", "plan_approved"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
     ("pi", "plan_rejected"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
     ("pi", "switch_agent_mode"): has_one_mode_only,

@@ -112,6 +112,15 @@ class Live:
         """What the model was asked."""
         return self.model.wait_for(found)
 
+    def asked_again(self, name: str) -> None:
+        """Wait until the model was asked a second time for the prompt of this name."""
+
+        def asked_again(_: Request) -> bool:
+            asked = [one for one in self.model.requests if one.kind == "turn" and name in one.prompt]
+            return len(asked) > 1
+
+        self.model.wait_for(asked_again)
+
     def get(self, path: str, **query: str) -> Any:
         response = self.daemon.http.get(path, params=query)
         if not response.is_success:

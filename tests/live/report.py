@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from . import coverage
-from .features import LIVE_AGENTS
 from .live import REAL
+from .tried import CHOICES
 
 CHECKOUT = Path(__file__).parents[2]
 PAGE, README = CHECKOUT / "docs" / "coverage.md", CHECKOUT / "README.md"
@@ -21,7 +21,12 @@ PAGE, README = CHECKOUT / "docs" / "coverage.md", CHECKOUT / "README.md"
 
 def add_options(parser: pytest.Parser) -> None:
     group = parser.getgroup("live", "the real agents")
-    group.addoption("--agent", action="append", choices=LIVE_AGENTS, help="drive only this agent; repeatable")
+    group.addoption(
+        "--agent",
+        action="append",
+        choices=CHOICES,
+        help="drive only this agent (acp: all of them); repeatable",
+    )
     group.addoption("--write-coverage", action="store_true", help="write the coverage matrix of this run")
 
 

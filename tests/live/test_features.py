@@ -11,17 +11,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sandbox_agent.agents import AGENTS
 from sandbox_agent.schema.events import (
     Event,
     ItemCompleted,
     ItemDelta,
+    ItemStarted,
     PermissionRequested,
     PermissionResolved,
     QuestionRequested,
     TurnStarted,
 )
-from sandbox_agent.schema.items import Item, Text, ToolResult
+from sandbox_agent.schema.items import Item, StatusPart, Text, ToolResult
 
 from .client import (
     DaemonProcess,
@@ -36,9 +36,10 @@ from .client import (
     new_mark,
     wait_for_end,
 )
-from .features import FEATURES, LIVE_AGENTS, feature
+from .features import FEATURES, feature
 from .gaps import GAPS
 from .live import HELLO, PLAN_WORDS, QUESTION_WORDS, SUBAGENT_WORDS, Live
+from .tried import TRIED
 
 MCP_SERVER = str(Path(__file__).with_name("mcp_server.py"))
 
@@ -128,15 +129,27 @@ def test_really_runs_a_command(live: Live) -> None:
     assert (live.workspace / "made.txt").exists()
     (result,) = turn.results
     assert result.output.strip() == "made-it"
-    assert result.exit_code in (0, None)
+    assert result.exit_code == (None if live.agent.name in CODES_IN_WORDS else 0)
+
+
+CODES_IN_WORDS = ("claude", "claude-acp")
+"""Claude tells an exit code only in the words with which it says that a command failed."""
 
 
 @feature("failing_command")
 def test_tells_that_a_command_failed(live: Live) -> None:
     turn = live.session(permissionMode="bypass").run(live.command("echo to-stderr >&2; exit 3"))
-    (result,) = turn.results
-    assert result.exit_code == 3
-    assert "to-stderr" in result.output
+    (item,) = (item for item in turn.items if item.kind == "tool_result")
+    output = FAILED_OUTPUTS.get(live.agent.name, "to-stderr\n")
+    assert (item.status, item.content) == ("failed", (ToolResult(turn.calls[0].call_id, output, 3),))
+
+
+FAILED_OUTPUTS = {
+    "claude": "Exit code 3\nto-stderr",
+    "claude-acp": "Exit code 3\nto-stderr",
+    "pi": "to-stderr\n\n\nCommand exited with code 3",
+}
+"""Some agents add words of their own."""
 
 
 @feature("file_change")
@@ -151,11 +164,18 @@ def test_tells_a_change_as_a_diff(live: Live) -> None:
     assert turn.asked_client == []
     assert {Path(file.path) for file in turn.files} == {greeting}
     made, changed = turn.files
-    # Not every agent tells whether a file that it wrote was there before.
-    assert made.diff is None or {"+hello", "+world"} <= set(made.diff.splitlines())
-    lines = (changed.diff or "").splitlines()
-    assert {"-world", "+universe"} <= set(lines)
-    assert any(line.startswith("@@ -") for line in lines)
+    assert (made.action, changed.action) == ("write", "patch")
+    # Neither Amp nor Pi tells whether a file that it wrote was there before.
+    new = None if live.agent.name in ("amp", "pi") else ["@@ -0,0 +1,2 @@", "+hello", "+world"]
+    assert _hunks(made.diff) == new
+    assert _hunks(changed.diff) == ["@@ -1,2 +1,2 @@", " hello", "-world", "+universe"]
+
+
+def _hunks(diff: str | None) -> list[str] | None:
+    """A diff without its head, which names the file in each agent's own way."""
+    lines = diff.splitlines() if diff else []
+    heads = ("--- ", "+++ ", "Index: ", "======")
+    return [line for line in lines if not line.startswith(heads)] if diff else None
 
 
 @feature("mcp")
@@ -235,7 +255,7 @@ def test_does_not_do_what_was_rejected(live: Live) -> None:
     assert [one.status for one in turn.asked_client] == ["reject"]
     results = [item for item in turn.items if item.kind == "tool_result"]
     assert [item.status for item in results] == ["failed"]
-    assert turn.stop_reason in ("end_turn", "interrupted")
+    assert turn.stop_reason == "end_turn"
 
 
 @feature("switch_permission_mode")
@@ -301,7 +321,8 @@ def test_goes_on_when_a_question_is_rejected(live: Live) -> None:
     session.reject(session.question(turn_id))
     turn = session.finish(turn_id)
     assert session.question_resolved().status == "rejected"
-    assert turn.stop_reason in ("end_turn", "interrupted")
+    # OpenCode asks its model no more.
+    assert turn.stop_reason == ("interrupted" if live.agent.name == "opencode" else "end_turn")
     assert turn.errors == []
 
 
@@ -416,8 +437,10 @@ def test_switches_model_and_variant_while_it_runs(live: Live) -> None:
 
 MODELS = {
     "claude": ("sonnet", "claude-sonnet-5-5"),
+    "claude-acp": ("haiku", "claude-haiku-5-5"),
     "codex": ("gpt-6.1-sol", "gpt-6.1-sol"),
     "opencode": ("scripted-anthropic/scripted-a", "scripted-a"),
+    "opencode-acp": ("scripted-anthropic/scripted-a", "scripted-a"),
     "pi": ("scripted-responses/scripted-r", "scripted-r"),
 }
 """A model that is not the default, by the agent's name for it and by the provider's."""
@@ -559,34 +582,31 @@ def test_runs_two_sessions_at_once(live: Live) -> None:
 
 @feature("error_401")
 def test_tells_that_the_key_is_wrong(live: Live) -> None:
-    _fails_with(live, "error_401", {"authentication_failed"})
+    _fails_with(live, "error_401", "authentication_failed")
 
 
 @feature("error_429")
 def test_tells_that_the_rate_is_limited(live: Live) -> None:
-    _fails_with(live, "error_429", {"rate_limited"})
+    _fails_with(live, "error_429", "rate_limited")
 
 
 @feature("error_500")
 def test_tells_that_the_models_server_failed(live: Live) -> None:
-    _fails_with(live, "error_500", {"server_error"})
+    _fails_with(live, "error_500", "server_error")
 
 
 @feature("error_cut")
 def test_tells_that_the_stream_was_cut(live: Live) -> None:
-    # Not every agent tells a broken connection from another failure.
-    _fails_with(live, "cut", {"connection_failed", "server_error", "agent_error"})
+    _fails_with(live, "cut", "connection_failed")
 
 
-def _fails_with(live: Live, scenario: str, codes: set[str]) -> None:
+def _fails_with(live: Live, scenario: str, code: str) -> None:
     """One failure is one error event, and the next turn works."""
-    # Some agents try again for ever.
-    session = live.session(turnTimeoutMs=15_000)
+    session = live.session()
     turn = session.run(live.say(scenario, "", ""))
     assert turn.stop_reason == "error"
-    assert len(turn.errors) == 1
+    assert [error.code for error in turn.errors] == [code]
     assert turn.errors[0].message
-    assert turn.errors[0].code in codes
     after = session.run(live.say("text", "", ""))
     assert (after.stop_reason, after.text, after.errors) == ("end_turn", HELLO, [])
 
@@ -604,7 +624,18 @@ def test_resumes_after_the_agent_died_between_turns(live: Live) -> None:
     assert live.knows(turn, "plum", 2), turn.text
     assert session.info["nativeSessionId"] == native_id
     after = session.events[count:]
-    assert isinstance(after[0].data, TurnStarted)
+    first = next(event for event in after if not _is_title(event))
+    assert isinstance(first.data, TurnStarted)
+
+
+def _is_title(event: Event) -> bool:
+    """Some agents name a session in their own time."""
+    match event.data:
+        case ItemStarted(Item(content=(StatusPart("title"), *_))) | ItemCompleted(
+            Item(content=(StatusPart("title"), *_))
+        ):
+            return True
+    return False
 
 
 @feature("agent_killed_turn")
@@ -706,6 +737,6 @@ def test_every_feature_has_one_test() -> None:
 
 
 def test_every_declared_gap_is_proved_and_no_other() -> None:
-    declared = {(name, gap) for name in LIVE_AGENTS for gap in AGENTS[name].gaps}
+    declared = {(name, gap) for name, agent in TRIED.items() for gap in agent.gaps}
     assert set(GAPS) == declared
     assert {gap for _, gap in declared} <= set(FEATURES)

@@ -300,8 +300,10 @@ class Agent(ABC):
     permission_modes: ClassVar[tuple[str, ...]] = ("default", "acceptEdits", "plan", "bypass")
     credentials: ClassVar[Sources | None] = Sources()
     """Where it finds its keys; None when it needs none, or when that is its own business."""
-    gaps: ClassVar[dict[str, str]] = {}
+    gaps: Mapping[str, str] = {}
     """Features of the live suite that this agent cannot have, each with the reason; the suite checks that it is so."""
+    notes: ClassVar[tuple[str, ...]] = ()
+    """What a user should know of this agent before choosing it; for docs/agents.md."""
 
     @abstractmethod
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:

@@ -30,7 +30,7 @@ _WORDS: dict[str, ErrorCode] = {
     r"refus(al|ed to)|content.?filter": "refusal",
 }
 _WORDS_WITHOUT_STATUS: dict[str, ErrorCode] = {
-    r"unauthori[sz]ed|authenticat|api.?key|access token|credential|not logged in": "authentication_failed",
+    r"unauthori[sz]ed|authenticat|api.?key|key is (wrong|invalid|missing)|access token|credential|not logged in": "authentication_failed",
     r"rate.?limit|too many requests|quota": "rate_limited",
     r"overloaded|capacity|unavailable": "overloaded",
     r"terminated|fetch failed|network|socket|connection|ECONN|ENOTFOUND|EAI_AGAIN|timed? ?out": "connection_failed",

@@ -537,7 +537,10 @@ class AcpWire(Wire):
         conversation.say_unsaid()
         if failed is None:
             over = msgspec.json.decode(result, type=PromptOver)
-            conversation.end_turn(STOP_REASONS.get(over.stop_reason, "end_turn"), over.usage)
+            stop_reason = STOP_REASONS.get(over.stop_reason, "end_turn")
+            if conversation.cancelling and stop_reason == "end_turn":
+                stop_reason = "interrupted"  # some agents do not tell the two apart
+            conversation.end_turn(stop_reason, over.usage)
         elif conversation.cancelling or failed.code == REQUEST_CANCELLED:
             conversation.end_turn("interrupted")
         else:

@@ -53,6 +53,16 @@ class Amp(Agent):
         file_changes=True,
         mcp_tools=True,
     )
+    notes = (
+        "The tested build is the newest whose loop runs in the client. Later builds run it on Amp's own service, so "
+        "nothing of them can be tried without an account: what is said of them here is handled, and untested.",
+        "Modes: `smart`, `rush`, `deep` and `large` are the tested build's, `low`, `medium`, `high` and `ultra` those of "
+        "later ones. Either is passed on; a build refuses the modes of the other.",
+        "Permissions, `bypass` too, go into a settings file of the session's own, which all builds read: the flag for it is gone in later "
+        "ones. A workspace's `.amp/settings.json` wins over that file, and can allow what would be asked for.",
+        "A login: set `AMP_API_KEY`, or log in with `amp login` first. Later builds that find neither open a browser and wait: "
+        "the session then fails to start after a minute with `timeout`.",
+    )
     gaps = {
         "deltas": "its messages come whole",
         "question_answered": "it has no way to ask",

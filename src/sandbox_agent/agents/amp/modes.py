@@ -10,6 +10,10 @@ MODES = (
     Mode("rush", "Rush", "Faster and cheaper, for small tasks."),
     Mode("deep", "Deep", "Thinks longer, for hard problems."),
     Mode("large", "Large", "A large context window."),
+    Mode("low", "Low", "Later builds: the least effort."),
+    Mode("medium", "Medium", "Later builds: some effort."),
+    Mode("high", "High", "Later builds: much effort."),
+    Mode("ultra", "Ultra", "Later builds: the most effort."),
 )
 
 READ_ONLY = (

@@ -37,6 +37,7 @@ _MESSAGES: tuple[tuple[str, ErrorCode], ...] = (
     ("stream closed before", "connection_failed"),
     ("idle timeout", "connection_failed"),
     ("error sending request", "connection_failed"),
+    ("Transport error", "connection_failed"),
     # The stream was fine and the model API said in it that it failed.
     ("stream disconnected", "server_error"),
     ("invalid_request_error", "invalid_request"),

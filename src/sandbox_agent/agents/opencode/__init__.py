@@ -77,8 +77,8 @@ class OpenCode(Agent):
     gaps = {
         "plan_approved": "its server offers no tool to leave plan mode: the plan is a message",
         "plan_rejected": "its server offers no tool to leave plan mode: the plan is a message",
-        "error_500": "it tries again without limit; `turnTimeoutMs` ends such a turn",
-        "error_cut": "it tries again without limit; `turnTimeoutMs` ends such a turn",
+        "error_500": "it tries again without limit; a cancel or `turnTimeoutMs` ends such a turn",
+        "error_cut": "it tries again without limit; a cancel or `turnTimeoutMs` ends such a turn",
     }
     modes = (
         Mode("build", "Build", "The default agent. Executes tools based on configured permissions."),

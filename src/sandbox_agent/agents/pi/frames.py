@@ -113,6 +113,12 @@ class Response(Frame, frozen=True, tag="response"):
     data: Raw = NOTHING
 
 
+class SessionHeader(Frame, frozen=True, tag="session"):
+    """The first line of `--mode json`."""
+
+    id: str
+
+
 class AgentStart(Frame, frozen=True, tag="agent_start"):
     pass
 
@@ -245,6 +251,7 @@ class Dialog(Frame, frozen=True, tag="extension_ui_request"):
 
 AnyFrame = (
     Response
+    | SessionHeader
     | AgentStart
     | AgentEnd
     | AgentSettled

@@ -251,6 +251,8 @@ class PiWire(Wire):
     def _event(self, conversation: PiConversation, message: pi.AnyFrame, frame: bytes) -> None:
         scribe = conversation.scribe
         match message:
+            case pi.SessionHeader(id):
+                conversation.native_id = id
             case pi.AgentStart():
                 conversation.active = True
                 scribe.start_turn(source="agent")

@@ -111,14 +111,17 @@ class Tools(Messages):
         failed: bool = False,
         source: Source = "agent",
     ) -> None:
-        """A call's outcome. A result without a call we know opens a stub call first; a second one is ignored."""
+        """A call's outcome. A result without a call we know opens a stub call first; a second one is ignored.
+
+        A command that ended with another code than 0 has failed on every agent: some say so, some tell only the code.
+        """
         if key in self._closed:
             return
         if key not in self._calls:
             self.end_call(key, "unknown", "{}", source="daemon")
         call = self._calls.pop(key)
         self._start_result(call, source)
-        status: ItemStatus = "failed" if failed else "completed"
+        status: ItemStatus = "failed" if failed or exit_code else "completed"
         self._complete(call.result_item(status, output, exit_code, tuple(extra)), source)
         self._closed[key] = call.item_id
 

@@ -1,0 +1,88 @@
+"""The agents that the live suite tries: those of the registry, and programs that only speak ACP, as an operator names them.
+
+An adapter says itself what its agent cannot do. One adapter serves all ACP programs, so what each of those cannot do stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from sandbox_agent.agents import AGENTS
+from sandbox_agent.agents.acp import parse_acp_agents
+from sandbox_agent.agents.base import Agent
+
+REGISTERED = ("claude", "codex", "opencode", "pi", "amp")
+
+
+class AcpProgram(Struct, frozen=True):
+    """One program behind `--acp-agent`."""
+
+    command: str
+    installs: tuple[str, ...]
+    """What of the agents' cache it needs."""
+    gaps: dict[str, str]
+
+
+NO_QUESTIONS = "it offers its model no tool to ask with where it speaks ACP"
+NO_PLANS = "it offers its model no tool to leave plan mode: the plan is a message"
+RETRIES = "it tries again without limit and without a word; a cancel or `turnTimeoutMs` ends such a turn"
+
+ACP_PROGRAMS = {
+    "claude-acp": AcpProgram("claude-agent-acp", ("claude", "claude-agent-acp"), {}),
+    "opencode-acp": AcpProgram(
+        # Without this it asks for nothing.
+        """'OPENCODE_PERMISSION={"edit":"ask","bash":"ask"}' opencode acp""",
+        ("opencode",),
+        {
+            "question_answered": NO_QUESTIONS,
+            "question_multi_select": NO_QUESTIONS,
+            "question_rejected": NO_QUESTIONS,
+            "plan_approved": NO_PLANS,
+            "plan_rejected": NO_PLANS,
+            "subagent": "it shows nothing of a sub-agent and does not pass on what one asks for: the turn waits until it is cancelled",
+            "error_500": RETRIES,
+            "error_cut": RETRIES,
+        },
+    ),
+}
+
+ACP_SAMPLE = frozenset(
+    {
+        *("text", "tools", "file_change", "permission_once", "permission_reject", "plan_read_only"),
+        *("question_answered", "switch_model", "cancel_stream", "daemon_killed", "error_401", "terminate"),
+    }
+)
+"""Features that are tried on the ACP programs unless `--agent` names them. Each of their sessions is a process of its own, which
+costs up to five seconds of a core: `make live AGENT=acp` takes the minutes for all, `make test` looks whether the adapter still fits."""
+
+ACP_AGENTS = tuple(f"{name}={program.command}" for name, program in ACP_PROGRAMS.items())
+"""The values of `--acp-agent`."""
+
+
+def _acp_agents() -> dict[str, Agent]:
+    agents = parse_acp_agents(ACP_AGENTS, AGENTS)
+    for name, agent in agents.items():
+        agent.gaps = ACP_PROGRAMS[name].gaps
+    return agents
+
+
+TRIED: dict[str, Agent] = {**{name: AGENTS[name] for name in REGISTERED}, **_acp_agents()}
+"""By name, in the order in which they are tried."""
+
+CHOICES = {**{name: (name,) for name in TRIED}, "acp": tuple(ACP_PROGRAMS)}
+"""What `--agent` takes."""
+
+
+def chosen(choices: Iterable[str] | None, feature: str) -> list[str]:
+    """The agents to try for a feature: those that `--agent` names, else all, of the ACP programs only a sample."""
+    if choices is None:
+        return [name for name in TRIED if name not in ACP_PROGRAMS or feature in ACP_SAMPLE]
+    named = {name for choice in choices for name in CHOICES[choice]}
+    return [name for name in TRIED if name in named]
+
+
+def installs(name: str) -> tuple[str, ...]:
+    """What of the agents' cache an agent needs."""
+    return ACP_PROGRAMS[name].installs if name in ACP_PROGRAMS else (name,)
