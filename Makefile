@@ -5,7 +5,7 @@ AGENT ?=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test unit live check fmt gen lock bench record clean
+.PHONY: help setup run test unit live check fmt gen lock bench torture load faults record clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -17,7 +17,7 @@ test: .venv/dev agents ## Everything: unit tests, the real daemon, the real agen
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 unit: .venv/dev ## The quick part: everything that needs no running daemon (under 30 s)
-	$(BIN)/python -m pytest -n auto -m "not live and not slow" $(DAEMON_TESTS:%=--ignore=tests/%) $(ARGS)
+	$(BIN)/python -m pytest -n auto -m "not live and not slow and not long" $(DAEMON_TESTS:%=--ignore=tests/%) $(ARGS)
 
 DAEMON_TESTS := cli faults http intruders live tools
 
@@ -40,6 +40,18 @@ gen: .venv/dev ## Write every generated file anew
 
 bench: .venv/dev agents ## Measure beside the Rust daemon and the native agents
 	$(BIN)/python -m tools.bench $(ARGS)
+
+faults: .venv/dev ## Every fault of docs/reliability.md, the ones that take minutes too
+	$(BIN)/python -m pytest tests/faults -n auto -m "" $(ARGS)
+
+torture: .venv/dev ## Kill the daemon under load N times at random moments, and look for broken promises
+	$(BIN)/python -m tools.torture --rounds $(N) $(ARGS)
+
+N ?= 200
+
+load: .venv/dev ## 100 sessions and 1,000 readers for two minutes; then what a log of 5 million events costs
+	$(BIN)/python -m tools.load $(ARGS)
+	$(BIN)/python -m tools.load.growth $(ARGS)
 
 record: .venv/dev agents ## Record a live agent: make record AGENT=claude ARGS='"list the files"'
 	$(BIN)/python -m tools.record $(AGENT) $(ARGS)

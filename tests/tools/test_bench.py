@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tools.bench.daemons import Ledger, Ours, Side
 from tools.bench.load import Reader
 from tools.bench.native import NATIVE, Ear
-from tools.bench.report import BEGIN, END, Metric, Report, Summary, report, table, write_docs
+from tools.bench.report import Metric, Report, Summary, report, table, write_docs
 
 from sandbox_agent.agents import AGENTS
 
@@ -186,6 +186,9 @@ def test_the_table_says_what_was_kept_and_what_was_missed() -> None:
         "| requests refused | 0       | 0       |                         | 0      | ok     |",
         "| processes leaked | 0       | 0       |                         | 0      | ok     |",
     ]
+
+
+BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 
 
 def test_the_page_keeps_everything_but_the_figures(tmp_path: Path) -> None:

@@ -11,10 +11,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
-from .daemons import Ledger, Side
+from tools.page import fill
 
-BEGIN = "<!-- bench:begin -->"
-END = "<!-- bench:end -->"
+from .daemons import Ledger, Side
 
 
 class Metric(Struct):
@@ -168,9 +167,4 @@ def write_json(result: Report, file: Path) -> None:
 
 def write_docs(result: Report, page: Path) -> None:
     """Replace what stands between the two marks of the page."""
-    text = page.read_text()
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{page} has no place for the figures ({BEGIN} and {END})")
-    page.write_text(f"{before}{BEGIN}\n{table(result)}\n\n{footnote(result)}\n{END}{after}")
+    fill(page, "bench", f"{table(result)}\n\n{footnote(result)}")

@@ -1,0 +1,181 @@
+"""Round after round: load, `kill -9` at a random moment, restart, and a look at everything that was promised."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from .ledger import broken_promises, digest
+from .users import User, Watcher
+from .victim import Victim
+from .world import World
+
+GONE_SECONDS = 5.0
+REST_SECONDS = 60.0
+
+
+class Figures(Struct):
+    rounds: int = 0
+    kills: int = 0
+    kills_while_starting: int = 0
+    messages: int = 0
+    answers: int = 0
+    sessions: int = 0
+    events: int = 0
+    """In the logs at the end."""
+    processes: int = 0
+    """That were alive when their daemon was killed."""
+    restarts: list[float] = field(default_factory=list)
+    gone: list[float] = field(default_factory=list)
+    """Seconds until nothing was left of a killed daemon."""
+    broken: list[str] = field(default_factory=list)
+
+    def restart_ms(self) -> tuple[float, float]:
+        return statistics.median(self.restarts) * 1000, max(self.restarts) * 1000
+
+
+class Campaign:
+    def __init__(self, folder: Path, seed: int, users: int) -> None:
+        self.figures = Figures()
+        self._random = random.Random(seed)
+        self._victim = Victim(folder)
+        self._world = World(self._victim)
+        self._watcher = Watcher(self._world)
+        self._users = [User(self._world, f"u{number}", f"{seed}/{number}") for number in range(users)]
+
+    async def run(self, rounds: int, told: Callable[[Figures], None]) -> Figures:
+        """Stops at the first round that breaks a promise."""
+        loop = asyncio.get_running_loop()
+        await self._victim.start()
+        tasks = [loop.create_task(user.live()) for user in self._users]
+        tasks.append(loop.create_task(self._watcher.follow()))
+        try:
+            for _ in range(rounds):
+                await self._round(tasks)
+                self.figures.rounds += 1
+                told(self.figures)
+                if self.figures.broken:
+                    return self.figures
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        await self._finish()
+        return self.figures
+
+    async def _round(self, tasks: list[asyncio.Task[None]]) -> None:
+        self._world.gate.open()
+        await asyncio.sleep(self._moment())
+        failed = [task for task in tasks if task.done()]
+        self._world.gate.shut()
+        await self._kill()
+        for task in failed:
+            task.result()  # raises
+        await self._world.gate.everybody_waits()
+        await self._check(at_rest=False)
+        self.figures.messages, self.figures.answers = self._world.messages, self._world.answers
+
+    def _moment(self) -> float:
+        """Most kills come in the middle of the work; some at once after the restart."""
+        return (
+            self._random.uniform(0, 0.05) if self._random.random() < 0.2 else self._random.uniform(0.05, 1.5)
+        )
+
+    async def _kill(self) -> None:
+        """Kill it and start it again: at once, or when nothing is left of it; sometimes it is killed again meanwhile."""
+        left = self._victim.started()
+        self.figures.processes += len(left)
+        began = time.monotonic()
+        await self._victim.kill()
+        self.figures.kills += 1
+        at_once = self._random.random() < 0.5
+        if not at_once:
+            await self._wait_until_gone(lambda: self._victim.started(), began)
+        if self._random.random() < 0.2:
+            await self._victim.launch()
+            await asyncio.sleep(self._random.uniform(0, 0.4))
+            await self._victim.kill()
+            self.figures.kills_while_starting += 1
+        self.figures.restarts.append(await self._victim.start())
+        if at_once:
+            await self._wait_until_gone(lambda: self._victim.started() & left, began)
+
+    async def _wait_until_gone(self, alive: Callable[[], set[int]], began: float) -> None:
+        while left := alive():
+            if time.monotonic() - began > GONE_SECONDS:
+                self.figures.broken.append(f"processes {sorted(left)} outlived their daemon")
+                return
+            await asyncio.sleep(0.02)
+        self.figures.gone.append(time.monotonic() - began)
+
+    async def _check(self, *, at_rest: bool) -> None:
+        world, broken = self._world, self.figures.broken
+        broken += self._watcher.broken
+        for session, promised in list(world.promised.items()):
+            queue = (await world.get(f"/v1/sessions/{session}/queue")).get("messages", [])
+            log = await world.log(session)
+            if log is None:
+                if not promised.deleted:
+                    broken.append(f"{session} was acknowledged and is lost")
+                continue
+            queued = {message["turnId"] for message in queue}
+            found = broken_promises(promised, log, queued, at_rest=at_rest or promised.ended)
+            broken += [f"{session}: {one}" for one in found]
+            if promised.ended:
+                world.sealed[session] = digest(log)
+                self.figures.events += len(log)
+                del world.promised[session]
+
+    async def _finish(self) -> None:
+        """Let everything come to rest, stop and start once more, and look at all there ever was."""
+        world, broken = self._world, self.figures.broken
+        deadline = time.monotonic() + REST_SECONDS
+        while not await self._at_rest():
+            if time.monotonic() > deadline:
+                broken.append(f"not at rest after {REST_SECONDS:g} s")
+                break
+            await asyncio.sleep(0.05)
+        await self._stop()
+        self.figures.restarts.append(await self._victim.start())
+        for session, promised in world.promised.items():
+            self.figures.events += len(await world.log(session) or ())
+            promised.ended = False
+        await self._check(at_rest=True)
+        for session, whole in world.sealed.items():
+            if digest(await world.log(session) or ()) != whole:
+                broken.append(f"{session} changed after its end")
+        for session in world.deleted:
+            if await world.log(session) is not None:
+                broken.append(f"{session} was deleted and is back")
+        self.figures.sessions = len(world.sealed) + len(world.promised) + len(world.deleted)
+        await self._stop()
+        await world.close()
+
+    async def _at_rest(self) -> bool:
+        """Whether nothing runs and nothing waits; what waits for an answer gets one."""
+        rest = True
+        for session in self._world.promised:
+            info = await self._world.get(f"/v1/sessions/{session}")
+            queue = await self._world.get(f"/v1/sessions/{session}/queue")
+            if info.get("state") == "requires_action":
+                await self._world.ask_now("POST", f"/v1/sessions/{session}/cancel")
+            rest = (
+                rest and info.get("state") not in ("running", "requires_action") and not queue.get("messages")
+            )
+        return rest
+
+    async def _stop(self) -> None:
+        code = await self._victim.stop()
+        if code != 0:
+            self.figures.broken.append(f"SIGTERM ended it with {code}")
+        await self._wait_until_gone(lambda: self._victim.started(), time.monotonic())
+
+    async def abandon(self) -> None:
+        """End what was started, whatever went wrong."""
+        await self._victim.kill()

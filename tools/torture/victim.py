@@ -1,0 +1,89 @@
+"""The daemon that is killed, and everything it started."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import time
+import uuid
+from pathlib import Path
+
+START_SECONDS = 60.0
+MARK = "SANDBOX_AGENT_TORTURE"
+
+
+class Victim:
+    """One daemon on one folder and one port, in as many lives as it takes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.env = {MARK: uuid.uuid4().hex}
+        """Give it to every session: all that its agent starts can be found by it."""
+        self.port = _free_port()
+        self.address = f"http://127.0.0.1:{self.port}"
+        self._process: asyncio.subprocess.Process | None = None
+        self._log = folder / "daemon.log"
+
+    async def launch(self) -> None:
+        work = self.folder / "work"
+        work.mkdir(exist_ok=True)
+        command = ["-m", "sandbox_agent", "server", "--no-token", "--port", str(self.port)]
+        with self._log.open("ab") as log:
+            self._said = log.tell()
+            self._process = await asyncio.create_subprocess_exec(
+                *(sys.executable, *command, "--data-dir", str(self.folder / "data")),
+                cwd=work,
+                env={"PATH": os.environ["PATH"], "HOME": str(self.folder)},
+                stdin=asyncio.subprocess.DEVNULL,
+                stderr=log,
+            )
+
+    async def start(self) -> float:
+        """Start it and wait until it listens; how long that took."""
+        began = time.monotonic()
+        await self.launch()
+        while b"listening on" not in self.said():
+            if time.monotonic() - began > START_SECONDS or self.process.returncode is not None:
+                raise RuntimeError(f"the daemon did not start: {self.said().decode()}")
+            await asyncio.sleep(0.01)
+        return time.monotonic() - began
+
+    @property
+    def process(self) -> asyncio.subprocess.Process:
+        assert self._process is not None
+        return self._process
+
+    def said(self) -> bytes:
+        """What it said in this life."""
+        return self._log.read_bytes()[self._said :]
+
+    async def kill(self) -> None:
+        if self.process.returncode is None:
+            self.process.kill()
+        await self.process.wait()
+
+    async def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return await asyncio.wait_for(self.process.wait(), START_SECONDS)
+
+    def started(self) -> set[int]:
+        """The processes that its sessions started and that are alive."""
+        wanted = f"{MARK}={self.env[MARK]}".encode()
+        found = set()
+        for entry in os.scandir("/proc"):
+            if entry.name.isdecimal():
+                try:
+                    if wanted in Path(entry.path, "environ").read_bytes().split(b"\0"):
+                        found.add(int(entry.name))
+                except OSError:
+                    continue  # it ended just now
+        return found
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
