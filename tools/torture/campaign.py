@@ -11,9 +11,10 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from tools.daemon import Daemon
+
 from .ledger import broken_promises, digest
 from .users import User, Watcher
-from .victim import Victim
 from .world import World
 
 GONE_SECONDS = 5.0
@@ -44,7 +45,7 @@ class Campaign:
     def __init__(self, folder: Path, seed: int, users: int) -> None:
         self.figures = Figures()
         self._random = random.Random(seed)
-        self._victim = Victim(folder)
+        self._victim = Daemon(folder)
         self._world = World(self._victim)
         self._watcher = Watcher(self._world)
         self._users = [User(self._world, f"u{number}", f"{seed}/{number}") for number in range(users)]

@@ -10,8 +10,9 @@ from typing import Any
 import httpx2
 import msgspec
 
+from tools.daemon import Daemon
+
 from .ledger import Promised
-from .victim import Victim
 
 
 class Gate:
@@ -58,7 +59,7 @@ class Gate:
 
 
 class World:
-    def __init__(self, victim: Victim) -> None:
+    def __init__(self, victim: Daemon) -> None:
         self.victim = victim
         self.gate = Gate()
         self.promised: dict[str, Promised] = {}

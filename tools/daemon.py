@@ -1,4 +1,4 @@
-"""The daemon that is killed, and everything it started."""
+"""A daemon that tools start, load, kill and start again, and everything its sessions started."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import uuid
 from pathlib import Path
 
 START_SECONDS = 60.0
-MARK = "SANDBOX_AGENT_TORTURE"
+MARK = "SANDBOX_AGENT_TOOL"
 
 
-class Victim:
+class Daemon:
     """One daemon on one folder and one port, in as many lives as it takes."""
 
     def __init__(self, folder: Path) -> None:
@@ -51,6 +51,15 @@ class Victim:
             await asyncio.sleep(0.01)
         return time.monotonic() - began
 
+    def memory(self) -> int:
+        """Its resident memory, in bytes."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0]) * 1024
+
+    def cpu_seconds(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     @property
     def process(self) -> asyncio.subprocess.Process:
         assert self._process is not None
@@ -61,9 +70,9 @@ class Victim:
         return self._log.read_bytes()[self._said :]
 
     async def kill(self) -> None:
-        if self.process.returncode is None:
-            self.process.kill()
-        await self.process.wait()
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+            await self._process.wait()
 
     async def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
