@@ -546,6 +546,20 @@ def test_what_is_unanswered_when_the_turn_ends_is_denied_to_claude_too() -> None
     assert session.broken_rules() == []
 
 
+def test_a_question_that_cannot_be_understood_is_refused_so_that_claude_does_not_wait() -> None:
+    session = Session()
+    session.prompt()
+    key = session.ask("AskUserQuestion", {"questions": [{"question": 7}]})
+    [reply] = [one["response"] for one in session.written()]
+    assert (reply["subtype"], reply["request_id"], reply["error"]) == (
+        "error",
+        key,
+        "the request was not understood",
+    )
+    assert isinstance(session.data()[-1], AgentUnparsed)
+    assert session.conversation.requests == {}
+
+
 def test_a_plan_without_a_text_still_has_a_prompt() -> None:
     session = Session()
     session.prompt()

@@ -919,6 +919,14 @@ def test_any_json_is_taken(value: object) -> None:
     session.wire.receive(msgspec.json.encode({"status": 200, "for": "GET /agent", "body": value}))
 
 
+def test_nothing_comes_before_the_start_of_a_session_not_even_nonsense() -> None:
+    scribe, settings = Scribe(counting_ids(), itertools.count().__next__), Settings("/ws")
+    wire = OpenCodeWire()
+    wire.open(Start(scribe, settings, OpenCode().metadata(None, settings)))
+    wire.receive(b'{"status":200,"for":"POST /session","body":{"id":"ses_')
+    assert [draft.data.TYPE for draft in scribe.drafts] == ["session.started", "agent.unparsed"]
+
+
 def _recorded_frames() -> list[Any]:
     lines = [line for path in RECORDINGS[::4] for line in path.read_bytes().splitlines()]
     messages = [msgspec.json.decode(line) for line in lines]

@@ -237,6 +237,7 @@ class Wire(ABC):
             # The agent's nonsense is an event, and a bug of ours must not take the session with it.
             if (conversation := self.conversation_of(frame)) is not None:
                 location = f"{type(self).__module__.rsplit('.', 1)[-1]}.feed"
+                conversation.announce("daemon")  # nothing comes before it, nonsense neither
                 conversation.scribe.unparsed(f"{type(error).__name__}: {error}", location)
         finally:
             self.frame.bytes = None

@@ -289,6 +289,8 @@ class MockWire(Wire):
     def _translate(self, message: AnyFrame) -> None:
         assert self._conversation is not None
         scribe = self._conversation.scribe
+        if scribe.turn is None and self._belongs_to_a_turn(message):
+            raise msgspec.ValidationError("it has no turn to belong to")
         if type(message) is TextFrame and message.parent is None:
             # Nearly all that is said: not worth a look at every case.
             scribe.text(message.id, message.delta)
@@ -340,6 +342,16 @@ class MockWire(Wire):
                 self.notices.append(StartFailed(self._conversation, text, gone=True))
             case Heartbeat():
                 pass
+
+    def _belongs_to_a_turn(self, message: AnyFrame) -> bool:
+        """All that is said and done, but for what a sub-agent or a call from before goes on with."""
+        match message:
+            case TextFrame(_, _, parent) | TextEnd(_, _, parent) | Call(_, _, _, parent):
+                return self._parent(parent) is None
+            case Output(id) | Result(id):
+                return self._parent(id) is None
+            case _:
+                return isinstance(message, Thinking | ThinkingEnd)
 
     def _parent(self, call: str | None) -> str | None:
         assert self._conversation is not None

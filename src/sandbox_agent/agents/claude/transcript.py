@@ -395,7 +395,6 @@ class ClaudeConversation(Conversation):
             return  # asked again, not anew
         if request.agent_id is None:
             self._wake_up(None)
-        self.requests[request_id] = request
         call = self._key(request.tool_use_id) if request.tool_use_id else None
         match request.tool_name:
             case "AskUserQuestion":
@@ -404,6 +403,7 @@ class ClaudeConversation(Conversation):
                 self.scribe.plan(request_id, self._plan(request), call=call)
             case _:
                 self.scribe.ask(request_id, ask_of(request, call))
+        self.requests[request_id] = request
 
     def withdraw(self, request_id: str) -> None:
         """Claude does not wait for this answer any more."""

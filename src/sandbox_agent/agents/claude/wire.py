@@ -253,6 +253,14 @@ class ClaudeWire(Wire):
             conversation.requests.clear()
 
     def _asked_by_claude(self, conversation: ClaudeConversation, id: str, request: Raw) -> None:
+        try:
+            self._put(conversation, id, request)
+        except msgspec.ValidationError:
+            # Claude waits for an answer, also to what nobody can understand.
+            self._refuse(id, "the request was not understood")
+            raise
+
+    def _put(self, conversation: ClaudeConversation, id: str, request: Raw) -> None:
         match frames.requests.decode(request):
             case CanUseTool() as wanted:
                 conversation.can_use_tool(id, wanted)
