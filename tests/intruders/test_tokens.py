@@ -133,11 +133,6 @@ def test_every_part_of_the_token_counts(daemon: Daemon, token: str) -> None:
         stranger.close()
 
 
-def test_a_doubled_header_never_gives_more_than_its_parts(stranger: Stranger) -> None:
-    doubled = [("authorization", "Bearer wrong"), ("authorization", "Bearer other")]
-    assert refusal(stranger.request("GET", "/v1/sessions", doubled)) == (401, "token_invalid")
-
-
 def test_a_wrong_token_in_one_header_is_not_saved_by_an_empty_one(stranger: Stranger) -> None:
     given = {"authorization": "Bearer wrong", "x-sandbox-token": ""}
     assert refusal(stranger.request("GET", "/v1/sessions", given)) == (401, "token_invalid")

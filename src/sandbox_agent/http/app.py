@@ -17,7 +17,7 @@ from ..ops.operation import Operation, Stream
 from ..runtime.daemon import Daemon
 from .answers import send_bytes, send_problem, send_result, send_stream
 from .asgi import Receive, Scope, Send
-from .gate import Gate, HeaderList, Headers
+from .gate import Gate, HeaderList, Headers, check_doubled
 from .requests import query_of, request_of
 
 logger = logging.getLogger("sandbox_agent.http")
@@ -42,6 +42,8 @@ class App:
         headers: Headers = dict(scope["headers"])
         cors: HeaderList = []
         try:
+            if len(headers) < len(scope["headers"]):
+                check_doubled(scope["headers"])
             self._gate.check_host(headers)
             cors = self._gate.check_site(headers)
             if self._gate.is_preflight(scope["method"], headers):

@@ -12,12 +12,13 @@ import time
 from collections.abc import Iterable
 
 from ..config import Config
-from ..errors import MisdirectedHost, PermissionDenied, RateLimited, TokenInvalid
+from ..errors import InvalidRequest, MisdirectedHost, PermissionDenied, RateLimited, TokenInvalid
 
 Headers = dict[bytes, bytes]
 HeaderList = list[tuple[bytes, bytes]]
 
 WRONG_TOKENS_PER_MINUTE = 10
+DECIDING = (b"host", b"origin", b"authorization", b"x-sandbox-token", b"sec-fetch-site", b"content-type")
 DEFAULT_METHODS = ("GET", "POST", "PATCH", "DELETE")
 DEFAULT_HEADERS = ("authorization", "content-type", "idempotency-key", "last-event-id", "x-sandbox-token")
 
@@ -92,6 +93,14 @@ class Gate:
             self._wrong.clear()
         self._wrong[client] = recent[-WRONG_TOKENS_PER_MINUTE - 1 :]
         return len(recent) > WRONG_TOKENS_PER_MINUTE
+
+
+def check_doubled(headers: HeaderList) -> None:
+    """A header on which a decision rests may stand once: a proxy before us may have looked at the other one."""
+    names = [name for name, _ in headers]
+    for name in DECIDING:
+        if names.count(name) > 1:
+            raise InvalidRequest(f"the header `{name.decode()}` is given twice", field=name.decode())
 
 
 def _digest(token: bytes) -> bytes:

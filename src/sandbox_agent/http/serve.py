@@ -17,7 +17,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..config import Config
-from ..errors import InvalidRequest
+from ..errors import InvalidRequest, PayloadTooLarge, SandboxAgentError
 from ..runtime.daemon import Daemon
 from ..runtime.folder import FolderUnusable
 from ..store.base import StoreCorrupt, StoreTooNew
@@ -28,6 +28,7 @@ from .pages import pages
 logger = logging.getLogger("sandbox_agent.serve")
 
 PARENT_SECONDS = 0.5
+MOST_HEAD_BYTES = 64 << 10
 
 HOW_TO_TOKEN = """\
 refusing to start without a token: anyone who can reach this address could run code.
@@ -125,10 +126,39 @@ async def _watch_parent(parent: int | None, stopping: asyncio.Event) -> None:
 class _Protocol(HttpToolsProtocol):
     """What cannot be read as HTTP is answered with a problem, like everything else that is wrong."""
 
+    _unfinished = 0  # bytes that have brought neither the end of a head nor a piece of a body
+    _in_head = False
+
+    def data_received(self, data: bytes) -> None:
+        """The parser keeps a head until it is whole, however long it gets: anybody could fill the memory with one."""
+        self._unfinished += len(data)
+        super().data_received(data)
+        if self._unfinished > MOST_HEAD_BYTES and not self.transport.is_closing():
+            if self._in_head and (self.cycle is None or self.cycle.response_complete):
+                limit = f"the head of a request may have {MOST_HEAD_BYTES} bytes"
+                self._refuse("413 Content Too Large", PayloadTooLarge(limit, limit=MOST_HEAD_BYTES))
+            self.transport.close()
+
+    def on_message_begin(self) -> None:
+        self._in_head = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        self._unfinished = 0
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._unfinished = 0
+        super().on_body(body)
+
     def send_400_response(self, msg: str) -> None:
-        body = msgspec.json.encode(InvalidRequest("the request cannot be read as HTTP").problem())
+        self._refuse("400 Bad Request", InvalidRequest("the request cannot be read as HTTP"))
+
+    def _refuse(self, status: str, error: SandboxAgentError) -> None:
+        body = msgspec.json.encode(error.problem())
         head = (
-            "HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\n"
+            f"HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\n"
             f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
         )
         self.transport.write(head.encode() + body)
