@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
-from tests.daemons import Client, Daemon, agent_pids, client_of, descendants, refusal, running
+from tests.daemons import Client, Daemon, agent_pids, client_of, descendants, done, refusal, running
+
+from sandbox_agent.agents import AGENTS
+from sandbox_agent.agents.base import Agent, Place
+from sandbox_agent.schema.inputs import Settings
 
 TOKEN = "planted-token-of-the-daemon"
 OF_THE_DAEMON = {
@@ -127,6 +136,74 @@ def test_no_secret_shows_anywhere(client: Client, daemon: Daemon) -> None:
     assert "started mock" in daemon.said()  # the log did speak
 
 
+AGENT_FILES = {
+    ".claude/.credentials.json": {"claudeAiOauth": {"accessToken": "planted-a", "refreshToken": "planted-r"}},
+    ".claude.json": {"primaryApiKey": "planted-p"},
+    ".codex/auth.json": {"OPENAI_API_KEY": "planted-o"},
+    ".local/share/opencode/auth.json": {"openai": {"type": "api", "key": "planted-k"}},
+    ".local/share/amp/secrets.json": {"apiKey@https://ampcode.com/": "planted-s"},
+    ".pi/agent/auth.json": {"anthropic": {"type": "oauth", "access": "planted-x", "refresh": "planted-y"}},
+}
+OF_AGENTS = {
+    "ANTHROPIC_API_KEY": {"claude", "opencode", "pi"},
+    "CLAUDE_CODE_OAUTH_TOKEN": {"claude"},
+    "OPENAI_API_KEY": {"codex", "opencode", "pi"},
+    "CODEX_API_KEY": {"codex"},
+    "GEMINI_API_KEY": {"opencode", "pi"},
+    "AMP_API_KEY": {"amp"},
+    "SANDBOX_AGENT_TOKEN": set(),
+    "MY_PRIVATE_KEY": set(),
+}
+STAND_IN = """#!/bin/sh
+case "$1" in --version) echo 1.0.0; exit 0;; esac
+env > {folder}/{name}.env
+cat /proc/$$/cmdline /proc/$PPID/cmdline > {folder}/{name}.commands
+echo "cannot start" >&2
+exit 1
+"""
+
+
+def test_each_key_reaches_its_own_agents_and_shows_nowhere(tmp_path: Path) -> None:
+    """Programs in the place of the agents tell what they and their guardians were given."""
+    names = ("amp", "claude", "codex", "opencode", "pi")
+    home = tmp_path / "data-home"
+    for file, content in AGENT_FILES.items():
+        (home / file).parent.mkdir(parents=True, exist_ok=True)
+        (home / file).write_bytes(msgspec.json.encode(content))
+    for name in names:
+        program = tmp_path / "data" / "bin" / name
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(STAND_IN.format(folder=tmp_path, name=name))
+        program.chmod(0o755)
+    keys = {name: TOKEN if name == "SANDBOX_AGENT_TOKEN" else f"planted-{name}" for name in OF_AGENTS}
+    daemon = Daemon(tmp_path / "data", "--log-level", "debug", env=keys)
+    shown = []
+    with running(daemon), client_of(daemon, TOKEN) as client:
+        agents = {agent["id"]: agent for agent in done(client.get("/v1/agents"))["agents"]}
+        assert {name: agents[name]["credentialsAvailable"] for name in names} == dict.fromkeys(names, True)
+        shown.append(str(agents))
+        mcp = {
+            "local": {"command": "serve-mcp", "env": {"KEY": OF_THE_MCP_SERVER}},
+            "remote": {"url": "https://mcp.example", "headers": {"authorization": OF_THE_MCP_SERVER}},
+        }
+        for name in names:
+            body = {"agent": name, "env": {"SESSION_SECRET": OF_THE_SESSION}, "mcp": mcp}
+            shown.append(client.post(f"/v1/sessions/{name}", body).text)
+            shown.append(client.get(f"/v1/sessions/{name}/events", include_raw="true").text)
+        shown.append(client.get("/metrics").text)
+    shown.append(daemon.said())
+    seen = {name: (tmp_path / f"{name}.env").read_text() for name in names}
+    assert {
+        key: {name for name in names if f"planted-{key}\n" in seen[name]} for key in OF_AGENTS
+    } == OF_AGENTS
+    assert [name for name in names if f"SESSION_SECRET={OF_THE_SESSION}\n" not in seen[name]] == []
+    assert [name for name in names if TOKEN in seen[name]] == []
+    shown += [(tmp_path / f"{name}.commands").read_text() for name in names]
+    assert [text for text in shown if "planted" in text] == []
+    for file, content in AGENT_FILES.items():
+        assert (home / file).read_bytes() == msgspec.json.encode(content)
+
+
 def test_a_token_from_a_file_is_in_no_process_list(tmp_path: Path) -> None:
     (tmp_path / "token").write_text(TOKEN)
     daemon = Daemon(tmp_path / "data", "--token-file", str(tmp_path / "token"), "--log-level", "debug")
@@ -145,6 +222,7 @@ def test_no_session_can_choose_the_program_that_is_run(
     trap = tmp_path / "python3"
     trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\n")
     trap.chmod(0o755)
+    (tmp_path / "sitecustomize.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'w')\n")
     for name in ("command", "path", "executable", "program", "args", "argv", "binary"):
         refused = client.post("/v1/sessions/trap", {"agent": "mock", name: str(trap)})
         assert refusal(refused) == (400, "invalid_request")
@@ -155,3 +233,43 @@ def test_no_session_can_choose_the_program_that_is_run(
     )
     client.turn(session, "hi")
     assert not (tmp_path / "sprung").exists()
+
+
+def test_no_field_of_the_api_names_a_program_but_those_of_mcp_servers(client: Client) -> None:
+    """Walks the description: a new field that looks like one has to be thought about here."""
+    described = done(client.get("/openapi.json"))
+    looks_like_one = re.compile(r"command|program|exec|binary|shell|script|path|argv|args|interpreter", re.I)
+    schemas = described["components"]["schemas"]
+    taken = {
+        f"{kind}.{field}"
+        for kind in _request_schemas(described)
+        for field in schemas[kind].get("properties", {})
+        if looks_like_one.search(field)
+    }
+    assert taken == {"McpServer.command", "McpServer.args", "Attachment.path"}
+
+
+def _request_schemas(described: dict[str, Any]) -> set[str]:
+    """The names of all schemas that a request's body can hold."""
+    operations = [operation for methods in described["paths"].values() for operation in methods.values()]
+    found: set[str] = set()
+    waiting = [json.dumps(operation.get("requestBody", {})) for operation in operations]
+    while waiting:
+        for name in re.findall(r'"#/components/schemas/([^"]+)"', waiting.pop()):
+            if name not in found:
+                found.add(name)
+                waiting.append(json.dumps(described["components"]["schemas"][name]))
+    return found
+
+
+@pytest.mark.parametrize(
+    "agent", [agent for agent in AGENTS.values() if agent.executables], ids=lambda a: a.name
+)
+def test_no_setting_becomes_an_option_of_an_agent(agent: Agent) -> None:
+    """A model called `--settings=/evil.json` is a strange model, and nothing else."""
+    strange = Settings("/ws", "--strange", "default", "--strange", "--strange")
+    launch = agent.launch(
+        Place(Path("/bin/agent"), Path("/data"), {"HOME": "/nonexistent"}), strange, "id", True
+    )
+    before = {previous for previous, word in itertools.pairwise(launch.argv) if word == "--strange"}
+    assert before <= {"--mode", "--model", "--thinking"}  # which take the next word, whatever it is
