@@ -482,6 +482,15 @@ def test_a_sub_agent_goes_on_after_the_turn() -> None:
     assert session.broken_rules() == []
 
 
+def test_a_sub_agent_that_nobody_has_seen_start_wakes_the_session_up() -> None:
+    """Its call is made up, and a call belongs to a turn."""
+    session = Session()
+    session.assistant({"type": "text", "text": "here I am"}, parent_tool_use_id="call_unseen")
+    session.result()
+    session.scribe.close_background()
+    assert session.broken_rules() == []
+
+
 def test_a_failed_model_call_of_a_sub_agent_does_not_fail_the_turn() -> None:
     session = Session()
     session.prompt()

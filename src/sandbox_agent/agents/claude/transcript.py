@@ -319,7 +319,10 @@ class ClaudeConversation(Conversation):
         if owner is None:
             return None
         key = self._key(owner)
-        return self.scribe.call_item(key) or self.scribe.end_call(key, "Agent", "{}", source="daemon")
+        if (item := self.scribe.call_item(key)) is not None:
+            return item
+        self._wake_up(None)
+        return self.scribe.end_call(key, "Agent", "{}", source="daemon")
 
     def _key(self, id: str) -> str:
         call = self._calls.get(id)
@@ -351,6 +354,8 @@ class ClaudeConversation(Conversation):
     def _provider_result(self, owner: str | None, id: str, content: Any) -> None:
         failed = isinstance(content, dict) and str(content.get("type", "")).endswith("_error")
         self._parent(owner)
+        if self.scribe.call_item(self._key(id)) is None:
+            self._wake_up(None)
         self.scribe.result(self._key(id), arguments_of(content), failed=failed)
 
     def _output(self, content: str | list[Raw] | None) -> tuple[str, list[ContentPart]]:
