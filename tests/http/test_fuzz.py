@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import httpx2
@@ -37,9 +39,18 @@ _not_ours_to_fuzz = {"authorization", "x-sandbox-token", "host"}
 # -- requests -----------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def http() -> Iterator[httpx2.Client]:
+    """One for all requests: to make one costs more than to send a request with it."""
+    with httpx2.Client(timeout=SECONDS, trust_env=False) as http:
+        yield http
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_made_up_requests_get_the_answers_that_are_described(client: Client, name: str) -> None:
+def test_made_up_requests_get_the_answers_that_are_described(
+    client: Client, http: httpx2.Client, name: str
+) -> None:
     """Whatever is sent, good or bad: never a failure of ours, and always an answer of the described shape."""
     row = OPERATIONS[name]
     operation = _described[row.path][row.method]
@@ -60,7 +71,7 @@ def test_made_up_requests_get_the_answers_that_are_described(client: Client, nam
     def ask(case: Any, real: bool) -> None:
         if real:
             _aim(case, session)
-        answer = _sent(client, case, stream=row.response is Stream)
+        answer = _sent(client, http, case, stream=row.response is Stream)
         assert "error:internal" not in answer.text, answer.text
         if answer.is_success and row.response is Stream:
             assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
@@ -69,6 +80,32 @@ def test_made_up_requests_get_the_answers_that_are_described(client: Client, nam
 
     ask()
     assert done(client.get("/v1/health"))["status"] == "ok"
+
+
+BODIES = {
+    "none": b"",
+    "an empty object": b"{}",
+    "null": b"null",
+    "a list": b"[]",
+    "a text": b'"x"',
+    "cut": b'{"message":',
+    "zeros": bytes(16),
+    "not utf-8": b'{"message":"\xff"}',
+    "a lone surrogate": b'{"message":"\\ud800","agent":"\\ud800","title":"\\ud800"}',
+    "a huge number": b'{"message":1e999,"limit":1e999}',
+    "doubled": b'{"agent":"mock","agent":"mock","message":"a","message":"b"}',
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
+def test_no_body_makes_any_operation_fail(client: Client, http: httpx2.Client, body: bytes) -> None:
+    """Every operation, also those that take no body; on nothing that exists, so that nothing is done."""
+    for name, row in OPERATIONS.items():
+        path = re.sub(r"{\w+}", "nobody", row.path)
+        url = f"http://127.0.0.1:{client.daemon.port}{path}"
+        headers = {"content-type": "application/json"}
+        with http.stream(row.method, url, content=body, headers=headers) as answer:
+            assert answer.status_code < 500, name
 
 
 def _aim(case: Any, session: str) -> None:
@@ -86,7 +123,7 @@ def _aim(case: Any, session: str) -> None:
         case.body.pop("agentMode", None)
 
 
-def _sent(client: Client, case: Any, *, stream: bool) -> httpx2.Response:
+def _sent(client: Client, http: httpx2.Client, case: Any, *, stream: bool) -> httpx2.Response:
     """Send it. Of a stream only the head is awaited: it may have no end."""
     wire = case.as_transport_kwargs(base_url=f"http://127.0.0.1:{client.daemon.port}")
     kwargs = {name: wire[name] for name in ("params", "json") if wire.get(name) is not None}
@@ -97,15 +134,14 @@ def _sent(client: Client, case: Any, *, stream: bool) -> httpx2.Response:
         for name, value in (wire.get("headers") or {}).items()
         if name.lower() not in _not_ours_to_fuzz
     }
-    with httpx2.Client(timeout=SECONDS, trust_env=False) as http:
-        request = http.build_request(wire["method"], wire["url"], headers=headers, **kwargs)
-        answer = http.send(request, stream=True)
-        if not (stream and answer.is_success):
-            answer.read()
-        else:
-            answer.close()
-            answer._content = b""
-        return answer
+    request = http.build_request(wire["method"], wire["url"], headers=headers, **kwargs)
+    answer = http.send(request, stream=True)
+    if not (stream and answer.is_success):
+        answer.read()
+    else:
+        answer.close()
+        answer._content = b""
+    return answer
 
 
 # -- native lines -------------------------------------------------------------------------------
