@@ -1,4 +1,13 @@
 /** The TypeScript client of sandbox-agent. */
-export type * from "./events.js";
-export { foldTranscript, TranscriptFold } from "./transcript.js";
+export { SandboxAgent, type ConnectOptions } from "./client.js";
+export type { StartOptions } from "./daemon.js";
 export type * from "./entries.js";
+export * from "./errors.js";
+export type * from "./events.js";
+export type { CallOptions, HttpOptions, Operation } from "./http.js";
+export { METHODS } from "./operations.js";
+export type * from "./operations.js";
+export type { Session, Sessions, CreateOptions, EventsOptions, PromptOptions } from "./session.js";
+export { foldTranscript, TranscriptFold } from "./transcript.js";
+export type { Handlers, PermissionAnswer, QuestionAnswer, Reply, Turn, TurnResult } from "./turn.js";
+export { VERSION } from "./version.js";

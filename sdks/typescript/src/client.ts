@@ -1,0 +1,61 @@
+/** The client: connect to a daemon that runs, or start one. */
+import type { Daemon, StartOptions } from "./daemon.js";
+import { WrongUsage } from "./errors.js";
+import { type HttpOptions, isNode } from "./http.js";
+import { Operations } from "./operations.js";
+import { Sessions } from "./session.js";
+import type { Handlers } from "./turn.js";
+
+/** `onPermission` and `onQuestion` are for all sessions that have none of their own. */
+export interface ConnectOptions extends HttpOptions, Handlers {}
+
+export class SandboxAgent extends Operations {
+  readonly sessions: Sessions;
+  readonly #daemon: Daemon | null;
+
+  private constructor(options: ConnectOptions, daemon: Daemon | null) {
+    super(options);
+    this.sessions = new Sessions(this, options);
+    this.#daemon = daemon;
+  }
+
+  /** Connect to a daemon. Address and token are tried at once, so that a mistake shows here. */
+  static async connect(options: ConnectOptions): Promise<SandboxAgent> {
+    if (typeof options?.baseUrl !== "string") {
+      throw new WrongUsage(
+        'say where the daemon is: SandboxAgent.connect({ baseUrl: "http://127.0.0.1:2468", token }), ' +
+          "or let SandboxAgent.start() start one",
+      );
+    }
+    const client = new SandboxAgent(options, null);
+    await client.http.once("sessions.list", { query: { limit: 1 } });
+    return client;
+  }
+
+  /** Start a daemon on a free port of this machine; it ends with `close()`, and with this program in any case. */
+  static async start(options: StartOptions = {}): Promise<SandboxAgent> {
+    if (!isNode()) {
+      throw new WrongUsage(
+        "a browser or worker cannot start a daemon: run `sandbox-agent server` and use SandboxAgent.connect({ baseUrl, token })",
+      );
+    }
+    const { startDaemon } = await import("./daemon.js");
+    const daemon = await startDaemon(options);
+    return new SandboxAgent({ ...options, baseUrl: daemon.baseUrl, token: daemon.token }, daemon);
+  }
+
+  /** The token that requests carry, for other programs that should use the daemon which `start()` started. */
+  get token(): string | undefined {
+    return this.#daemon?.token;
+  }
+
+  /** The process of the daemon that `start()` started. */
+  get daemonPid(): number | undefined {
+    return this.#daemon?.pid;
+  }
+
+  /** Stop the daemon that `start()` started. A client that was connected has nothing to close. */
+  async close(): Promise<void> {
+    await this.#daemon?.stop();
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Starts a daemon as a child of this program. Only Node comes here; browsers can bundle it because Node's modules
+ * are named where no bundler looks.
+ */
+import type { ChildProcessByStdio } from "node:child_process";
+import type { Readable } from "node:stream";
+import { DaemonNotStarted } from "./errors.js";
+import type { HttpOptions } from "./http.js";
+import type { Handlers } from "./turn.js";
+
+export interface StartOptions extends Omit<HttpOptions, "baseUrl" | "token">, Handlers {
+  /** The program and its first arguments; `["sandbox-agent"]` unless given. A wrapper must `exec` the daemon. */
+  command?: readonly string[] | undefined;
+  /** Where sessions are kept; the daemon's own default unless given. */
+  dataDir?: string | undefined;
+  /** Working directory of the daemon, where agents work unless their session says otherwise. */
+  cwd?: string | undefined;
+  /** Variables besides those of this program. */
+  env?: Record<string, string> | undefined;
+  /** Further flags of `sandbox-agent server`. */
+  flags?: readonly string[] | undefined;
+  /** How long the start may take; a minute unless given. */
+  startTimeoutMs?: number | undefined;
+}
+
+export interface Daemon {
+  readonly baseUrl: string;
+  readonly token: string;
+  readonly pid: number | undefined;
+  stop(): Promise<void>;
+}
+
+type Child = ChildProcessByStdio<null, null, Readable>;
+
+const TOLD_LINES = 15;
+
+export async function startDaemon(options: StartOptions): Promise<Daemon> {
+  const { spawn } = await nodeModule<typeof import("node:child_process")>("child_process");
+  const token = `${crypto.randomUUID()}${crypto.randomUUID()}`.replaceAll("-", "");
+  const [program = "sandbox-agent", ...before] = options.command ?? [];
+  // The daemon looks for its parent and ends without it, however this program ends.
+  const ours = ["--port", "0", "--parent-pid", String(process.pid), "--drain-seconds", "0"];
+  const flags = ["server", ...ours, ...(options.flags ?? [])];
+  if (options.dataDir !== undefined) flags.push("--data-dir", options.dataDir);
+  // The token travels in the environment, which only its owner can read. The other two would win over it.
+  const { SANDBOX_AGENT_TOKEN_FILE: _file, SANDBOX_AGENT_NO_TOKEN: _none, ...inherited } = process.env;
+  const env = { ...inherited, ...options.env, SANDBOX_AGENT_TOKEN: token };
+  const child = spawn(program, [...before, ...flags], {
+    cwd: options.cwd,
+    env,
+    stdio: ["ignore", "ignore", "pipe"],
+    // Ctrl-C here is not meant for it.
+    detached: true,
+  });
+  const baseUrl = await listening(child, program, options.startTimeoutMs ?? 60_000);
+  letGo(child);
+  return { baseUrl, token, pid: child.pid, stop: () => stop(child) };
+}
+
+/** The address that it says it listens on. */
+function listening(child: Child, program: string, limit: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let said = "";
+    const fail = (why: string): void => {
+      clearTimeout(timer);
+      child.kill("SIGKILL");
+      reject(new DaemonNotStarted([why, ...said.trim().split("\n").slice(-TOLD_LINES)].join("\n").trim()));
+    };
+    const timer = setTimeout(() => fail(`the daemon did not start within ${limit / 1000} s:`), limit);
+    child.on("error", (error) => fail(cannotRun(program, error)));
+    child.on("close", () => fail("the daemon did not start:"));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      // Read on after the start too, or the daemon would wait for a reader.
+      said = (said + text).slice(-10_000);
+      const address = /^listening on (\S+)$/m.exec(said)?.[1];
+      if (address === undefined) return;
+      clearTimeout(timer);
+      resolve(address);
+    });
+  });
+}
+
+function cannotRun(program: string, error: Error): string {
+  return (
+    `cannot run ${program} (${error.message}): install it with \`pip install sandbox-agentd\`, or say where it is: ` +
+    'SandboxAgent.start({ command: ["/path/to/sandbox-agent"] })'
+  );
+}
+
+/** A program that is done may end, and takes the daemon with it. */
+function letGo(child: Child): void {
+  child.unref();
+  (child.stderr as unknown as { unref(): void }).unref();
+}
+
+async function stop(child: Child): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.ref();
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGTERM");
+  await ended;
+}
+
+/** A module of Node's, imported by a name that is put together here: a bundler for browsers must not look for it. */
+async function nodeModule<Module>(name: string): Promise<Module> {
+  const specifier = `node:${name}`;
+  return (await import(/* @vite-ignore */ /* webpackIgnore: true */ specifier)) as Module;
+}

@@ -1,0 +1,154 @@
+/**
+ * Everything that this package throws, as one tree. A problem that the daemon answers is the class of its type.
+ *
+ * SandboxAgentError
+ * ├── WrongUsage             the program must be changed; the message says how
+ * ├── DaemonUnreachable      no answer came
+ * ├── DaemonNotStarted       `SandboxAgent.start()` failed; the message has what the daemon said
+ * └── Problem                the daemon said no: `type`, `status`, `detail`, and `facts`
+ *     ├── InvalidRequest 400      ├── Conflict 409               ├── Internal 500
+ *     ├── UnsupportedAgent 400    ├── SessionAlreadyExists 409   ├── InstallFailed 500
+ *     ├── ModeNotSupported 400    ├── PayloadTooLarge 413        ├── AgentProcessExited 500
+ *     ├── TokenInvalid 401        ├── UnsupportedMediaType 415   ├── StreamError 502
+ *     ├── PermissionDenied 403    ├── MisdirectedHost 421        ├── Unavailable 503
+ *     ├── AgentNotInstalled 404   ├── IdempotencyMismatch 422    └── Timeout 504
+ *     ├── SessionNotFound 404     ├── RateLimited 429
+ *     ├── NotFound 404
+ *     └── MethodNotAllowed 405
+ */
+import type { Stderr } from "./events.js";
+
+const URN = "urn:sandbox-agent:error:";
+
+export class SandboxAgentError extends Error {
+  override get name(): string {
+    return this.constructor.name;
+  }
+}
+
+/** The program uses this package in a way that cannot work. */
+export class WrongUsage extends SandboxAgentError {}
+
+/** The daemon did not answer, also not after some tries. */
+export class DaemonUnreachable extends SandboxAgentError {}
+
+/** The daemon that the program wanted to start did not come up. */
+export class DaemonNotStarted extends SandboxAgentError {}
+
+/** The members of a problem (RFC 9457); every member besides the first five is a fact. */
+export interface ProblemDetails {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly instance?: string;
+  readonly [fact: string]: unknown;
+}
+
+/** The daemon's own words for what went wrong. */
+export class Problem extends SandboxAgentError {
+  /** The type's last word, e.g. `session_not_found`. */
+  readonly type: string;
+  readonly status: number;
+  readonly title: string;
+  readonly detail: string;
+  readonly instance: string | null;
+  /** What it was about: `sessionId`, `agent`, `field`, `exitCode`, `stderr`, ... */
+  readonly facts: Readonly<Record<string, unknown>>;
+  /** How long the daemon asks to wait, in seconds. */
+  readonly retryAfter: number | null;
+
+  constructor(details: ProblemDetails, retryAfter: number | null = null) {
+    const { type, title, status, detail, instance, ...facts } = details;
+    super(detail);
+    this.type = type.startsWith(URN) ? type.slice(URN.length) : type;
+    this.status = status;
+    this.title = title;
+    this.detail = detail;
+    this.instance = instance ?? null;
+    this.facts = facts;
+    this.retryAfter = retryAfter;
+  }
+
+  /** The session that it was about. */
+  get sessionId(): string | null {
+    return text(this.facts.sessionId);
+  }
+
+  /** The agent that it was about. */
+  get agent(): string | null {
+    return text(this.facts.agent);
+  }
+}
+
+export class InvalidRequest extends Problem {
+  /** The field of the request that is wrong, where it is one. */
+  get field(): string | null {
+    return text(this.facts.field);
+  }
+}
+export class UnsupportedAgent extends Problem {}
+export class ModeNotSupported extends Problem {}
+export class TokenInvalid extends Problem {}
+export class PermissionDenied extends Problem {}
+export class AgentNotInstalled extends Problem {}
+export class SessionNotFound extends Problem {}
+export class NotFound extends Problem {}
+export class MethodNotAllowed extends Problem {}
+export class Conflict extends Problem {}
+export class SessionAlreadyExists extends Problem {}
+export class PayloadTooLarge extends Problem {}
+export class UnsupportedMediaType extends Problem {}
+export class MisdirectedHost extends Problem {}
+export class IdempotencyMismatch extends Problem {}
+export class RateLimited extends Problem {}
+export class Internal extends Problem {}
+export class InstallFailed extends Problem {}
+export class AgentProcessExited extends Problem {
+  get exitCode(): number | null {
+    return typeof this.facts.exitCode === "number" ? this.facts.exitCode : null;
+  }
+  get stderr(): Stderr | null {
+    return (this.facts.stderr as Stderr | undefined) ?? null;
+  }
+}
+export class StreamError extends Problem {}
+export class Unavailable extends Problem {}
+export class Timeout extends Problem {}
+
+/** The class of every problem type. */
+export const PROBLEMS = {
+  invalid_request: InvalidRequest,
+  unsupported_agent: UnsupportedAgent,
+  mode_not_supported: ModeNotSupported,
+  token_invalid: TokenInvalid,
+  permission_denied: PermissionDenied,
+  agent_not_installed: AgentNotInstalled,
+  session_not_found: SessionNotFound,
+  not_found: NotFound,
+  method_not_allowed: MethodNotAllowed,
+  conflict: Conflict,
+  session_already_exists: SessionAlreadyExists,
+  payload_too_large: PayloadTooLarge,
+  unsupported_media_type: UnsupportedMediaType,
+  misdirected_host: MisdirectedHost,
+  idempotency_mismatch: IdempotencyMismatch,
+  rate_limited: RateLimited,
+  internal: Internal,
+  install_failed: InstallFailed,
+  agent_process_exited: AgentProcessExited,
+  stream_error: StreamError,
+  unavailable: Unavailable,
+  timeout: Timeout,
+} as const;
+
+/** The error for a problem, as an answer or `CreatedSession.error` has it; one of an unknown type is a plain `Problem`. */
+export function problemOf(details: ProblemDetails, retryAfter: number | null = null): Problem {
+  const type = details.type.startsWith(URN) ? details.type.slice(URN.length) : "";
+  const Kind: typeof Problem = Object.hasOwn(PROBLEMS, type) ? PROBLEMS[type as keyof typeof PROBLEMS] : Problem;
+  return new Kind(details, retryAfter);
+}
+
+function text(fact: unknown): string | null {
+  return typeof fact === "string" ? fact : null;
+}

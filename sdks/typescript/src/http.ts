@@ -1,0 +1,247 @@
+/**
+ * Requests to one daemon: the token, problems as errors, and retries.
+ *
+ * What is tried again: whatever the daemon put off (429, 503), and whatever got no answer, unless a second try could do
+ * it twice. Waits grow, have jitter, and honour `Retry-After`.
+ */
+import { DaemonUnreachable, problemOf, Problem, type ProblemDetails, WrongUsage } from "./errors.js";
+import { type operations, ROUTES } from "./openapi.js";
+import { VERSION } from "./version.js";
+
+export type Operation = keyof operations;
+
+export interface HttpOptions {
+  baseUrl: string;
+  token?: string | undefined;
+  /** Another `fetch`, e.g. one that goes through a proxy. */
+  fetch?: typeof globalThis.fetch | undefined;
+  /** How often a request is tried again; 5 unless given. */
+  maxRetries?: number | undefined;
+  /** How long a stream tries to come back before it gives up, in milliseconds; a minute unless given. */
+  reconnectTimeoutMs?: number | undefined;
+  /** Gets what a person should know, e.g. that the daemon has another version; `console.warn` unless given. */
+  onWarning?: ((message: string) => void) | undefined;
+}
+
+export interface CallOptions {
+  signal?: AbortSignal | undefined;
+}
+
+/** The parts of a request, before it is sent. */
+export interface Call extends CallOptions {
+  path?: Record<string, string>;
+  query?: object | undefined;
+  headers?: Record<string, string>;
+  /** A JSON body. */
+  body?: object | undefined;
+  /** Any other body, with its media type in `headers`. */
+  content?: BodyInit;
+}
+
+const FIRST_WAIT_MS = 200;
+const LONGEST_WAIT_MS = 5_000;
+const LONGEST_RETRY_AFTER_MS = 30_000;
+
+/** Operations that may be carried out twice: reading, and what ends in the same state. Messages carry a key. */
+const REPEATABLE: ReadonlySet<Operation> = new Set([
+  "agents.install",
+  "sessions.update",
+  "sessions.cancel",
+  "sessions.terminate",
+  "sessions.send_message",
+  "sessions.stream_message",
+]);
+
+export class Http {
+  readonly baseUrl: string;
+  readonly reconnectTimeoutMs: number;
+  readonly #token: string | undefined;
+  readonly #fetch: typeof globalThis.fetch;
+  readonly #maxRetries: number;
+  readonly #warn: (message: string) => void;
+  #comparedVersions = false;
+
+  constructor(options: HttpOptions) {
+    this.baseUrl = checkedAddress(options.baseUrl);
+    this.#token = checkedToken(options.token);
+    // Browsers insist that `fetch` is called on the window.
+    this.#fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+    this.#maxRetries = options.maxRetries ?? 5;
+    this.reconnectTimeoutMs = options.reconnectTimeoutMs ?? 60_000;
+    this.#warn = options.onWarning ?? ((message) => console.warn(`sandbox-agent: ${message}`));
+  }
+
+  async json<Answer>(operation: Operation, call: Call = {}): Promise<Answer> {
+    const answer = await this.send(operation, call);
+    return (await answer.json()) as Answer;
+  }
+
+  /** For operations that answer nothing. */
+  async done(operation: Operation, call: Call = {}): Promise<void> {
+    const answer = await this.send(operation, call);
+    await answer.body?.cancel();
+  }
+
+  /** Send a request, again where that helps; the answer is a good one. */
+  async send(operation: Operation, call: Call): Promise<Response> {
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return await this.once(operation, call);
+      } catch (error) {
+        if (tries >= this.#maxRetries || !isRetryable(operation, error)) throw error;
+        await pause(waitAfter(tries, error), call.signal);
+      }
+    }
+  }
+
+  /** Send a request once. */
+  async once(operation: Operation, call: Call): Promise<Response> {
+    const [method, template] = split(ROUTES[operation]);
+    const url = this.baseUrl + filled(template, call.path ?? {}) + queryOf(call.query);
+    const init: RequestInit = { method, headers: this.#headers(call), signal: call.signal ?? null };
+    const body = call.content ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
+    if (body !== undefined) init.body = body;
+    let answer: Response;
+    try {
+      answer = await this.#fetch(url, init);
+    } catch (error) {
+      call.signal?.throwIfAborted();
+      throw new DaemonUnreachable(`no answer from ${this.baseUrl}: ${reasonOf(error)}; is the daemon running there?`, {
+        cause: error,
+      });
+    }
+    this.#compareVersions(answer.headers.get("x-sandbox-agent-version"));
+    if (!answer.ok) throw await problemFrom(answer);
+    return answer;
+  }
+
+  #headers(call: Call): Record<string, string> {
+    const headers: Record<string, string> = { ...call.headers };
+    if (this.#token !== undefined) headers["authorization"] = `Bearer ${this.#token}`;
+    if (call.body !== undefined) headers["content-type"] = "application/json";
+    // A browser names itself, and would ask the daemon first whether we may.
+    if (isNode()) headers["user-agent"] = `sandbox-agent-typescript/${VERSION}`;
+    return headers;
+  }
+
+  #compareVersions(theirs: string | null): void {
+    if (theirs === null || this.#comparedVersions) return;
+    this.#comparedVersions = true;
+    if (theirs === VERSION) return;
+    this.#warn(`the daemon is version ${theirs}, this client is ${VERSION}: something may not work`);
+  }
+}
+
+function checkedAddress(baseUrl: string): string {
+  let url: URL | null = null;
+  try {
+    url = new URL(baseUrl);
+  } catch {
+    // Said below, with what it should look like.
+  }
+  if (!url || (url.protocol !== "http:" && url.protocol !== "https:") || url.search || url.hash) {
+    throw new WrongUsage(`baseUrl is ${JSON.stringify(baseUrl)}: it should look like http://127.0.0.1:2468`);
+  }
+  return url.href.replace(/\/+$/, "");
+}
+
+function checkedToken(token: string | undefined): string | undefined {
+  if (token === undefined) return undefined;
+  // A file that was read whole ends with a newline, which no header can carry.
+  if (typeof token === "string" && /^[\x21-\x7e]+$/.test(token)) return token;
+  throw new WrongUsage("token must be printable characters without spaces; if it was read from a file, use `.trim()`");
+}
+
+function split(route: string): [method: string, path: string] {
+  const [method = "", path = ""] = route.split(" ");
+  return [method, path];
+}
+
+function filled(template: string, values: Record<string, string>): string {
+  return template.replace(/{(\w+)}/g, (_, name: string) => {
+    const value = values[name];
+    if (typeof value !== "string" || value === "") {
+      const shown = value === undefined ? "missing" : JSON.stringify(value);
+      throw new WrongUsage(`${name} is ${shown}: it must be a string that is not empty`);
+    }
+    return encodeURIComponent(value);
+  });
+}
+
+function queryOf(values: object = {}): string {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null);
+  if (given.length === 0) return "";
+  return `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
+}
+
+async function problemFrom(answer: Response): Promise<Problem> {
+  const retryAfter = secondsOf(answer.headers.get("retry-after"));
+  const body = await answer.text();
+  try {
+    const details = JSON.parse(body) as ProblemDetails;
+    if (typeof details.type === "string" && typeof details.detail === "string") return problemOf(details, retryAfter);
+  } catch {
+    // Not a daemon: a proxy before it, or another server.
+  }
+  const title = `HTTP ${answer.status}`;
+  const detail = `${title} without a problem from ${answer.url}; is there a sandbox-agent daemon? ${body.slice(0, 200)}`;
+  return new Problem({ type: "about:blank", title, status: answer.status, detail: detail.trim() }, retryAfter);
+}
+
+/** `Retry-After` is seconds or a date. */
+function secondsOf(header: string | null): number | null {
+  if (header === null) return null;
+  const seconds = Number(header);
+  if (Number.isFinite(seconds)) return Math.max(0, seconds);
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? null : Math.max(0, (date - Date.now()) / 1000);
+}
+
+function isRetryable(operation: Operation, error: unknown): boolean {
+  if (error instanceof DaemonUnreachable) {
+    return wasRefused(error) || ROUTES[operation].startsWith("GET ") || REPEATABLE.has(operation);
+  }
+  return isPutOff(error) && (error.retryAfter ?? 0) * 1000 <= LONGEST_RETRY_AFTER_MS;
+}
+
+/** The daemon has not begun: it asked to come again. */
+export function isPutOff(error: unknown): error is Problem {
+  return error instanceof Problem && (error.status === 429 || error.status === 503);
+}
+
+/** Nothing listened there, so nothing was done. Only Node tells. */
+function wasRefused(error: DaemonUnreachable): boolean {
+  const failure = error.cause as { cause?: { code?: string } } | undefined;
+  return failure?.cause?.code === "ECONNREFUSED";
+}
+
+/** How long to wait before the next try: what the daemon asks for, else longer each time; never exactly. */
+export function waitAfter(tries: number, error: unknown): number {
+  const asked = error instanceof Problem && error.retryAfter !== null ? error.retryAfter * 1000 : 0;
+  const growing = Math.min(FIRST_WAIT_MS * 2 ** tries, LONGEST_WAIT_MS);
+  return asked + growing * (0.5 + Math.random() / 2);
+}
+
+/** Wait; the signal ends it. */
+export async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted();
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(done, milliseconds);
+    function done(): void {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      if (signal?.aborted) reject(signal.reason as Error);
+      else resolve();
+    }
+    signal?.addEventListener("abort", done);
+  });
+}
+
+function reasonOf(error: unknown): string {
+  const cause = (error as { cause?: { code?: string; message?: string } }).cause;
+  return cause?.code ?? cause?.message ?? String(error);
+}
+
+export function isNode(): boolean {
+  return typeof process !== "undefined" && typeof process.versions?.node === "string";
+}

@@ -1,0 +1,295 @@
+/** One method for each operation of the daemon, as docs/operations.md lists them. */
+import type { Event } from "./events.js";
+import { type CallOptions, Http, type HttpOptions, type Operation } from "./http.js";
+import type { components, operations } from "./openapi.js";
+import { endsTurn, eventOf, follow, followSession } from "./stream.js";
+
+type Schemas = components["schemas"];
+type QueryOf<Name extends Operation> = NonNullable<operations[Name]["parameters"]["query"]>;
+
+export type AgentList = Schemas["AgentList"];
+export type AgentInfo = Schemas["AgentInfo"];
+export type Installed = Schemas["Installed"];
+export type Modes = Schemas["Modes"];
+export type Models = Schemas["Models"];
+export type SessionInfo = Schemas["SessionInfo"];
+export type SessionSettings = Schemas["SessionSettingsBody"];
+export type SessionPage = Schemas["SessionPage"];
+export type CreatedSession = Schemas["CreatedSession"];
+export type SessionUpdate = Schemas["UpdateSessionBody"];
+export type Message = Schemas["SendMessageBody"];
+export type SentMessage = Schemas["SentMessage"];
+export type Queue = Schemas["Queue"];
+export type PermissionList = Schemas["PermissionList"];
+export type PermissionReply = Schemas["ReplyPermissionBody"];
+export type QuestionList = Schemas["QuestionList"];
+export type QuestionReply = Schemas["ReplyQuestionBody"];
+export type StoredAttachment = Schemas["StoredAttachment"];
+export type EventPage = { events: Event[]; hasMore: boolean };
+export type Health = Schemas["Health"];
+export type Readiness = Schemas["Readiness"];
+
+export interface MessageOptions extends CallOptions {
+  /** The same key gives the same turn, however often it is sent. A new one unless given. */
+  idempotencyKey?: string | undefined;
+}
+
+/** What the stream of all sessions says: an event with its place in the whole log, or news of a session. */
+export type LogEntry =
+  | { readonly kind: "event"; readonly position: number; readonly event: Event }
+  | { readonly kind: "session"; readonly session: SessionInfo & { readonly deleted?: true } };
+
+export class Operations {
+  /** @internal */
+  readonly http: Http;
+
+  /** @internal */
+  constructor(options: HttpOptions) {
+    this.http = new Http(options);
+  }
+
+  /** The address that requests go to. */
+  get baseUrl(): string {
+    return this.http.baseUrl;
+  }
+
+  // -- agents -------------------------------------------------------------------------------------
+
+  /** List the agents: installed or not, version, credentials, capabilities. */
+  listAgents(options: CallOptions = {}): Promise<AgentList> {
+    return this.http.json("agents.list", options);
+  }
+
+  /** Install an agent, or say where it is. */
+  installAgent(agent: string, body: Schemas["InstallAgentBody"] = {}, options: CallOptions = {}): Promise<Installed> {
+    return this.http.json("agents.install", { path: { agent }, body, ...options });
+  }
+
+  /** List an agent's modes in a directory. */
+  listModes(agent: string, query: QueryOf<"agents.modes"> & CallOptions = {}): Promise<Modes> {
+    return this.http.json("agents.modes", { path: { agent }, ...parted(query) });
+  }
+
+  /** List an agent's models and their variants in a directory. */
+  listModels(agent: string, query: QueryOf<"agents.models"> & CallOptions = {}): Promise<Models> {
+    return this.http.json("agents.models", { path: { agent }, ...parted(query) });
+  }
+
+  // -- sessions -----------------------------------------------------------------------------------
+
+  /** Create a session under an id of yours and start its agent. */
+  createSession(sessionId: string, body: SessionSettings, options: CallOptions = {}): Promise<CreatedSession> {
+    return this.http.json("sessions.create", { path: { session_id: sessionId }, body, ...options });
+  }
+
+  /** Create a session under an id that the daemon makes. */
+  newSession(body: SessionSettings, options: CallOptions = {}): Promise<CreatedSession> {
+    return this.http.json("sessions.new", { body, ...options });
+  }
+
+  /** List sessions, newest first. */
+  listSessions(query: QueryOf<"sessions.list"> & CallOptions = {}): Promise<SessionPage> {
+    return this.http.json("sessions.list", parted(query));
+  }
+
+  /** Show a session. */
+  getSession(sessionId: string, options: CallOptions = {}): Promise<SessionInfo> {
+    return this.http.json("sessions.get", { path: { session_id: sessionId }, ...options });
+  }
+
+  /** Rename a session, or switch its model, variant or modes; at run time where the agent can. */
+  updateSession(sessionId: string, body: SessionUpdate, options: CallOptions = {}): Promise<SessionInfo> {
+    return this.http.json("sessions.update", { path: { session_id: sessionId }, body, ...options });
+  }
+
+  /** Terminate a session and forget it. */
+  deleteSession(sessionId: string, options: CallOptions = {}): Promise<void> {
+    return this.http.done("sessions.delete", { path: { session_id: sessionId }, ...options });
+  }
+
+  /** End the running turn and keep the session; the next queued message then starts. */
+  cancelSession(sessionId: string, options: CallOptions = {}): Promise<void> {
+    return this.http.done("sessions.cancel", { path: { session_id: sessionId }, ...options });
+  }
+
+  /** End the session and every process it started. */
+  terminateSession(sessionId: string, options: CallOptions = {}): Promise<void> {
+    return this.http.done("sessions.terminate", { path: { session_id: sessionId }, ...options });
+  }
+
+  // -- messages -----------------------------------------------------------------------------------
+
+  /** Send a message; answered as soon as it is durable. While a turn runs it waits in the queue. */
+  sendMessage(sessionId: string, message: string | Message, options: MessageOptions = {}): Promise<SentMessage> {
+    return this.http.json("sessions.send_message", messageCall(sessionId, message, options));
+  }
+
+  /** Send a message and stream the events of its turn until it ends. */
+  async *streamMessage(
+    sessionId: string,
+    message: string | Message,
+    options: MessageOptions = {},
+  ): AsyncGenerator<Event, void, undefined> {
+    let turnId = "";
+    for await (const frame of follow(this.http, "sessions.stream_message", messageCall(sessionId, message, options))) {
+      const event = eventOf(frame);
+      if (event.type === "turn.started") turnId ||= event.data.turn_id;
+      yield event;
+      // A message that was withdrawn gives a single event, which is the last.
+      if (turnId === "" || endsTurn(event, turnId)) return;
+    }
+  }
+
+  /** Show the messages that wait. */
+  getQueue(sessionId: string, options: CallOptions = {}): Promise<Queue> {
+    return this.http.json("sessions.queue", { path: { session_id: sessionId }, ...options });
+  }
+
+  /** Withdraw a message that waits. */
+  withdrawMessage(sessionId: string, turnId: string, options: CallOptions = {}): Promise<void> {
+    return this.http.done("sessions.withdraw", { path: { session_id: sessionId, turn_id: turnId }, ...options });
+  }
+
+  /** Upload a file for use in a message. */
+  uploadAttachment(
+    sessionId: string,
+    content: Blob | ArrayBuffer | Uint8Array<ArrayBuffer> | string,
+    options: QueryOf<"attachments.upload"> & CallOptions & { contentType?: string } = {},
+  ): Promise<StoredAttachment> {
+    const { contentType, ...rest } = options;
+    const mime = contentType ?? (content instanceof Blob && content.type ? content.type : "application/octet-stream");
+    const call = { path: { session_id: sessionId }, headers: { "content-type": mime }, content, ...parted(rest) };
+    return this.http.json("attachments.upload", call);
+  }
+
+  /** Read an attachment back; its name is the last part of its path. */
+  async getAttachment(sessionId: string, name: string, options: CallOptions = {}): Promise<Blob> {
+    const answer = await this.http.send("attachments.get", { path: { session_id: sessionId, name }, ...options });
+    return answer.blob();
+  }
+
+  // -- permissions and questions ------------------------------------------------------------------
+
+  /** Show the permissions that wait for an answer. */
+  listPermissions(sessionId: string, options: CallOptions = {}): Promise<PermissionList> {
+    return this.http.json("permissions.list", { path: { session_id: sessionId }, ...options });
+  }
+
+  /** Answer a permission; the second answer gets a conflict. */
+  replyPermission(
+    sessionId: string,
+    permissionId: string,
+    body: PermissionReply,
+    options: CallOptions = {},
+  ): Promise<void> {
+    const path = { session_id: sessionId, permission_id: permissionId };
+    return this.http.done("permissions.reply", { path, body, ...options });
+  }
+
+  /** Show the questions that wait for an answer. */
+  listQuestions(sessionId: string, options: CallOptions = {}): Promise<QuestionList> {
+    return this.http.json("questions.list", { path: { session_id: sessionId }, ...options });
+  }
+
+  /** Answer a question; the second answer gets a conflict. */
+  replyQuestion(sessionId: string, questionId: string, body: QuestionReply, options: CallOptions = {}): Promise<void> {
+    const path = { session_id: sessionId, question_id: questionId };
+    return this.http.done("questions.reply", { path, body, ...options });
+  }
+
+  /** Refuse to answer a question. */
+  rejectQuestion(sessionId: string, questionId: string, options: CallOptions = {}): Promise<void> {
+    const path = { session_id: sessionId, question_id: questionId };
+    return this.http.done("questions.reject", { path, ...options });
+  }
+
+  // -- events -------------------------------------------------------------------------------------
+
+  /** Read a page of events after an offset, oldest first. */
+  getEvents(sessionId: string, query: QueryOf<"sessions.events"> & CallOptions = {}): Promise<EventPage> {
+    return this.http.json("sessions.events", { path: { session_id: sessionId }, ...parted(query) });
+  }
+
+  /** Stream events after an offset, then every new one, until the session has ended. */
+  streamEvents(
+    sessionId: string,
+    query: QueryOf<"sessions.events_sse"> & CallOptions = {},
+  ): AsyncGenerator<Event, void, undefined> {
+    return followSession(this.http, sessionId, query);
+  }
+
+  /** Stream the events of all sessions, and news when one is created, changed or deleted; from now on, or after `offset`. */
+  async *streamAllEvents(
+    query: { offset?: number | undefined } & CallOptions = {},
+  ): AsyncGenerator<LogEntry, void, undefined> {
+    for await (const frame of follow(this.http, "events.sse", parted(query), query.offset)) {
+      if (frame.name === "session") yield { kind: "session", session: JSON.parse(frame.data) as SessionInfo };
+      else if (frame.id !== null) yield { kind: "event", position: frame.id, event: eventOf(frame) };
+    }
+  }
+
+  // -- the daemon ---------------------------------------------------------------------------------
+
+  /** Say that the daemon lives, and its version. */
+  getHealth(options: CallOptions = {}): Promise<Health> {
+    return this.http.json("system.health", options);
+  }
+
+  /** Say whether new work is taken: the log can be written and the daemon is not stopping. */
+  getReadiness(options: CallOptions = {}): Promise<Readiness> {
+    return this.http.json("system.ready", options);
+  }
+
+  /** Give figures in Prometheus' text format. */
+  async getMetrics(options: CallOptions = {}): Promise<string> {
+    const answer = await this.http.send("system.metrics", options);
+    return answer.text();
+  }
+}
+
+/** The method of every operation; an operation without one does not compile. */
+export const METHODS = {
+  "agents.list": "listAgents",
+  "agents.install": "installAgent",
+  "agents.modes": "listModes",
+  "agents.models": "listModels",
+  "sessions.create": "createSession",
+  "sessions.new": "newSession",
+  "sessions.list": "listSessions",
+  "sessions.get": "getSession",
+  "sessions.update": "updateSession",
+  "sessions.delete": "deleteSession",
+  "sessions.cancel": "cancelSession",
+  "sessions.terminate": "terminateSession",
+  "sessions.send_message": "sendMessage",
+  "sessions.stream_message": "streamMessage",
+  "sessions.queue": "getQueue",
+  "sessions.withdraw": "withdrawMessage",
+  "attachments.upload": "uploadAttachment",
+  "attachments.get": "getAttachment",
+  "permissions.list": "listPermissions",
+  "permissions.reply": "replyPermission",
+  "questions.list": "listQuestions",
+  "questions.reply": "replyQuestion",
+  "questions.reject": "rejectQuestion",
+  "sessions.events": "getEvents",
+  "sessions.events_sse": "streamEvents",
+  "events.sse": "streamAllEvents",
+  "system.health": "getHealth",
+  "system.ready": "getReadiness",
+  "system.metrics": "getMetrics",
+} as const satisfies Record<Operation, keyof Operations>;
+
+function messageCall(sessionId: string, message: string | Message, options: MessageOptions) {
+  return {
+    path: { session_id: sessionId },
+    headers: { "idempotency-key": options.idempotencyKey ?? crypto.randomUUID() },
+    body: typeof message === "string" ? { message } : message,
+    signal: options.signal,
+  };
+}
+
+/** Query and signal come in one object, and travel apart. */
+function parted<Query extends CallOptions>({ signal, ...query }: Query) {
+  return { query, signal };
+}

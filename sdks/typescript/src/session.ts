@@ -1,0 +1,188 @@
+/** Sessions as objects: one conversation with one agent. */
+import { type ProblemDetails, problemOf, WrongUsage } from "./errors.js";
+import type { Event } from "./events.js";
+import type { CallOptions } from "./http.js";
+import type { Message, Operations, SentMessage, SessionInfo, SessionSettings, SessionUpdate } from "./operations.js";
+import { TranscriptFold } from "./transcript.js";
+import type { Transcript } from "./entries.js";
+import { type Handlers, labelsOf, type PermissionAnswer, permissionBody, type QuestionAnswer, Turn } from "./turn.js";
+
+export interface CreateOptions extends SessionSettings, Handlers, CallOptions {
+  /** The session's id; the daemon makes one unless given. */
+  id?: string | undefined;
+}
+
+export interface PromptOptions extends Handlers, CallOptions, Omit<Message, "message"> {
+  /** The same key gives the same turn: with one of your own, a program that was restarted finds its turn again. */
+  idempotencyKey?: string | undefined;
+}
+
+export interface EventsOptions extends CallOptions {
+  /** Sequence of the last event already seen; 0 unless given. */
+  offset?: number | undefined;
+  /** Whether to wait for what comes; true unless given. */
+  follow?: boolean | undefined;
+  /** Give each event the native payload that caused it. */
+  includeRaw?: boolean | undefined;
+}
+
+/** `client.sessions`. */
+export class Sessions {
+  readonly #client: Operations;
+  readonly #handlers: Handlers;
+
+  /** @internal */
+  constructor(client: Operations, handlers: Handlers) {
+    this.#client = client;
+    this.#handlers = handlers;
+  }
+
+  /** Create a session and start its agent; throws when the agent cannot be started. */
+  async create(options: CreateOptions): Promise<Session> {
+    if (typeof options?.agent !== "string") {
+      throw new WrongUsage('say which agent to run: client.sessions.create({ agent: "claude" })');
+    }
+    const { id, onPermission, onQuestion, signal, ...settings } = options;
+    const created =
+      id === undefined
+        ? await this.#client.newSession(settings, { signal })
+        : await this.#client.createSession(id, settings, { signal });
+    if (created.error) throw problemOf(created.error as unknown as ProblemDetails);
+    return new Session(this.#client, created.sessionId, 0, this.#with({ onPermission, onQuestion }));
+  }
+
+  /** A session that exists. */
+  async get(sessionId: string, handlers: Handlers = {}): Promise<Session> {
+    const info = await this.#client.getSession(sessionId);
+    return new Session(this.#client, info.sessionId, info.eventCount, this.#with(handlers));
+  }
+
+  /** All sessions, newest first, page by page. */
+  async *list(options: CallOptions = {}): AsyncGenerator<SessionInfo, void, undefined> {
+    let cursor: string | null | undefined;
+    do {
+      const page = await this.#client.listSessions({ cursor, ...options });
+      yield* page.sessions;
+      cursor = page.nextCursor;
+    } while (cursor);
+  }
+
+  #with(handlers: Handlers): Handlers {
+    return preferred(handlers, this.#handlers);
+  }
+}
+
+export class Session {
+  readonly id: string;
+  readonly #client: Operations;
+  readonly #handlers: Handlers;
+  /** Everything up to here was there before; the next turn comes after it. */
+  #seen: number;
+
+  /** @internal */
+  constructor(client: Operations, id: string, seen: number, handlers: Handlers) {
+    this.id = id;
+    this.#client = client;
+    this.#seen = seen;
+    this.#handlers = handlers;
+  }
+
+  /** Send a prompt. Iterate over the turn's events, or await it for the result. */
+  prompt(message: string, options: PromptOptions = {}): Turn {
+    if (typeof message !== "string" || message === "") {
+      throw new WrongUsage("a prompt is a string that is not empty; files go into `attachments`");
+    }
+    const { onPermission, onQuestion, signal, idempotencyKey, ...rest } = options;
+    // A key of the caller's may name a turn of the past.
+    const offset = idempotencyKey === undefined ? this.#seen : 0;
+    const sent = this.#client.sendMessage(this.id, { message, ...rest }, { idempotencyKey, signal });
+    const handlers = preferred({ onPermission, onQuestion }, this.#handlers);
+    return new Turn(this.#client.http, this.id, sent, { ...handlers, offset, signal, saw: (event) => this.#saw(event) });
+  }
+
+  /** Send a message and do not wait for its turn. */
+  send(message: string | Message, options: CallOptions = {}): Promise<SentMessage> {
+    return this.#client.sendMessage(this.id, message, options);
+  }
+
+  /** The session's events, then every new one, until the session has ended. */
+  async *events(options: EventsOptions = {}): AsyncGenerator<Event, void, undefined> {
+    const { follow = true, ...rest } = options;
+    for await (const event of follow ? this.#client.streamEvents(this.id, rest) : this.#pages(rest)) {
+      this.#saw(event);
+      yield event;
+    }
+  }
+
+  /** The transcript so far. */
+  async transcript(options: CallOptions = {}): Promise<Transcript> {
+    const fold = new TranscriptFold();
+    for await (const event of this.events({ follow: false, ...options })) fold.apply(event);
+    return fold.transcript;
+  }
+
+  /** State, settings and usage. */
+  info(options: CallOptions = {}): Promise<SessionInfo> {
+    return this.#client.getSession(this.id, options);
+  }
+
+  /** Rename it, or switch model, variant or modes. */
+  update(changes: SessionUpdate, options: CallOptions = {}): Promise<SessionInfo> {
+    return this.#client.updateSession(this.id, changes, options);
+  }
+
+  /** End the running turn and keep the session. */
+  cancel(options: CallOptions = {}): Promise<void> {
+    return this.#client.cancelSession(this.id, options);
+  }
+
+  /** End the session and every process it started. */
+  terminate(options: CallOptions = {}): Promise<void> {
+    return this.#client.terminateSession(this.id, options);
+  }
+
+  /** Terminate and forget it. */
+  delete(options: CallOptions = {}): Promise<void> {
+    return this.#client.deleteSession(this.id, options);
+  }
+
+  /** Answer a permission. */
+  replyPermission(permissionId: string, answer: PermissionAnswer, options: CallOptions = {}): Promise<void> {
+    return this.#client.replyPermission(this.id, permissionId, permissionBody(answer), options);
+  }
+
+  /** Answer a question. */
+  replyQuestion(
+    questionId: string,
+    answer: Exclude<QuestionAnswer, null>,
+    options: CallOptions = {},
+  ): Promise<void> {
+    return this.#client.replyQuestion(this.id, questionId, { answers: labelsOf(answer) }, options);
+  }
+
+  /** Refuse to answer a question. */
+  rejectQuestion(questionId: string, options: CallOptions = {}): Promise<void> {
+    return this.#client.rejectQuestion(this.id, questionId, options);
+  }
+
+  async *#pages(options: Omit<EventsOptions, "follow">): AsyncGenerator<Event> {
+    let offset = options.offset ?? 0;
+    for (let more = true; more; ) {
+      const page = await this.#client.getEvents(this.id, { ...options, offset, limit: 1000 });
+      yield* page.events;
+      offset = page.events.at(-1)?.sequence ?? offset;
+      more = page.hasMore;
+    }
+  }
+
+  #saw(event: Event): void {
+    this.#seen = Math.max(this.#seen, event.sequence);
+  }
+}
+
+function preferred(first: Handlers, second: Handlers): Handlers {
+  return {
+    onPermission: first.onPermission ?? second.onPermission,
+    onQuestion: first.onQuestion ?? second.onQuestion,
+  };
+}

@@ -1,0 +1,147 @@
+/**
+ * Streams that outlive a lost connection, and a daemon that is restarted.
+ *
+ * The daemon's log numbers every event. A stream remembers the number of the last one it handed out and, when the
+ * connection is gone, asks for what comes after it: nothing is lost, and nothing comes twice.
+ */
+import { createParser } from "eventsource-parser";
+import { DaemonUnreachable } from "./errors.js";
+import type { Event } from "./events.js";
+import { type Call, type Http, isPutOff, type Operation, pause, waitAfter } from "./http.js";
+
+/** The daemon gives a sign of life every 15 seconds; a connection that is silent for longer than this is dead. */
+const SILENCE_MS = 45_000;
+
+export interface Frame {
+  /** The number of an event; a frame without one is not in the log. */
+  readonly id: number | null;
+  /** The frame's name, where it has one. */
+  readonly name: string | null;
+  readonly data: string;
+}
+
+/** Frames of a stream, each once. It ends when the caller stops reading; the daemon's end is a reason to ask again. */
+export async function* follow(http: Http, operation: Operation, call: Call, after?: number): AsyncGenerator<Frame> {
+  let last = after;
+  let tries = 0;
+  let failingSince: number | null = null;
+  for (;;) {
+    const connection = linked(call.signal);
+    let failure: unknown = null;
+    try {
+      const headers = { ...call.headers, ...(last === undefined ? {} : { "last-event-id": String(last) }) };
+      const answer = await http.once(operation, { ...call, headers, signal: connection.signal });
+      for await (const frame of framesOf(answer, connection)) {
+        tries = 0;
+        failingSince = null;
+        // A message that is streamed again begins anew: what was seen is left out.
+        if (frame.id !== null && last !== undefined && frame.id <= last) continue;
+        last = frame.id ?? last;
+        yield frame;
+      }
+    } catch (error) {
+      call.signal?.throwIfAborted();
+      if (!(error instanceof DaemonUnreachable) && !isPutOff(error)) throw error;
+      failure = error;
+    } finally {
+      connection.close();
+    }
+    failingSince ??= Date.now();
+    if (Date.now() - failingSince > http.reconnectTimeoutMs) {
+      const seconds = Math.round(http.reconnectTimeoutMs / 1000);
+      throw new DaemonUnreachable(`the stream broke, and ${http.baseUrl} did not come back within ${seconds} s`, {
+        cause: failure,
+      });
+    }
+    await pause(waitAfter(tries, failure), call.signal);
+    tries += 1;
+  }
+}
+
+/** The events of a session after an offset, for as long as the caller reads, or until the session has ended. */
+export async function* followSession(
+  http: Http,
+  sessionId: string,
+  options: { offset?: number | undefined; includeRaw?: boolean | undefined; signal?: AbortSignal | undefined },
+): AsyncGenerator<Event> {
+  const { offset, includeRaw, signal } = options;
+  const call = { path: { session_id: sessionId }, query: { offset, includeRaw }, signal };
+  for await (const frame of follow(http, "sessions.events_sse", call, offset)) {
+    const event = eventOf(frame);
+    yield event;
+    if (event.type === "session.ended") return;
+  }
+}
+
+export function eventOf(frame: Frame): Event {
+  return JSON.parse(frame.data) as Event;
+}
+
+/** Whether a turn is over with this event: it ended, its session did, or its message was withdrawn before it began. */
+export function endsTurn(event: Event, turnId: string): boolean {
+  if (event.type === "session.ended") return true;
+  if (event.type === "turn.ended") return event.data.turn_id === turnId;
+  if (event.type !== "item.completed" || event.data.item.kind !== "status") return false;
+  const [status, fact] = event.data.item.content ?? [];
+  if (status?.type !== "status" || status.label !== "queue" || fact?.type !== "json") return false;
+  const { turn_id, state } = fact.json as { turn_id?: string; state?: string };
+  return turn_id === turnId && state === "withdrawn";
+}
+
+interface Connection {
+  readonly signal: AbortSignal;
+  abort(reason: unknown): void;
+  close(): void;
+}
+
+/** A signal of our own that also follows the caller's. */
+function linked(outer: AbortSignal | undefined): Connection {
+  const control = new AbortController();
+  const pass = (): void => control.abort(outer?.reason);
+  if (outer?.aborted) pass();
+  outer?.addEventListener("abort", pass);
+  return {
+    signal: control.signal,
+    abort: (reason) => control.abort(reason),
+    close() {
+      outer?.removeEventListener("abort", pass);
+      control.abort();
+    },
+  };
+}
+
+async function* framesOf(answer: Response, connection: Connection): AsyncGenerator<Frame> {
+  if (!answer.body) return;
+  const reader = answer.body.getReader();
+  const decoder = new TextDecoder();
+  const ready: Frame[] = [];
+  const parser = createParser({
+    onEvent: ({ id, event, data }) => ready.push({ id: numberOf(id), name: event ?? null, data }),
+  });
+  for (;;) {
+    const chunk = await readWithin(reader, connection);
+    if (chunk === null) return;
+    parser.feed(decoder.decode(chunk, { stream: true }));
+    yield* ready.splice(0);
+  }
+}
+
+/** The next bytes, null at the end. Only our own wait is limited: a slow caller is no dead connection. */
+async function readWithin(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  connection: Connection,
+): Promise<Uint8Array | null> {
+  const timer = setTimeout(() => connection.abort(new Error("the connection was silent for too long")), SILENCE_MS);
+  try {
+    const { done, value } = await reader.read();
+    return done ? null : value;
+  } catch (error) {
+    throw new DaemonUnreachable("the connection was lost", { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function numberOf(id: string | undefined): number | null {
+  return id === undefined || !/^\d+$/.test(id) ? null : Number(id);
+}
