@@ -153,13 +153,13 @@ export class Operations {
   /** Upload a file for use in a message. */
   uploadAttachment(
     sessionId: string,
-    content: Blob | ArrayBuffer | Uint8Array<ArrayBuffer> | string,
+    content: Blob | ArrayBuffer | ArrayBufferView | string,
     options: QueryOf<"attachments.upload"> & CallOptions & { contentType?: string } = {},
   ): Promise<StoredAttachment> {
     const { contentType, ...rest } = options;
     const mime = contentType ?? (content instanceof Blob && content.type ? content.type : "application/octet-stream");
-    const call = { path: { session_id: sessionId }, headers: { "content-type": mime }, content, ...parted(rest) };
-    return this.http.json("attachments.upload", call);
+    const parts = { path: { session_id: sessionId }, headers: { "content-type": mime }, content: content as BodyInit };
+    return this.http.json("attachments.upload", { ...parts, ...parted(rest) });
   }
 
   /** Read an attachment back; its name is the last part of its path. */

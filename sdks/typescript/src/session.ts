@@ -5,7 +5,15 @@ import type { CallOptions } from "./http.js";
 import type { Message, Operations, SentMessage, SessionInfo, SessionSettings, SessionUpdate } from "./operations.js";
 import { TranscriptFold } from "./transcript.js";
 import type { Transcript } from "./entries.js";
-import { type Handlers, labelsOf, type PermissionAnswer, permissionBody, type QuestionAnswer, Turn } from "./turn.js";
+import {
+  type Handlers,
+  labelsOf,
+  type PermissionAnswer,
+  permissionBody,
+  preferred,
+  type QuestionAnswer,
+  Turn,
+} from "./turn.js";
 
 export interface CreateOptions extends SessionSettings, Handlers, CallOptions {
   /** The session's id; the daemon makes one unless given. */
@@ -48,13 +56,14 @@ export class Sessions {
         ? await this.#client.newSession(settings, { signal })
         : await this.#client.createSession(id, settings, { signal });
     if (created.error) throw problemOf(created.error as unknown as ProblemDetails);
-    return new Session(this.#client, created.sessionId, 0, this.#with({ onPermission, onQuestion }));
+    const handlers = preferred({ onPermission, onQuestion }, this.#handlers);
+    return new Session(this.#client, created.sessionId, 0, handlers);
   }
 
   /** A session that exists. */
   async get(sessionId: string, handlers: Handlers = {}): Promise<Session> {
     const info = await this.#client.getSession(sessionId);
-    return new Session(this.#client, info.sessionId, info.eventCount, this.#with(handlers));
+    return new Session(this.#client, info.sessionId, info.eventCount, preferred(handlers, this.#handlers));
   }
 
   /** All sessions, newest first, page by page. */
@@ -65,10 +74,6 @@ export class Sessions {
       yield* page.sessions;
       cursor = page.nextCursor;
     } while (cursor);
-  }
-
-  #with(handlers: Handlers): Handlers {
-    return preferred(handlers, this.#handlers);
   }
 }
 
@@ -178,11 +183,4 @@ export class Session {
   #saw(event: Event): void {
     this.#seen = Math.max(this.#seen, event.sequence);
   }
-}
-
-function preferred(first: Handlers, second: Handlers): Handlers {
-  return {
-    onPermission: first.onPermission ?? second.onPermission,
-    onQuestion: first.onQuestion ?? second.onQuestion,
-  };
 }

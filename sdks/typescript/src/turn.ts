@@ -9,7 +9,7 @@ import { Conflict, NotFound, WrongUsage } from "./errors.js";
 import type { Event, Permission, Question, StopReason, Usage } from "./events.js";
 import type { Http } from "./http.js";
 import type { components } from "./openapi.js";
-import type { SentMessage } from "./operations.js";
+import type { PermissionList, QuestionList, SentMessage } from "./operations.js";
 import { endsTurn, followSession } from "./stream.js";
 import { TranscriptFold } from "./transcript.js";
 
@@ -19,11 +19,14 @@ export type PermissionAnswer = Reply | boolean | { reply: Reply; message?: strin
 /** A text to a single question; a text or the chosen labels to each of several; null refuses to answer. */
 export type QuestionAnswer = string | readonly (string | readonly string[])[] | null;
 
+export type OnPermission = (permission: Permission) => PermissionAnswer | Promise<PermissionAnswer>;
+export type OnQuestion = (question: Question) => QuestionAnswer | Promise<QuestionAnswer>;
+
 export interface Handlers {
   /** Decides what the agent may do: `once`, `always` (in this session) or `reject`. */
-  onPermission?: ((permission: Permission) => PermissionAnswer | Promise<PermissionAnswer>) | undefined;
+  onPermission?: OnPermission | undefined;
   /** Answers what the agent asks. */
-  onQuestion?: ((question: Question) => QuestionAnswer | Promise<QuestionAnswer>) | undefined;
+  onQuestion?: OnQuestion | undefined;
 }
 
 export interface TurnResult {
@@ -68,11 +71,7 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<Event, void, undefined> {
-    if (this.#isRead) {
-      throw new WrongUsage("a turn can be read once: keep its events, or read the session's with `session.events()`");
-    }
-    this.#isRead = true;
-    return this.#read();
+    return this.#begin(this.#handlers);
   }
 
   then<Done = TurnResult, Failed = never>(
@@ -85,30 +84,19 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
 
   async #collect(): Promise<TurnResult> {
     const fold = new TranscriptFold();
-    for await (const event of this) {
-      fold.apply(event);
-      this.#requireHandler(event);
-    }
+    for await (const event of this.#begin(preferred(this.#handlers, NOBODY))) fold.apply(event);
     return resultOf((await this.sent).turnId, fold.transcript);
   }
 
-  /** Nobody sees the events of a turn that is awaited: without a handler it would wait for ever. */
-  #requireHandler(event: Event): void {
-    if (event.type === "permission.requested" && !this.#handlers.onPermission) {
-      throw new WrongUsage(
-        `the agent asks for permission (${event.data.action}) and nobody answers: give \`onPermission\` to ` +
-          "`sessions.create` or `prompt`, choose another permissionMode, or iterate over the turn and call `session.replyPermission`",
-      );
+  #begin(handlers: Handlers): AsyncGenerator<Event, void, undefined> {
+    if (this.#isRead) {
+      throw new WrongUsage("a turn can be read once: keep its events, or read the session's with `session.events()`");
     }
-    if (event.type === "question.requested" && !this.#handlers.onQuestion) {
-      throw new WrongUsage(
-        `the agent asks "${event.data.prompt}" and nobody answers: give \`onQuestion\` to \`sessions.create\` or ` +
-          "`prompt`, or iterate over the turn and call `session.replyQuestion`",
-      );
-    }
+    this.#isRead = true;
+    return this.#read(handlers);
   }
 
-  async *#read(): AsyncGenerator<Event, void, undefined> {
+  async *#read(handlers: Handlers): AsyncGenerator<Event, void, undefined> {
     const { turnId } = await this.sent;
     const control = new AbortController();
     const stop = (): void => control.abort(this.#signal?.reason);
@@ -124,7 +112,7 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
         const last = endsTurn(event, turnId);
         if (!started && !last) continue;
         // Answers are given beside the stream: agents may ask for several things at once.
-        answers.push(this.#answer(event).catch((error: unknown) => control.abort(error)));
+        answers.push(this.#answer(event, handlers).catch((error: unknown) => control.abort(error)));
         yield event;
         if (last) break;
       }
@@ -135,24 +123,57 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
     }
   }
 
-  async #answer(event: Event): Promise<void> {
+  async #answer(event: Event, { onPermission, onQuestion }: Handlers): Promise<void> {
     try {
-      if (event.type === "permission.requested" && this.#handlers.onPermission) {
-        const body = permissionBody(await this.#handlers.onPermission(event.data));
-        const path = { session_id: this.#sessionId, permission_id: event.data.permission_id };
-        await this.#http.done("permissions.reply", { path, body });
-      }
-      if (event.type === "question.requested" && this.#handlers.onQuestion) {
-        const answer = await this.#handlers.onQuestion(event.data);
-        const path = { session_id: this.#sessionId, question_id: event.data.question_id };
-        if (answer === null) await this.#http.done("questions.reject", { path });
-        else await this.#http.done("questions.reply", { path, body: { answers: labelsOf(answer) } });
-      }
+      if (event.type === "permission.requested" && onPermission) await this.#decide(event.data, onPermission);
+      if (event.type === "question.requested" && onQuestion) await this.#reply(event.data, onQuestion);
     } catch (error) {
       // Somebody else was quicker, or the turn ended meanwhile: the stream tells.
       if (!(error instanceof Conflict) && !(error instanceof NotFound)) throw error;
     }
   }
+
+  async #decide({ permission_id }: Permission, onPermission: OnPermission): Promise<void> {
+    const path = { session_id: this.#sessionId, permission_id };
+    const { permissions } = await this.#http.json<PermissionList>("permissions.list", { path });
+    // What a rule has decided, or lies in the past of a turn that is read again, is not asked.
+    const waiting = permissions.find((one) => one.permission_id === permission_id);
+    if (waiting) {
+      const body = permissionBody(await onPermission(waiting));
+      await this.#http.done("permissions.reply", { path, body });
+    }
+  }
+
+  async #reply({ question_id }: Question, onQuestion: OnQuestion): Promise<void> {
+    const path = { session_id: this.#sessionId, question_id };
+    const { questions } = await this.#http.json<QuestionList>("questions.list", { path });
+    const waiting = questions.find((one) => one.question_id === question_id);
+    if (!waiting) return;
+    const answer = await onQuestion(waiting);
+    if (answer === null) await this.#http.done("questions.reject", { path });
+    else await this.#http.done("questions.reply", { path, body: { answers: labelsOf(answer) } });
+  }
+}
+
+/** Nobody sees the events of a turn that is awaited: without a handler it would wait for ever. */
+const NOBODY = {
+  onPermission({ action }: Permission): never {
+    throw new WrongUsage(
+      `the agent asks for permission (${action}) and nobody answers: give \`onPermission\` to \`sessions.create\` or ` +
+        "`prompt`, choose another permissionMode, or iterate over the turn and call `session.replyPermission`",
+    );
+  },
+  onQuestion({ prompt }: Question): never {
+    throw new WrongUsage(
+      `the agent asks "${prompt}" and nobody answers: give \`onQuestion\` to \`sessions.create\` or \`prompt\`, ` +
+        "or iterate over the turn and call `session.replyQuestion`",
+    );
+  },
+};
+
+/** The handlers of the nearest place that has some. */
+export function preferred(near: Handlers, far: Handlers): Handlers {
+  return { onPermission: near.onPermission ?? far.onPermission, onQuestion: near.onQuestion ?? far.onQuestion };
 }
 
 const REPLIES: readonly string[] = ["once", "always", "reject", "accept", "accept_for_session", "approved", "denied"];

@@ -1,0 +1,131 @@
+/** Requests: what is tried again, what is not, and which error a problem becomes. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as sdk from "sandbox-agentd";
+import { SandboxAgent } from "sandbox-agentd";
+import { hangUp, json, problem, scripted, type ScriptedServer } from "./servers.js";
+
+const SENT = json({ turnId: "turn_1", queued: false }, 202);
+
+function connect(server: ScriptedServer, options: Partial<sdk.ConnectOptions> = {}): Promise<SandboxAgent> {
+  return SandboxAgent.connect({ baseUrl: server.baseUrl, token: "t", ...options });
+}
+
+test("every problem type is a class with its facts", async () => {
+  for (const [type, Kind] of Object.entries(sdk.PROBLEMS)) {
+    const server = await scripted(problem(type, 418, { sessionId: "s", agent: "mock", field: "offset" }));
+    const client = await connect(server);
+    await assert.rejects(client.getSession("s"), (error) => {
+      assert.ok(error instanceof Kind && error instanceof sdk.Problem && error instanceof sdk.SandboxAgentError);
+      assert.deepEqual(
+        [error.constructor, error.name, error.type, error.status, error.message, error.sessionId, error.agent],
+        [Kind, Kind.name, type, 418, `it was ${type}`, "s", "mock"],
+      );
+      assert.deepEqual(error.facts, { sessionId: "s", agent: "mock", field: "offset" });
+      return true;
+    });
+  }
+});
+
+test("a problem of an unknown type, and an answer of another server, are plain problems", async () => {
+  const client = await connect(await scripted(problem("out_of_coffee", 418)));
+  await assert.rejects(client.getHealth(), (error) => {
+    assert.ok(error instanceof sdk.Problem && error.constructor === sdk.Problem);
+    assert.equal(error.type, "out_of_coffee");
+    return true;
+  });
+  const proxy = await connect(await scripted(json("<html>", 502)));
+  await assert.rejects(proxy.getHealth(), /HTTP 502 without a problem.*is there a sandbox-agent daemon/);
+});
+
+test("a process that exited tells its exit code and stderr", async () => {
+  const stderr = { truncated: false, head: "boom" };
+  const client = await connect(await scripted(problem("agent_process_exited", 500, { exitCode: 3, stderr })));
+  await assert.rejects(client.listModels("codex"), (error) => {
+    assert.ok(error instanceof sdk.AgentProcessExited);
+    assert.deepEqual([error.exitCode, error.stderr], [3, stderr]);
+    return true;
+  });
+});
+
+test("what the daemon puts off is tried again, not before Retry-After", async () => {
+  const later = problem("unavailable", 503, {}, { "retry-after": "1" });
+  const server = await scripted(later, json({ sessionId: "s" }));
+  const client = await connect(server);
+  const began = performance.now();
+  await client.newSession({ agent: "mock" });
+  assert.ok(performance.now() - began >= 1000);
+  assert.equal(server.requests.length, 2);
+});
+
+test("a wait that the daemon wants to be long is left to the program", async () => {
+  const server = await scripted(problem("rate_limited", 429, {}, { "retry-after": "60" }));
+  const client = await connect(server);
+  await assert.rejects(client.getHealth(), (error) => error instanceof sdk.RateLimited && error.retryAfter === 60);
+  assert.equal(server.requests.length, 1);
+});
+
+test("a message that got no answer is sent again under the same key", async () => {
+  const server = await scripted(hangUp, hangUp, SENT);
+  const client = await connect(server);
+  assert.deepEqual(await client.sendMessage("s", "hello"), { turnId: "turn_1", queued: false });
+  const keys = server.requests.map((request) => request.headers["idempotency-key"]);
+  assert.equal(keys.length, 3);
+  assert.equal(new Set(keys).size, 1);
+});
+
+test("two messages have two keys, and a key of the program's is kept", async () => {
+  const server = await scripted(SENT);
+  const client = await connect(server);
+  await client.sendMessage("s", "one");
+  await client.sendMessage("s", "two");
+  await client.sendMessage("s", { message: "three", fresh: true }, { idempotencyKey: "mine" });
+  const keys = server.requests.map((request) => request.headers["idempotency-key"]);
+  assert.equal(new Set(keys).size, 3);
+  assert.deepEqual([keys[2], server.requests[2]?.body], ["mine", '{"message":"three","fresh":true}']);
+});
+
+test("what could be done twice is not tried again when no answer came", async () => {
+  const server = await scripted(hangUp);
+  const client = await connect(server);
+  await assert.rejects(client.newSession({ agent: "mock" }), sdk.DaemonUnreachable);
+  await assert.rejects(client.replyPermission("s", "perm_1", { reply: "once" }), sdk.DaemonUnreachable);
+  assert.equal(server.requests.length, 2);
+});
+
+test("a daemon that refuses for good is given up, and the error says where it should be", async () => {
+  const server = await scripted(hangUp);
+  const client = await connect(server, { maxRetries: 1 });
+  await assert.rejects(client.getHealth(), (error) => {
+    assert.ok(error instanceof sdk.DaemonUnreachable);
+    assert.match(error.message, /no answer from http:\/\/127\.0\.0\.1:\d+.*is the daemon running there\?/);
+    return true;
+  });
+  assert.equal(server.requests.length, 2);
+});
+
+test("a signal ends a request, and the wait before its next try", async () => {
+  const server = await scripted(problem("unavailable", 503, {}, { "retry-after": "20" }));
+  const client = await connect(server);
+  const reason = new Error("enough");
+  const control = new AbortController();
+  const health = client.getHealth({ signal: control.signal });
+  setTimeout(() => control.abort(reason), 50);
+  await assert.rejects(health, reason);
+});
+
+test("ids are encoded, so that none can leave its place", async () => {
+  const server = await scripted(json({}));
+  const client = await connect(server);
+  await client.getSession("../agents?x=#");
+  assert.equal(server.requests[0]?.path, "/v1/sessions/..%2Fagents%3Fx%3D%23");
+});
+
+test("another version of the daemon is told once", async () => {
+  const told: string[] = [];
+  const answer = json({}, 200, { "x-sandbox-agent-version": "9.9.9" });
+  const client = await connect(await scripted(answer), { onWarning: (message) => told.push(message) });
+  await client.getHealth();
+  await client.getHealth();
+  assert.deepEqual(told, [`the daemon is version 9.9.9, this client is ${sdk.VERSION}: something may not work`]);
+});

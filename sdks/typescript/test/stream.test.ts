@@ -1,0 +1,114 @@
+/** Streams: a lost connection is made again, and every event comes once. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DaemonUnreachable, type Event, SandboxAgent, SessionNotFound } from "sandbox-agentd";
+import { events, hangUp, problem, scripted, type ScriptedServer } from "./servers.js";
+
+function connect(server: ScriptedServer, reconnectTimeoutMs = 20_000): Promise<SandboxAgent> {
+  return SandboxAgent.connect({ baseUrl: server.baseUrl, token: "t", reconnectTimeoutMs });
+}
+
+async function sequencesUntil(stream: AsyncIterable<Event>, last: number): Promise<number[]> {
+  const seen: number[] = [];
+  for await (const event of stream) {
+    seen.push(event.sequence);
+    if (event.sequence === last) break;
+  }
+  return seen;
+}
+
+test("a stream goes on after the last event that was handed out, however the connection ends", async () => {
+  const server = await scripted(
+    events([1, 2], "break"),
+    hangUp,
+    problem("unavailable", 503),
+    events([3], "end"),
+    events([4, 5], "stay"),
+  );
+  const client = await connect(server);
+  assert.deepEqual(await sequencesUntil(client.streamEvents("s"), 5), [1, 2, 3, 4, 5]);
+  const asked = server.requests.map((request) => request.headers["last-event-id"]);
+  assert.deepEqual(asked, [undefined, "2", "2", "2", "3"]);
+});
+
+test("an event that comes again is left out", async () => {
+  const server = await scripted(events([1, 2, 3], "break"), events([2, 3, 4], "stay"));
+  const client = await connect(server);
+  assert.deepEqual(await sequencesUntil(client.streamEvents("s"), 4), [1, 2, 3, 4]);
+});
+
+test("a stream begins after the offset", async () => {
+  const server = await scripted(events([8], "stay"));
+  const client = await connect(server);
+  assert.deepEqual(await sequencesUntil(client.streamEvents("s", { offset: 7, includeRaw: true }), 8), [8]);
+  assert.equal(server.requests[0]?.path, "/v1/sessions/s/events/sse?offset=7&includeRaw=true");
+});
+
+test("a streamed message is sent again under its key, and its events come once", async () => {
+  const started = events([5], "break", "turn.started");
+  const server = await scripted(started, events([5, 6], "end", "turn.ended"));
+  const client = await connect(server);
+  assert.deepEqual(await sequencesUntil(client.streamMessage("s", "hello"), 6), [5, 6]);
+  const keys = server.requests.map((request) => request.headers["idempotency-key"]);
+  assert.ok(keys[0]);
+  assert.equal(keys[0], keys[1]);
+});
+
+test("a stream ends with the session", async () => {
+  const server = await scripted(events([9], "stay", "session.ended"));
+  const client = await connect(server);
+  assert.deepEqual(await sequencesUntil(client.streamEvents("s"), -1), [9]);
+});
+
+test("what cannot get better is thrown at once", async () => {
+  const server = await scripted(events([1], "break"), problem("session_not_found", 404));
+  const client = await connect(server);
+  await assert.rejects(sequencesUntil(client.streamEvents("s"), -1), SessionNotFound);
+});
+
+test("a daemon that does not come back is given up", async () => {
+  const server = await scripted(events([1], "break"), hangUp);
+  const client = await connect(server, 300);
+  await assert.rejects(sequencesUntil(client.streamEvents("s"), -1), (error) => {
+    assert.ok(error instanceof DaemonUnreachable);
+    assert.match(error.message, /the stream broke, and .* did not come back/);
+    return true;
+  });
+});
+
+test("a signal ends a stream that waits, and one that tries to come back", async () => {
+  for (const answer of [events([1], "stay"), events([1], "break")]) {
+    const client = await connect(await scripted(answer, hangUp));
+    const control = new AbortController();
+    const reason = new Error("enough");
+    const reading = sequencesUntil(client.streamEvents("s", { signal: control.signal }), -1);
+    setTimeout(() => control.abort(reason), 100);
+    await assert.rejects(reading, reason);
+  }
+});
+
+test("a reader who leaves closes the connection", async () => {
+  let closed = (): void => {};
+  const gone = new Promise<void>((resolve) => (closed = resolve));
+  const stay = events([1], "stay");
+  const server = await scripted((answer, seen) => {
+    answer.on("close", () => closed());
+    stay(answer, seen);
+  });
+  const client = await connect(server);
+  assert.deepEqual(await sequencesUntil(client.streamEvents("s"), 1), [1]);
+  await gone;
+});
+
+test("a frame may have many megabytes and come in many pieces", async () => {
+  const text = "x".repeat(16 << 20);
+  const server = await scripted((answer) => {
+    answer.writeHead(200, { "content-type": "text/event-stream" });
+    answer.write(`id: 1\ndata: ${JSON.stringify({ sequence: 1, type: "item.delta", data: { delta: text } })}\n\n`);
+  });
+  const client = await connect(server);
+  for await (const event of client.streamEvents("s")) {
+    assert.ok(event.type === "item.delta" && event.data.delta === text);
+    break;
+  }
+});
