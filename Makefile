@@ -3,9 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 AGENT ?=
 ARGS ?=
+SDK := sdks/typescript
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test unit live check fmt gen lock bench torture load faults record clean
+.PHONY: help setup run test unit live check fmt gen lock sdk bench torture load faults record clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -19,7 +20,7 @@ test: .venv/dev agents ## Everything: unit tests, the real daemon, the real agen
 unit: .venv/dev ## The quick part: everything that needs no running daemon (under 30 s)
 	$(BIN)/python -m pytest -n auto -m "not live and not slow and not long" $(DAEMON_TESTS:%=--ignore=tests/%) $(ARGS)
 
-DAEMON_TESTS := cli faults http intruders live tools
+DAEMON_TESTS := cli faults http intruders live sdk tools
 
 live: .venv/dev agents ## The real agents, e.g. `make live AGENT=claude`; MODEL=real uses your own keys
 	$(BIN)/python -m pytest tests/live -n auto --write-coverage $(if $(AGENT),--agent $(AGENT)) $(ARGS)
@@ -37,6 +38,15 @@ fmt: .venv/dev ## Format and fix what can be fixed
 
 gen: .venv/dev ## Write every generated file anew
 	$(BIN)/python -m tools.gen
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory $(SDK)/node_modules && node $(SDK)/gen.mjs; \
+	else echo "NO npm ON THIS MACHINE: the types of the TypeScript SDK are left as they are" >&2; fi
+
+sdk: $(SDK)/node_modules ## Build the TypeScript SDK (Node 20+ and npm)
+	cd $(SDK) && npm run --silent build
+
+$(SDK)/node_modules: $(SDK)/package-lock.json
+	cd $(SDK) && npm ci --silent --ignore-scripts
+	@touch $@
 
 bench: .venv/dev agents ## Measure beside the Rust daemon and the native agents
 	$(BIN)/python -m tools.bench $(ARGS)
@@ -81,4 +91,4 @@ agents: .venv/dev
 	else echo "NO npm ON THIS MACHINE: the real agents cannot be installed, their tests are left out" >&2; fi
 
 clean: ## Remove what the targets above made
-	rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist $(SDK)/node_modules $(SDK)/build $(SDK)/dist

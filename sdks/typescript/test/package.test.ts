@@ -1,0 +1,211 @@
+/**
+ * The package as a stranger gets it: packed, put into a project of its own, compiled strictly, run.
+ *
+ * The project holds the examples, every snippet of the docs, and a page for browsers.
+ */
+import assert from "node:assert/strict";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { runInNewContext } from "node:vm";
+import { build } from "esbuild";
+import { METHODS, type SandboxAgent, type Session } from "sandbox-agentd";
+import { COMMAND, ROOT, temporaryFolder, TestDaemon, TOKEN } from "./daemons.js";
+
+const run = promisify(execFile);
+const SDK = fileURLToPath(new URL("..", import.meta.url));
+const PAGE = readFileSync(join(ROOT, "docs/sdk-typescript.md"), "utf8");
+const SNIPPETS = [...PAGE.matchAll(/^```ts\n([^]*?)^```$/gm)].map((found) => found[1] ?? "");
+
+const project = temporaryFolder();
+const daemon = await TestDaemon.running();
+after(() => daemon.stop());
+
+/** A snippet as a module: its imports, and the rest as a function of the client and a session. */
+function moduleOf(snippet: string): string {
+  const lines = snippet.replaceAll("http://127.0.0.1:2468", daemon.baseUrl).split("\n");
+  const isImport = (line: string): boolean => line.startsWith("import ");
+  return [
+    'import type { SandboxAgent as Client, Session } from "sandbox-agentd";',
+    ...lines.filter(isImport),
+    "export default async function (client: Client, session: Session): Promise<void> {",
+    // A block of its own, so that a snippet may name its own client.
+    "  {",
+    ...lines.filter((line) => !isImport(line)),
+    "  }",
+    "}",
+  ].join("\n");
+}
+
+async function install(): Promise<void> {
+  await run("npm", ["pack", "--ignore-scripts", "--pack-destination", project], { cwd: SDK });
+  const [tarball = ""] = readdirSync(project);
+  const modules = join(project, "node_modules");
+  mkdirSync(join(modules, "sandbox-agentd"), { recursive: true });
+  await run("tar", ["xzf", tarball, "--strip-components=1", "-C", join(modules, "sandbox-agentd")], { cwd: project });
+  for (const name of ["eventsource-parser", "@types"]) symlinkSync(join(SDK, "node_modules", name), join(modules, name));
+  cpSync(join(ROOT, "examples/typescript"), project, {
+    recursive: true,
+    filter: (path) => !["node_modules", "build"].includes(path.split("/").at(-1) ?? ""),
+  });
+  SNIPPETS.forEach((snippet, index) => writeFileSync(join(project, `snippet-${index}.ts`), moduleOf(snippet)));
+  mkdirSync(join(project, "page"));
+  writeFileSync(join(project, "page/page.ts"), BROWSER_PAGE);
+  writeFileSync(join(project, "page/tsconfig.json"), JSON.stringify(BROWSER_OPTIONS));
+}
+
+/** A page has no types of Node's, and checks the types of what it imports too. */
+const BROWSER_OPTIONS = {
+  compilerOptions: { target: "ES2022", module: "ESNext", moduleResolution: "Bundler", strict: true, types: [], noEmit: true },
+};
+const BROWSER_PAGE = `
+import { SandboxAgent, foldTranscript, type Event } from "sandbox-agentd";
+declare global { var baseUrl: string; var token: string; var finished: (value: unknown) => void }
+async function main(): Promise<unknown> {
+  const client = await SandboxAgent.connect({ baseUrl, token });
+  const session = await client.sessions.create({ agent: "mock" });
+  const events: Event[] = [];
+  for await (const event of session.prompt("hello")) events.push(event);
+  const refused = await SandboxAgent.start().catch((error: unknown) => String(error));
+  return [foldTranscript(events).entries.flatMap((entry) => entry.kind === "message" ? [entry.text] : []), refused];
+}
+main().then(finished, finished);
+`;
+
+async function tsc(folder: string): Promise<string> {
+  const compiled = await run(process.execPath, [join(SDK, "node_modules/typescript/bin/tsc"), "-p", folder]).catch(
+    (failure: { stdout: string }) => failure,
+  );
+  return compiled.stdout;
+}
+
+await install();
+const [compiled, compiledPage] = await Promise.all([tsc(project), tsc(join(project, "page"))]);
+
+test("examples, snippets and a page compile strictly, with the package's own types checked", () => {
+  assert.deepEqual([compiled, compiledPage], ["", ""]);
+});
+
+// -- the docs ------------------------------------------------------------------------------------
+
+test("every snippet of the docs runs", async (context) => {
+  // The package that snippets import, not the one that this file does: errors are told apart by their class.
+  const packed = pathToFileURL(join(project, "node_modules/sandbox-agentd/dist/index.js")).href;
+  const { SandboxAgent } = (await import(packed)) as typeof import("sandbox-agentd");
+  const client = await SandboxAgent.connect({ baseUrl: daemon.baseUrl, token: TOKEN });
+  const { log } = console;
+  const { write } = process.stdout;
+  process.env.SANDBOX_AGENT_TOKEN = TOKEN;
+  process.env.PATH = `${dirname(COMMAND[0])}:${process.env.PATH}`;
+  process.chdir(project);
+  for (const [index, snippet] of SNIPPETS.entries()) {
+    await context.test(snippet.split("\n", 1)[0] ?? "", async () => {
+      const session = await client.sessions.create({ agent: "mock" });
+      const path = pathToFileURL(join(project, "build", `snippet-${index}.js`)).href;
+      const module = (await import(path)) as { default: (client: SandboxAgent, session: Session) => Promise<void> };
+      // What snippets print is not of interest here.
+      console.log = () => {};
+      process.stdout.write = () => true;
+      try {
+        await module.default(client, session);
+      } finally {
+        console.log = log;
+        process.stdout.write = write;
+      }
+    });
+  }
+});
+
+test("every method is in the docs", async () => {
+  const client = await daemon.connect();
+  const session = await client.sessions.create({ agent: "mock" });
+  const methodsOf = (thing: object): string[] =>
+    Object.getOwnPropertyNames(Object.getPrototypeOf(thing)).filter((name) => name !== "constructor");
+  const wanted = [
+    "SandboxAgent.connect(",
+    "SandboxAgent.start(",
+    "client.close(",
+    ...Object.values(METHODS).map((name) => `client.${name}(`),
+    ...methodsOf(client.sessions).map((name) => `client.sessions.${name}(`),
+    ...methodsOf(session).map((name) => `session.${name}(`),
+  ];
+  const shown = SNIPPETS.join("\n");
+  assert.deepEqual(wanted.filter((call) => !shown.includes(call)), []);
+});
+
+// -- the examples --------------------------------------------------------------------------------
+
+/** An example that starts a daemon of its own. */
+function example(name: string, ...words: string[]): ChildProcess {
+  const folder = temporaryFolder();
+  const PATH = `${dirname(COMMAND[0])}:${process.env.PATH}`;
+  return spawn(process.execPath, [join(project, "build", `${name}.js`), ...words], {
+    cwd: folder,
+    env: { PATH, HOME: folder },
+  });
+}
+
+async function printed(child: ChildProcess): Promise<string> {
+  let text = "";
+  child.stdout?.setEncoding("utf8").on("data", (part: string) => (text += part));
+  child.stderr?.setEncoding("utf8").on("data", (part: string) => (text += part));
+  child.stdin?.end();
+  await once(child, "close");
+  assert.equal(child.exitCode, 0, text);
+  return text;
+}
+
+test("the chat answers and asks", async () => {
+  const child = example("chat", "mock");
+  let text = "";
+  child.stdout?.setEncoding("utf8").on("data", (part: string) => {
+    text += part;
+    if (part.includes("allow bash?")) child.stdin?.write("yes\n");
+    if (part.includes("The command said: a")) child.stdin?.end("hello\n");
+  });
+  child.stdin?.write("permission a\n");
+  await once(child, "close");
+  assert.equal(child.exitCode, 0);
+  assert.match(text, /allow bash\?[^]*The command said: a\nYou said: hello \(message 2 of this conversation\)\n/);
+});
+
+test("the policy lets a harmless command and an edit pass, and nothing else", async () => {
+  const text = await printed(example("approve-by-policy", "mock", "permission a", "edit", "permission a; rm -r /"));
+  const decisions = text.trim().split("\n").map((line) => line.split(":")[0]);
+  assert.deepEqual(decisions, ["accept", "accept", "reject"]);
+});
+
+test("the batch gives a row for each agent and prompt", async () => {
+  const text = await printed(example("batch", "mock,mock,mock", "hello", "error"));
+  assert.equal(text.match(/You said: hello/g)?.length, 3);
+  assert.equal(text.match(/'error' +│ 'error'/g)?.length, 3);
+});
+
+// -- browsers ------------------------------------------------------------------------------------
+
+test("a bundle for browsers needs nothing of Node's", async () => {
+  const { outputFiles, warnings } = await build({
+    entryPoints: [join(project, "page/page.ts")],
+    bundle: true,
+    write: false,
+    platform: "browser",
+    format: "iife",
+    logLevel: "silent",
+  });
+  assert.deepEqual(warnings, []);
+  // What a browser has, and no more: no process, no require, no import.
+  const { fetch, URL, URLSearchParams, TextDecoder, AbortController, crypto, Blob } = globalThis;
+  const timers = { setTimeout, clearTimeout, console };
+  const finished = await new Promise((resolve) => {
+    const window = { fetch, URL, URLSearchParams, TextDecoder, AbortController, crypto, Blob, ...timers };
+    runInNewContext(outputFiles[0]?.text ?? "", { ...window, baseUrl: daemon.baseUrl, token: TOKEN, finished: resolve });
+  });
+  assert.deepEqual(JSON.parse(JSON.stringify(finished)), [
+    ["hello", "You said: hello (message 1 of this conversation)"],
+    "WrongUsage: a browser or worker cannot start a daemon: run `sandbox-agent server` and use SandboxAgent.connect({ baseUrl, token })",
+  ]);
+});

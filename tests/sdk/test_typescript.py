@@ -1,0 +1,97 @@
+"""The TypeScript SDK: its own tests against a real daemon, and that it says what the tables here say.
+
+`npm ci` runs when `node_modules` is missing or the lock file is newer. Without Node all of it is left out, aloud; where `CI` is
+set that is a failure.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sandbox_agent
+from sandbox_agent.errors import ERRORS
+from sandbox_agent.ops import OPERATIONS
+
+ROOT = Path(__file__).parents[2]
+SDK = ROOT / "sdks" / "typescript"
+SUITES = sorted(path.name.removesuffix(".test.ts") for path in (SDK / "test").glob("*.test.ts"))
+SECONDS = 110
+
+
+@pytest.fixture(scope="session")
+def node() -> str:
+    """The program that runs it, with the SDK and its tests compiled: strictly, or this fails."""
+    found = shutil.which("node")
+    if found is None or shutil.which("npm") is None:
+        why = "NO node AND npm ON THIS MACHINE: the TypeScript SDK is not tested"
+        if os.environ.get("CI"):
+            pytest.fail(why)
+        pytest.skip(why)
+    # Workers of a parallel run come here at once; the first one does it.
+    with (ROOT / ".cache" / "typescript.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        run("make", "--no-print-directory", "sdk", cwd=ROOT)
+        run("npm", "run", "--silent", "build", "--", "test")
+    return found
+
+
+def run(*command: str, cwd: Path = SDK) -> str:
+    """What a command prints; it must succeed."""
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env={**os.environ, "SANDBOX_AGENT_PYTHON": sys.executable},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def told(node: str, expression: str) -> Any:
+    """A value that the SDK exports, or what is made of it."""
+    program = f'import * as sdk from "sandbox-agentd"; console.log(JSON.stringify({expression}))'
+    return json.loads(run(node, "--input-type=module", "--eval", program))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suite", SUITES)
+def test_suite_passes(node: str, suite: str) -> None:
+    run(node, "--test", f"build/{suite}.test.js")
+
+
+def test_types_are_those_of_the_openapi_document(node: str) -> None:
+    run(node, "gen.mjs", "--check")
+
+
+def test_every_operation_has_a_method(node: str) -> None:
+    assert set(told(node, "Object.keys(sdk.METHODS)")) == OPERATIONS.keys()
+
+
+def test_every_problem_is_a_class_of_the_same_name(node: str) -> None:
+    classes = told(node, "Object.entries(sdk.PROBLEMS).map(([type, kind]) => [type, kind.name])")
+    assert dict(classes) == {name: error.__name__ for name, error in ERRORS.items()}
+
+
+def test_the_package_has_the_daemons_version() -> None:
+    package = json.loads((SDK / "package.json").read_text())
+    source = re.search(r'VERSION = "(.+)"', (SDK / "src" / "version.ts").read_text())
+    assert source is not None
+    assert package["version"] == source[1] == sandbox_agent.__version__
+
+
+def test_the_lock_file_names_no_address() -> None:
+    """`npm run lock` takes out what npm writes."""
+    assert re.findall(r"https?://.*|.*resolved.*", (SDK / "package-lock.json").read_text()) == []
