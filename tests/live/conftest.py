@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from .client import DaemonProcess, Session
 from .features import Feature
 from .gaps import GAPS
 from .live import REAL, SCENARIOS, Live
-from .tried import ACP_AGENTS, TRIED, chosen, installs
+from .tried import ACP_AGENTS, TRIED, cannot_run, chosen, installs
 
 # -- selection --------------------------------------------------------------------------------
 
@@ -68,22 +67,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if REAL and feature.scripted_only:
         pytest.skip(feature.scripted_only)
     name = _agent_of(item).name
-    if why := _cannot_run(name):
+    if why := cannot_run(name):
         item.user_properties += [("agent", name), ("left_out", why)]
         pytest.skip("the agent is not here")
-
-
-@functools.cache
-def _cannot_run(name: str) -> str | None:
-    """Why an agent cannot be tried on this machine; puts it into the cache where that is possible."""
-    for program in installs(name):
-        try:
-            agent_cache.install(program)
-        except agent_cache.CannotInstall as error:
-            # On a developer's machine the agent that is there is better than none.
-            if os.environ.get("CI") or shutil.which(program) is None:
-                return str(error)
-    return None
 
 
 @pytest.hookimpl(tryfirst=True)

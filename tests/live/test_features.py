@@ -530,9 +530,9 @@ def test_stops_in_mid_stream(live: Live) -> None:
 
 
 @feature("cancel_tool")
-def test_stops_a_running_command(live: Live) -> None:
+def test_stops_arunning_command(live: Live) -> None:
     session = live.session(permissionMode="bypass")
-    turn_id, pid = _running_command(live, session)
+    turn_id, pid = running_command(live, session)
     session.call("POST", "/cancel")
     turn = session.finish(turn_id)
     assert (turn.stop_reason, turn.errors) == ("interrupted", [])
@@ -540,7 +540,7 @@ def test_stops_a_running_command(live: Live) -> None:
     assert session.run(live.say("text", "", f"Reply with exactly this: {HELLO}")).text == HELLO
 
 
-def _running_command(live: Live, session: Session) -> tuple[str, int]:
+def running_command(live: Live, session: Session) -> tuple[str, int]:
     """A turn in which a command runs for minutes, and the command's process."""
     fifo = Fifo(live.workspace / "pid")
     try:
@@ -554,7 +554,7 @@ def _running_command(live: Live, session: Session) -> tuple[str, int]:
 def test_leaves_no_process_behind(live: Live) -> None:
     mark = new_mark()
     session = live.session(permissionMode="bypass", env=mark)
-    _, pid = _running_command(live, session)
+    _, pid = running_command(live, session)
     assert pid in marked_processes(mark)
     began = time.monotonic()
     session.call("POST", "/terminate")

@@ -5,6 +5,9 @@ An adapter says itself what its agent cannot do. One adapter serves all ACP prog
 
 from __future__ import annotations
 
+import functools
+import os
+import shutil
 from collections.abc import Iterable
 
 from msgspec import Struct
@@ -12,6 +15,7 @@ from msgspec import Struct
 from sandbox_agent.agents import AGENTS
 from sandbox_agent.agents.acp import parse_acp_agents
 from sandbox_agent.agents.base import Agent
+from sandbox_agent.testing import agent_cache
 
 REGISTERED = ("claude", "codex", "opencode", "pi", "amp")
 
@@ -86,3 +90,16 @@ def chosen(choices: Iterable[str] | None, feature: str) -> list[str]:
 def installs(name: str) -> tuple[str, ...]:
     """What of the agents' cache an agent needs."""
     return ACP_PROGRAMS[name].installs if name in ACP_PROGRAMS else (name,)
+
+
+@functools.cache
+def cannot_run(name: str) -> str | None:
+    """Why an agent cannot be tried on this machine; puts it into the cache where that is possible."""
+    for program in installs(name):
+        try:
+            agent_cache.install(program)
+        except agent_cache.CannotInstall as error:
+            # On a developer's machine the agent that is there is better than none.
+            if os.environ.get("CI") or shutil.which(program) is None:
+                return str(error)
+    return None

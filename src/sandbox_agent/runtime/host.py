@@ -72,7 +72,8 @@ class Seat(NamedTuple):
     resume: bool
 
     def key(self) -> str:
-        fingerprint = hashlib.sha256(repr((str(self.program.path), sorted(self.env.items()))).encode())
+        version = (str(self.program.path), self.program.version)
+        fingerprint = hashlib.sha256(repr((version, sorted(self.env.items()))).encode())
         return f"{self.agent.name}:{fingerprint.hexdigest()}"
 
 

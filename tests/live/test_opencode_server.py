@@ -1,0 +1,66 @@
+"""OpenCode's sessions share a server: what they must not share with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox_agent.testing.scripted_model import ScriptedModel
+
+from .client import DaemonProcess, agent_process, kill, marked_processes, new_mark, wait_for_end
+from .live import HELLO, Live
+from .test_features import running_command
+from .tried import TRIED, cannot_run, chosen
+
+
+@pytest.fixture
+def live(request: pytest.FixtureRequest, tmp_path: Path, scripted_model: ScriptedModel) -> Iterator[Live]:
+    if "opencode" not in chosen(request.config.getoption("--agent"), "two_sessions"):
+        pytest.skip("--agent names others")
+    if why := cannot_run("opencode"):
+        request.node.user_properties += [("agent", "opencode"), ("left_out", why)]
+        pytest.skip("the agent is not here")
+    daemon: DaemonProcess = request.getfixturevalue("shared_daemon")
+    live = Live(TRIED["opencode"], daemon, scripted_model, tmp_path)
+    yield live
+    live.check_rules()
+
+
+def test_of_ten_sessions_on_one_server_each_is_asked_for_itself(live: Live) -> None:
+    mark = new_mark()
+    sessions = [live.session(env=mark) for _ in range(10)]
+    server = agent_process(mark)  # there is exactly one
+    turns = [session.send(live.say("text", "", f"Reply with exactly this: {HELLO}")) for session in sessions]
+    said = [session.finish(turn_id).text for session, turn_id in zip(sessions, turns, strict=True)]
+    assert said == [HELLO] * 10
+    first, *others = sessions
+    command = live.command("echo once >> log.txt")
+    turn_id = first.send(command)
+    first.decide(first.permission(turn_id), "always")
+    first.finish(turn_id)
+    assert first.run(command).asked_client == []
+    for session in others[:2]:
+        turn_id = session.send(command)
+        session.decide(session.permission(turn_id), "reject")
+        session.finish(turn_id)
+    assert (live.workspace / "log.txt").read_text() == "once\nonce\n"
+    assert agent_process(mark) == server
+
+
+def test_another_environment_is_another_server_and_one_that_dies_takes_its_commands_with_it(
+    live: Live,
+) -> None:
+    doomed_mark, other_mark = new_mark(), new_mark()
+    doomed = live.session(env=doomed_mark, permissionMode="bypass")
+    other = live.session(env=other_mark)
+    turn_id, command = running_command(live, doomed)
+    going_on = live.begin(other, 60)
+    started = marked_processes(doomed_mark)
+    assert command in started
+    kill(agent_process(doomed_mark))
+    assert [error.code for error in doomed.finish(turn_id).errors] == ["agent_process_exited"]
+    assert all(wait_for_end(pid, 5) for pid in started)
+    turn = other.finish(going_on)
+    assert (turn.stop_reason, turn.errors) == ("end_turn", [])
