@@ -291,6 +291,7 @@ def test_a_message_of_somebody_else_is_a_user_item_of_the_agents_own_turn() -> N
     ("message", "code"),
     [
         ("Unauthorized. Check your access token.", "authentication_failed"),
+        ("the key is invalid", "authentication_failed"),
         ("Model Provider Overloaded Try again in a few seconds.", "overloaded"),
         ("Context Limit Reached This conversation has reached the context window limit.", "context_too_long"),
         ('429 {"type":"error","error":{"type":"rate_limit_error","message":"slow"}}', "rate_limited"),

@@ -290,6 +290,12 @@ def test_a_session_with_messages_is_resumed() -> None:
     assert session.wire.notices == [Ready(session.conversation)]
 
 
+def test_the_first_line_of_a_one_shot_run_names_the_session() -> None:
+    session = Session()
+    session.feed("session", version=3, id="another", timestamp="2026-01-01T00:00:00Z", cwd="/ws")
+    assert (session.conversation.native_id, session.data(ItemCompleted)) == ("another", [])
+
+
 def test_the_catalogue_has_the_levels_of_each_model() -> None:
     wire = PiWire()
     wire.list_catalogue("/ws")

@@ -347,6 +347,16 @@ def test_a_call_and_its_result_are_items_of_their_own() -> None:
     ]
 
 
+def test_a_command_that_ended_with_another_code_than_0_has_failed_whether_its_agent_says_so_or_not() -> None:
+    scribe = in_turn()
+    for code in (None, 0, 1):
+        scribe.result(f"c{code}", "", exit_code=code)
+    results = [
+        one.item for one in told(scribe) if isinstance(one, ItemCompleted) and one.item.kind == "tool_result"
+    ]
+    assert [item.status for item in results] == ["completed", "completed", "failed"]
+
+
 def test_every_call_gets_a_result_at_the_latest_when_its_turn_ends() -> None:
     scribe = in_turn()
     scribe.end_call("done", "bash", "{}")

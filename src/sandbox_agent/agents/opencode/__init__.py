@@ -48,7 +48,7 @@ PROVIDER_KEYS = (
 class OpenCode(Agent):
     name = "opencode"
     title = "OpenCode"
-    stability = "experimental"
+    stability = "stable"
     tested_version = "1.18.33"
     executables = ("opencode",)
     env_families = ("OPENCODE_", *PROVIDER_KEYS)

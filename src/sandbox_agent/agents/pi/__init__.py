@@ -52,7 +52,7 @@ PROVIDERS = (
 class Pi(Agent):
     name = "pi"
     title = "Pi"
-    stability = "experimental"
+    stability = "stable"
     tested_version = "1.5.0"
     executables = ("pi",)
     env_families = ("PI_", *PROVIDERS)
