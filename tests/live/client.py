@@ -35,7 +35,7 @@ from sandbox_agent.schema.events import (
 )
 from sandbox_agent.schema.items import FileRef, Item, Reasoning, StatusPart, Text, ToolCall, ToolResult
 
-DEADLINE = 30.0
+DEADLINE = 60.0
 Data = TypeVar("Data")
 
 
@@ -90,8 +90,14 @@ class DaemonProcess:
         """As a power cut would: no chance to say goodbye."""
         self._end(signal.SIGKILL)
 
+    def revive(self) -> None:
+        """Start it again where a test that failed left it dead."""
+        if self._process.poll() is not None:
+            self.start()
+
     def stop(self) -> None:
-        self._end(signal.SIGTERM)
+        if self._process.poll() is None:
+            self._end(signal.SIGTERM)
 
     def _end(self, number: int) -> None:
         self.http.close()

@@ -22,7 +22,7 @@ from sandbox_agent.testing.scripted_model import ScriptedModel
 
 from .client import DaemonProcess, Session
 from .features import Feature
-from .gaps import GAPS
+from .gaps import GAPS, Check
 from .live import REAL, SCENARIOS, Live
 from .tried import ACP_AGENTS, TRIED, cannot_run, chosen, installs
 
@@ -72,6 +72,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip("the agent is not here")
 
 
+_proved: set[tuple[str, Check]] = set()
+"""Checks that passed: one that stands for several features is made once."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """A feature that an adapter declares missing is not tried: what the agent does instead is checked."""
@@ -88,7 +92,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         )
     live = pyfuncitem.funcargs["live"]
     assert isinstance(live, Live)
-    check(live)
+    if (agent.name, check) not in _proved:
+        check(live)
+        _proved.add((agent.name, check))
     pyfuncitem.user_properties.append(("gap", agent.gaps[feature.name]))
     return True
 
@@ -126,13 +132,20 @@ def shared_daemon(
     daemon.stop()
 
 
-@pytest.fixture
-def own_daemon(environ: dict[str, str], tmp_path: Path) -> Iterator[DaemonProcess]:
-    """A daemon that a test may kill."""
-    (tmp_path / "daemon").mkdir()
-    daemon = DaemonProcess(tmp_path / "daemon" / "data", environ, ACP_AGENTS)
+@pytest.fixture(scope="session")
+def second_daemon(
+    environ: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[DaemonProcess]:
+    daemon = DaemonProcess(tmp_path_factory.mktemp("daemon") / "data", environ, ACP_AGENTS)
     yield daemon
     daemon.stop()
+
+
+@pytest.fixture
+def own_daemon(second_daemon: DaemonProcess) -> DaemonProcess:
+    """A daemon that a test may kill."""
+    second_daemon.revive()
+    return second_daemon
 
 
 @pytest.fixture(scope="session")
