@@ -73,7 +73,13 @@ class Daemon:
         self.process = subprocess.Popen(
             [*self._inside, *command, "--data-dir", str(self.data_dir), *self.flags],
             cwd=self.work_dir,
-            env={"PATH": os.environ["PATH"], "HOME": str(home), **self._env},
+            # No test fetches an agent from the world; those about installing say otherwise.
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(home),
+                "SANDBOX_AGENT_NO_INSTALL": "true",
+                **self._env,
+            },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

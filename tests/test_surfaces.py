@@ -96,7 +96,9 @@ def test_openapi_knows_every_field_answer_and_error(operation: Operation) -> Non
     for error in operation.errors:
         assert f"`{error.type}`" in told["responses"][str(error.status)]["description"]
     assert str(operation.status) in told["responses"]
-    assert ("text/event-stream" in str(told["responses"])) == (operation.response is Stream)
+    assert ("text/event-stream" in str(told["responses"])) == (
+        operation.response is Stream or operation.watched
+    )
 
 
 def test_openapi_describes_every_type_of_event() -> None:

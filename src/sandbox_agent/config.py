@@ -57,6 +57,15 @@ class Config(Struct, frozen=True, kw_only=True):
     acp_agent: Annotated[
         tuple[str, ...], Meta(description="NAME='command args': an agent that speaks ACP; repeatable.")
     ] = ()
+    no_install: Annotated[
+        bool, Meta(description="Fetch no agents: a session of one that is not there is refused.")
+    ] = False
+    mirror: Annotated[
+        str | None,
+        Meta(
+            description="Folder or address to fetch agents from, and from nowhere else; laid out as docs/install.md says."
+        ),
+    ] = None
     idle_seconds: Annotated[
         float,
         Meta(

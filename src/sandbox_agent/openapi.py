@@ -188,6 +188,8 @@ def _responses(operation: Operation) -> dict[str, Any]:
         good["content"] = {"*/*": {"schema": {}}}
     elif operation.response is not None:
         good["content"] = {MEDIA["json"]: {"schema": {"$ref": REF.format(name=operation.response.__name__)}}}
+        if operation.watched:
+            good["content"][MEDIA["stream"]] = {"schema": {"type": "string"}}
     responses = {str(operation.status): good}
     by_status: dict[int, list[type[SandboxAgentError]]] = {}
     for error in operation.errors:

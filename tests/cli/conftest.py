@@ -19,7 +19,8 @@ TOKEN = "a-token-for-tests"
 def environment(folder: Path, **more: str) -> dict[str, str]:
     """Nothing of the machine that runs the tests, and a state folder of its own."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-    return {**kept, "HOME": str(folder), "SANDBOX_AGENT_DATA_DIR": str(folder / "state"), **more}
+    own = {"HOME": str(folder), "SANDBOX_AGENT_DATA_DIR": str(folder / "state")}
+    return {**kept, **own, "SANDBOX_AGENT_NO_INSTALL": "true", **more}
 
 
 def command(*words: str) -> list[str]:

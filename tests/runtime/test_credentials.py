@@ -12,8 +12,8 @@ import pytest
 
 from sandbox_agent.agents import AGENTS, TRANSLATORS
 from sandbox_agent.agents.credentials import Credential, KeyFile, token_expiry
+from sandbox_agent.agents.environment import environment
 from sandbox_agent.runtime.credentials import MOST_BYTES, find_credentials, has_credentials
-from sandbox_agent.runtime.programs import environment
 
 LATER = 4_102_444_800.0  # the year 2100
 LONG_AGO = 1_000_000_000.0

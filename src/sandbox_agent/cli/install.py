@@ -1,54 +1,93 @@
-"""`install-agent NAME|all`: asks the daemon that runs, or one that is started for it."""
+"""`install-agent NAME|all`: installs into the data folder itself; only a daemon that is named does it in our place.
+
+So where agents come from is said by who may start programs on this machine anyway, and no request can name it.
+"""
 
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterator
+import os
+from collections.abc import Callable
 from typing import Any
-from urllib.parse import quote
 
-from .failures import ProblemAnswered
-from .output import console, print_json, say, wants_json
-from .remote import Remote
-from .run import daemon_for
+import msgspec
+
+from ..agents import AGENTS
+from ..client.call import segment
+from ..config import PREFIX, from_environment
+from ..errors import SandboxAgentError
+from ..install.installer import Installer
+from ..install.progress import Progress, Tell
+from ..schema.answers import Installed
+from .failures import CommandFailed, ProblemAnswered, WrongUsage
+from .installing import Display
+from .output import print_json, say, wants_json
+from .remote import Remote, call, find_address
+from .state import data_dir
+
+Install = Callable[[str, Tell], Installed]
 
 
 def install(args: argparse.Namespace) -> int:
     """Exit code 1 when any of them could not be installed."""
-    body = {"reinstall": args.reinstall, "agentVersion": args.agent_version}
+    if getattr(args, "endpoint", None) or os.environ.get(f"{PREFIX}ENDPOINT"):
+        if args.mirror is not None:
+            raise WrongUsage(
+                "--from is for this machine; a daemon has a mirror of its own (`server --mirror`)"
+            )
+        with Remote(find_address(args)) as remote:
+            return _install(args, lambda name, tell: install_remotely(remote, name, _body(args), tell))
+    mirror = args.mirror or from_environment({}).mirror
+    installer = Installer(data_dir(args), mirror)
+    return _install(args, lambda name, tell: _install_here(installer, args, name, tell))
+
+
+def _install(args: argparse.Namespace, how: Install) -> int:
+    fetched = [agent.name for agent in AGENTS.values() if agent.executables]
     installed: list[dict[str, Any]] = []
     failed: list[dict[str, Any]] = []
-    with daemon_for(args) as remote:
-        for name in _with_progress(_names(remote, args.agent)):
-            try:
-                answer = remote.post(f"/v1/agents/{quote(name, safe='')}/install", body)
-                installed.append({"agent": name, **answer})
-                say(_told(name, answer))
-            except ProblemAnswered as problem:
-                failed.append({"agent": name, **problem.problem()})
-                say(problem.readable())
+    for name in fetched if args.agent == "all" else [args.agent]:
+        try:
+            with Display(name) as display:
+                answer = how(name, display.tell)
+        except ProblemAnswered as problem:
+            failed.append({"agent": name, **problem.problem()})
+            say(problem.readable())
+        else:
+            installed.append({"agent": name, **msgspec.to_builtins(answer)})
+            say(_told(name, answer))
     if wants_json(args):
         print_json({"installed": installed, "failed": failed})
     return 1 if failed else 0
 
 
-def _names(remote: Remote, wanted: str) -> list[str]:
-    if wanted != "all":
-        return [wanted]
-    return [agent["id"] for agent in remote.get("/v1/agents")["agents"]]
+def _body(args: argparse.Namespace) -> dict[str, object]:
+    return {"reinstall": args.reinstall, "agentVersion": args.agent_version}
 
 
-def _told(name: str, answer: dict[str, Any]) -> str:
-    state = "is there already" if answer["alreadyInstalled"] else "was installed"
-    return f"{name} {answer['version'] or ''} {state}: {answer['path']}".replace("  ", " ")
+def _install_here(installer: Installer, args: argparse.Namespace, name: str, tell: Tell) -> Installed:
+    agent = AGENTS.get(name)
+    if agent is None or not agent.executables:
+        raise WrongUsage(f"there is no agent {name} to install")
+    try:
+        return installer.install(agent, args.agent_version, reinstall=args.reinstall, tell=tell)
+    except SandboxAgentError as error:
+        raise ProblemAnswered(error.problem()) from None
 
 
-def _with_progress(names: list[str]) -> Iterator[str]:
-    if not sys.stderr.isatty():
-        yield from names
-        return
-    spinner = console(stderr=True)
-    for name in names:
-        with spinner.status(f"installing {name}"):
-            yield name
+def install_remotely(remote: Remote, name: str, body: dict[str, object], tell: Tell) -> Installed:
+    """Ask a daemon to install an agent, and hear how it gets on."""
+    for frame in remote.watch(call("POST", f"/v1/agents/{segment(name)}/install", body=body)):
+        match frame.event:
+            case "progress":
+                tell(msgspec.json.decode(frame.data, type=Progress))
+            case "result":
+                return msgspec.json.decode(frame.data, type=Installed)
+            case "problem":
+                raise ProblemAnswered(msgspec.json.decode(frame.data, type=dict[str, Any]))
+    raise CommandFailed("the daemon went away before the agent was installed")
+
+
+def _told(name: str, answer: Installed) -> str:
+    state = "is there already" if answer.already_installed else f"was installed from {answer.source}"
+    return f"{name} {answer.version} {state}: {answer.path}"

@@ -82,7 +82,9 @@ EXAMPLES = {
     "sessions export": "sandbox-agent sessions export demo --output demo.jsonl --include-raw",
     "sessions prune": "sandbox-agent sessions prune --older-than 30d --dry-run\n"
     "sandbox-agent sessions prune --max-size 500M --yes",
-    "install-agent": "sandbox-agent install-agent claude\nsandbox-agent install-agent all",
+    "install-agent": "sandbox-agent install-agent claude\nsandbox-agent install-agent all\n"
+    "sandbox-agent install-agent codex --version latest\n"
+    "sandbox-agent install-agent claude --version 2.1.325 --from /mnt/mirror",
     "credentials extract-env": 'eval "$(sandbox-agent credentials extract-env --export)"',
     "completion": "sandbox-agent completion bash > ~/.local/share/bash-completion/completions/sandbox-agent\n"
     'sandbox-agent completion zsh > "${fpath[1]}/_sandbox-agent"\n'
@@ -232,6 +234,11 @@ def _add_run(commands: Subparsers[argparse.ArgumentParser]) -> None:
         "--session", metavar="ID", help="Go on with this session; it is created if it does not exist."
     )
     run.add_argument("--directory", metavar="DIR", help="Where the agent works. Default: the current folder.")
+    run.add_argument(
+        "--agent-version",
+        metavar="VERSION",
+        help="Which version of the agent; it is installed if it is missing.",
+    )
     run.add_argument("--agent-mode", metavar="MODE", help="What it does, e.g. `build` or `plan`.")
     run.add_argument("--permission-mode", choices=PERMISSION_MODES, help="What it may do.")
     run.add_argument("--model", metavar="MODEL", help="The model behind it.")
@@ -295,10 +302,28 @@ def _add_prune(sessions: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _add_tools(commands: Subparsers[argparse.ArgumentParser]) -> None:
-    install = _add(commands, "install-agent", "Install an agent, or all of them.", "install:install")
+    more = (
+        "Into the data folder of this machine, from the publisher, from npm's registry or from a mirror (docs/install.md)."
+        "\nA daemon that is named with --endpoint installs it on its own machine instead."
+    )
+    install = _add(
+        commands, "install-agent", "Install an agent, or all of them.", "install:install", more=more
+    )
     install.add_argument("agent", metavar="AGENT", help=f"{', '.join(AGENT_NAMES)}, or `all`.")
     install.add_argument("--reinstall", action="store_true", help="Install again even if it is there.")
-    install.add_argument("--agent-version", metavar="VERSION", help="Which version. Default: the tested one.")
+    install.add_argument(
+        "--version",
+        "--agent-version",
+        dest="agent_version",
+        metavar="VERSION",
+        help="Which version, or `latest`. Default: the one that is there, or the tested one.",
+    )
+    install.add_argument(
+        "--from",
+        dest="mirror",
+        metavar="DIR|URL",
+        help="A mirror to fetch from, and from nowhere else. Default: SANDBOX_AGENT_MIRROR.",
+    )
 
     credentials = _add_group(commands, "credentials", "Keys that agents would find on this machine.")
     extract = _add(

@@ -15,7 +15,16 @@ if TYPE_CHECKING:
 
 # The columns of a list, where all that an entry holds would be too much for a table.
 COLUMNS = {
-    "agents": ("id", "installed", "version", "testedVersion", "credentialsAvailable", "stability"),
+    "agents": (
+        "id",
+        "version",
+        "testedVersion",
+        "source",
+        "size",
+        "path",
+        "credentialsAvailable",
+        "stability",
+    ),
     "sessions": ("sessionId", "agent", "state", "title", "eventCount", "updatedAt", "directory"),
     "models": ("id", "name", "variants", "defaultVariant"),
     "modes": ("id", "name", "description"),

@@ -97,6 +97,12 @@ class Remote:
         with _in_words(), contextlib.closing(frames(self._transport, resume, has_end=has_end)) as stream:
             yield from stream
 
+    def watch(self, request: Call) -> Iterator[Frame]:
+        """Frames that tell how a request gets on. It is not sent again when they break off."""
+        asked = request.with_header("Accept", "text/event-stream")
+        with _in_words(), contextlib.closing(self._transport.frames(asked, lambda: None)) as stream:
+            yield from stream
+
 
 class _Transport(Transport):
     """Says on stderr what a program would be warned of."""

@@ -25,6 +25,8 @@ from ..schema.events import (
 from ..schema.inputs import Answer, Decision
 from .asking import ask_permission, ask_question
 from .failures import INTERRUPTED, CommandFailed, ProblemAnswered, WrongUsage
+from .install import install_remotely
+from .installing import Display
 from .narration import Narrator, View, summary
 from .output import console, say, write_line
 from .remote import Remote, call, find_address, session_path
@@ -89,9 +91,12 @@ def _open_session(remote: Remote, args: argparse.Namespace) -> tuple[str, int]:
     settings = {name: value for name, value in wanted.items() if value is not None}
     known = _known_session(remote, args.session) if args.session else None
     if known is None:
+        if args.agent_version is None:
+            _have_agent(remote, args.agent)
         directory = os.path.abspath(args.directory or ".")
         path = session_path(args.session) if args.session else "/v1/sessions"
-        created = remote.post(path, {"agent": args.agent, "directory": directory, **settings})
+        asked = {"agent": args.agent, "directory": directory, "agentVersion": args.agent_version}
+        created = remote.post(path, {**asked, **settings})
         if not created["healthy"]:
             raise ProblemAnswered(created.get("error") or {})
         if not args.session:
@@ -102,6 +107,20 @@ def _open_session(remote: Remote, args: argparse.Namespace) -> tuple[str, int]:
     if settings:
         remote.send(call("PATCH", session_path(args.session), body=settings))
     return args.session, known["eventCount"]
+
+
+def _have_agent(remote: Remote, name: str) -> None:
+    """Creating a session would install it too, but without a word."""
+    with Display(name) as display:
+        try:
+            installed = install_remotely(remote, name, {}, display.tell)
+        except ProblemAnswered as problem:
+            if problem.status != 403:
+                raise
+            # This daemon fetches nothing: the session says what is missing.
+            return
+    if not installed.already_installed:
+        say(f"installed {name} {installed.version} from {installed.source}")
 
 
 def _known_session(remote: Remote, session_id: str) -> dict[str, Any] | None:

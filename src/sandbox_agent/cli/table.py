@@ -22,11 +22,11 @@ COMMANDS: tuple[Command, ...] = (
         (),
     ),
     Command(
-        'agents', 'install', (), 'POST', '/v1/agents/{agent}/install', 'Install an agent, or say where it is.', '', 'json',
+        'agents', 'install', (), 'POST', '/v1/agents/{agent}/install', 'Install an agent, or say where it is.', 'A client that accepts `text/event-stream` sees it come: frames named `progress`, then one named `result` with the\nanswer, or `problem` with what went wrong.', 'json',
         (
             Argument('agent', 'string', 'path', 'agent', 'Which agent, e.g. `claude`.', required=True),
             Argument('reinstall', 'switch', 'body', 'reinstall', 'Install again even if it is there.'),
-            Argument('agent_version', 'string', 'body', 'agentVersion', 'Version to install; the tested one when absent.'),
+            Argument('agent_version', 'string', 'body', 'agentVersion', 'Version to install, or `latest`. Without one any that is there will do, and the tested one is fetched.'),
         ),
     ),
     Command(
@@ -258,6 +258,8 @@ SETTINGS: tuple[Argument, ...] = (
     Argument('database_url', 'string', 'body', 'database_url', 'Where the log lives: sqlite (default) or `memory:`, which forgets on exit.'),
     Argument('synchronous', 'string', 'body', 'synchronous', '`full` survives a power cut; `normal` only a crash of the daemon, and is faster. Default: full.', choices=('full', 'normal')),
     Argument('acp_agent', 'list', 'body', 'acp_agent', "NAME='command args': an agent that speaks ACP; repeatable."),
+    Argument('no_install', 'switch', 'body', 'no_install', 'Fetch no agents: a session of one that is not there is refused.'),
+    Argument('mirror', 'string', 'body', 'mirror', 'Folder or address to fetch agents from, and from nowhere else; laid out as docs/install.md says.'),
     Argument('idle_seconds', 'number', 'body', 'idle_seconds', "Stop an agent's process after this long without a turn; it is resumed when needed. Default: 600.0."),
     Argument('start_seconds', 'number', 'body', 'start_seconds', 'How long an agent may take to answer a start, a resume or a list. Default: 60.0.'),
     Argument('drain_seconds', 'number', 'body', 'drain_seconds', 'How long running turns may go on after SIGTERM. Default: 3.0.'),

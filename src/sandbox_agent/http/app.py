@@ -6,6 +6,7 @@ nowhere else.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from collections.abc import Callable
 from ..config import Config
 from ..errors import Internal, MethodNotAllowed, NotFound, SandboxAgentError
 from ..ops import OPERATIONS
-from ..ops.operation import Operation, Stream
+from ..ops.operation import Operation, Stream, Watched
 from ..runtime.daemon import Daemon
 from .answers import send_bytes, send_problem, send_result, send_stream
 from .asgi import Receive, Scope, Send
@@ -77,6 +78,9 @@ class App:
             raise MethodNotAllowed(f"{path} takes {', '.join(methods)}", allow=list(methods))
         request = await request_of(operation, path_values, query, headers, receive, self._max_body)
         result = await operation.handler(self._daemon, request)
+        if isinstance(result, Watched):
+            wants_stream = b"text/event-stream" in headers.get(b"accept", b"")
+            result = result.stream() if wants_stream else await asyncio.shield(result.result)
         if isinstance(result, Stream):
             await send_stream(receive, send, result, cors)
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Annotated
 
@@ -15,14 +16,19 @@ from ..errors import (
     AgentProcessExited,
     InstallFailed,
     InvalidRequest,
+    PermissionDenied,
     StreamError,
     Timeout,
     UnsupportedAgent,
 )
+from ..install.installer import check_version
 from ..runtime.credentials import has_credentials
 from ..runtime.daemon import Daemon
+from ..runtime.installs import Wish
 from ..schema.answers import AgentInfo, AgentList, Installed, Models, Modes
-from .operation import Nothing, operation
+from .operation import Nothing, Watched, operation
+
+PING_SECONDS = 15.0
 
 AgentName = Annotated[str, Meta(description="Which agent, e.g. `claude`.")]
 
@@ -31,7 +37,10 @@ class InstallAgent(Struct, frozen=True, rename="camel"):
     agent: AgentName
     reinstall: Annotated[bool, Meta(description="Install again even if it is there.")] = False
     agent_version: Annotated[
-        str | None, Meta(description="Version to install; the tested one when absent.")
+        str | None,
+        Meta(
+            description="Version to install, or `latest`. Without one any that is there will do, and the tested one is fetched."
+        ),
     ] = None
 
 
@@ -60,29 +69,57 @@ async def _info(daemon: Daemon, agent: Agent) -> AgentInfo:
         str(path) if path else None,
         agent.tested_version,
         daemon.hosts.server_status(agent),
+        daemon.programs.source(agent, path) if path else None,
+        daemon.programs.size(agent, path) if path else None,
     )
 
 
-@operation("POST", "/v1/agents/{agent}/install", UnsupportedAgent, InstallFailed, name="agents.install")
-async def install(daemon: Daemon, request: InstallAgent) -> Installed:
-    """Install an agent, or say where it is."""
+@operation(
+    "POST",
+    "/v1/agents/{agent}/install",
+    InvalidRequest,
+    UnsupportedAgent,
+    PermissionDenied,
+    InstallFailed,
+    name="agents.install",
+)
+async def install(daemon: Daemon, request: InstallAgent) -> Watched[Installed]:
+    """Install an agent, or say where it is.
+
+    A client that accepts `text/event-stream` sees it come: frames named `progress`, then one named `result` with the
+    answer, or `problem` with what went wrong.
+    """
     agent = daemon.agent(request.agent)
+    check_version(request.agent_version)
+    there = await _by_default(daemon, agent, request.agent_version)
+    if there is not None and (not request.reinstall or not agent.executables):
+        return _at_once(there)
+    if not agent.executables:
+        raise InstallFailed(f"{agent.title} is a part of this daemon, in its version", agent=agent.name)
+    if daemon.config.no_install:
+        raise PermissionDenied("this daemon was started with --no-install", agent=agent.name)
+    installation = daemon.installs.want(Wish(agent, request.agent_version, request.reinstall))
+    return Watched(installation.result, installation.follow(PING_SECONDS))
+
+
+async def _by_default(daemon: Daemon, agent: Agent, wanted: str | None) -> Installed | None:
+    """The program that runs when no version is asked for, if it is the one that is wanted."""
     path = daemon.programs.find(agent)
     version = await daemon.programs.version(agent, path) if path else None
-    wanted = request.agent_version
-    if (
-        path is None
-        or (wanted is not None and wanted != version)
-        or (request.reinstall and agent.executables)
-    ):
-        name = agent.executables[0] if agent.executables else agent.name
-        what = f"{agent.title} {wanted or agent.tested_version or ''}".strip()
-        raise InstallFailed(
-            f"this version of sandbox-agent does not fetch agents itself: install {what} so that `{name}` is on "
-            f"PATH or in {daemon.config.data_path / 'bin'}",
-            agent=agent.name,
-        )
-    return Installed(True, version, str(path), "built-in" if not agent.executables else "found")
+    if path is None or version is None or wanted not in (None, version):
+        return None
+    return Installed(True, version, str(path), daemon.programs.source(agent, path))
+
+
+def _at_once(installed: Installed) -> Watched[Installed]:
+    result: asyncio.Future[Installed] = asyncio.get_running_loop().create_future()
+    result.set_result(installed)
+    return Watched(result, _no_steps())
+
+
+async def _no_steps() -> AsyncGenerator[Struct | None, None]:
+    return
+    yield
 
 
 @operation(

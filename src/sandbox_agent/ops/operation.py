@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 import re
 import typing
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -15,6 +16,7 @@ from msgspec import Struct
 from ..errors import InvalidRequest, SandboxAgentError
 from ..runtime.daemon import Daemon
 
+Result = TypeVar("Result")
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
 Body = Literal["json", "bytes", "none"]
 
@@ -37,6 +39,29 @@ class Stream(Struct, frozen=True):
     pieces: AsyncGenerator[Any, None]
     render: Callable[[Any], bytes] = _as_it_is
     """A piece as SSE text."""
+
+
+class Watched(Struct, Generic[Result], frozen=True):
+    """An answer that takes its time. A client that accepts a stream sees the steps to it; others wait for the answer."""
+
+    result: asyncio.Future[Result]
+    steps: AsyncGenerator[Struct | None, None]
+
+    def stream(self) -> Stream:
+        """Frames named `progress`, then one named `result` or `problem`."""
+        return Stream(self._frames())
+
+    async def _frames(self) -> AsyncGenerator[bytes | None, None]:
+        async for step in self.steps:
+            yield None if step is None else _frame("progress", step)
+        try:
+            yield _frame("result", await asyncio.shield(self.result))
+        except SandboxAgentError as error:
+            yield _frame("problem", error.problem())
+
+
+def _frame(name: str, data: object) -> bytes:
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), msgspec.json.encode(data))
 
 
 class Nothing(Struct, frozen=True):
@@ -67,6 +92,8 @@ class Operation(Struct, frozen=True):
     headers: Mapping[str, str]
     """Fields that travel as headers, by the header's name."""
     aliases: tuple[str, ...]
+    watched: bool
+    """The answer takes its time, and its steps can be streamed."""
 
     @property
     def path_fields(self) -> tuple[str, ...]:
@@ -146,6 +173,9 @@ def operation(
         hints = typing.get_type_hints(handler)
         request = next(hint for key, hint in hints.items() if key == "request")
         response = hints["return"]
+        watched = typing.get_origin(response) is Watched
+        if watched:
+            (response,) = typing.get_args(response)
         nothing = response is type(None)
         text = inspect.getdoc(handler) or ""
         summary, _, rest = text.partition("\n")
@@ -165,6 +195,7 @@ def operation(
             query,
             headers or {},
             aliases,
+            watched,
         )
         return handler
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..agents.base import Agent, Conversation, Ending, Notice, Ready, Start, StartFailed
-from ..errors import AgentNotInstalled, AgentProcessExited, Conflict, SandboxAgentError, Timeout
+from ..errors import AgentProcessExited, Conflict, SandboxAgentError, Timeout
 from ..schema.inputs import Decision, Settings
 from ..store.base import Secrets, SessionRecord
 from .host import Host, Seat
@@ -99,15 +99,7 @@ class Attached(Recorded):
 
     async def _program(self) -> Program:
         """The agent's program, in the version that was asked for."""
-        program = await self._daemon.programs.program(self.agent)
-        wanted = self.record.pinned_version
-        if wanted is not None and wanted != program.version:
-            raise AgentNotInstalled(
-                f"{self.agent.title} {wanted} is not installed; {program.path} is {program.version}",
-                agent=self.agent.name,
-                version=program.version,
-            )
-        return program
+        return await self._daemon.provide(self.agent, self.record.pinned_version)
 
     def _seat(self, program: Program, resume: bool) -> Seat:
         return Seat(self.agent, program, self._settings(), self._secrets.env, self.record.native_id, resume)

@@ -19,6 +19,7 @@ from ..agents.acp import parse_acp_agents
 from ..agents.base import Agent
 from ..config import Config
 from ..errors import (
+    AgentNotInstalled,
     InvalidRequest,
     ModeNotSupported,
     PermissionDenied,
@@ -28,6 +29,8 @@ from ..errors import (
     Unavailable,
     UnsupportedAgent,
 )
+from ..install.installer import LATEST, Installer, check_version
+from ..install.publishers import RECIPES
 from ..schema.features import Catalogue, Mode
 from ..schema.inputs import Settings
 from ..schema.sessions import SessionInfo
@@ -36,9 +39,10 @@ from .attachments import Attachments
 from .delegate import remove_leftovers
 from .folder import DataFolder
 from .host import Hosts, Seat
+from .installs import Installs, Wish
 from .log import Log, now
 from .process import sweep
-from .programs import Programs
+from .programs import Program, Programs
 from .recorded import Recorded, session_info
 from .session import Session
 
@@ -78,6 +82,7 @@ class Daemon:
         self.log = Log(open_store(config, folder))
         self.attachments = Attachments(folder)
         self.programs = Programs(folder)
+        self.installs = Installs(Installer(folder, config.mirror))
         # Names our processes, so that leftovers of an earlier life can be found and no others.
         self._instance = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
         self.hosts = Hosts(self.log, folder, self._instance, self.spawn)
@@ -85,7 +90,7 @@ class Daemon:
         self._creating: set[str] = set()
         self._loading: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._catalogues: dict[tuple[str, str], tuple[float, Catalogue]] = {}
+        self._catalogues: dict[tuple[str, str, str | None], tuple[float, Catalogue]] = {}
         self.changes: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
         """The latest news of each session that changed lately, with a number that grows."""
         self._change_number = 0
@@ -107,6 +112,7 @@ class Daemon:
     async def stop(self) -> None:
         """No new work, a short grace for running turns, then everything is written and ended."""
         self.draining = True
+        self.installs.stop()
         running = [session for session in self._sessions.values() if session.scribe.turn]
         deadline = time.monotonic() + self.config.drain_seconds
         for session in running:
@@ -153,14 +159,17 @@ class Daemon:
         self.require_open()
         self.log.require_writable()
         agent = self.agent(agent_name)
-        await self.check(agent, settings)
+        self._check_settings(agent, settings)
+        check_version(pinned_version)
         if session_id in self._creating or await self._exists(session_id):
             raise SessionAlreadyExists(f"session {session_id} exists", sessionId=session_id)
         self._creating.add(session_id)
         try:
+            program = await self.provide(agent, pinned_version)
+            await self._check_mode(agent, settings, pinned_version and program.version)
             moment = now()
             record = SessionRecord(session_id, agent_name, settings, moment, moment, title)
-            record.pinned_version = pinned_version
+            record.pinned_version = pinned_version and program.version
             record.turn_timeout_ms = turn_timeout_ms
             session = Session(self, agent, record, secrets)
             failure = await session.begin()
@@ -233,6 +242,10 @@ class Daemon:
 
     async def check(self, agent: Agent, settings: Settings) -> None:
         """Refuse what cannot be: a directory that is not there, a mode the agent does not have."""
+        self._check_settings(agent, settings)
+        await self._check_mode(agent, settings, None)
+
+    def _check_settings(self, agent: Agent, settings: Settings) -> None:
         self.check_directory(settings.directory)
         if settings.permission_mode == "bypass" and self.config.no_bypass:
             raise PermissionDenied("this daemon was started with --no-bypass")
@@ -240,8 +253,11 @@ class Daemon:
             raise ModeNotSupported(
                 f"{agent.title} has no permission mode {settings.permission_mode}", agent=agent.name
             )
+
+    async def _check_mode(self, agent: Agent, settings: Settings, version: str | None) -> None:
+        """The agent itself knows the modes that its user has made."""
         if settings.agent_mode not in {mode.id for mode in agent.modes}:
-            modes = await self.modes(agent, settings.directory)
+            modes = await self.modes(agent, settings.directory, version)
             if settings.agent_mode not in {mode.id for mode in modes}:
                 known = ", ".join(mode.id for mode in modes)
                 raise ModeNotSupported(
@@ -255,14 +271,30 @@ class Daemon:
 
     # -- agents -------------------------------------------------------------------------------
 
-    async def catalogue(self, agent: Agent, directory: str) -> Catalogue:
+    async def provide(self, agent: Agent, version: str | None) -> Program:
+        """An agent's program, which is installed first where it is missing or `version` names another one."""
+        try:
+            if version != LATEST:
+                return await self.programs.program(agent, version)
+        except AgentNotInstalled as missing:
+            if agent.name not in RECIPES:
+                raise
+            if self.config.no_install:
+                raise AgentNotInstalled(
+                    f"{missing.detail}; this daemon was started with --no-install", **missing.facts
+                ) from None
+        # A session's own version does not become everybody's.
+        installed = await self.installs.want(Wish(agent, version, default=version is None)).wait()
+        return Program(Path(installed.path), installed.version)
+
+    async def catalogue(self, agent: Agent, directory: str, version: str | None = None) -> Catalogue:
         """Models and modes in a directory, asked from the agent itself and remembered for a minute."""
         self.check_directory(directory)
-        key = (agent.name, directory)
+        key = (agent.name, directory, version)
         known = self._catalogues.get(key)
         if known and time.monotonic() - known[0] < CATALOGUE_SECONDS:
             return known[1]
-        program = await self.programs.program(agent)
+        program = await self.programs.program(agent, version)
         settings = Settings(directory, agent.modes[0].id)
         host = await self.hosts.get(Seat(agent, program, settings, {}, agent.choose_native_id(), False))
         try:
@@ -272,8 +304,8 @@ class Daemon:
         self._catalogues[key] = (time.monotonic(), catalogue)
         return catalogue
 
-    async def modes(self, agent: Agent, directory: str) -> tuple[Mode, ...]:
-        found = (await self.catalogue(agent, directory)).modes
+    async def modes(self, agent: Agent, directory: str, version: str | None = None) -> tuple[Mode, ...]:
+        found = (await self.catalogue(agent, directory, version)).modes
         return found or agent.modes
 
     # -- news ---------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ from ..agents.base import (
     Place,
     Start,
 )
+from ..agents.environment import environment
 from ..errors import AgentProcessExited, StreamError, Timeout
 from ..schema.features import Catalogue
 from ..schema.inputs import Settings
@@ -39,7 +40,7 @@ from .framing import LineTooLong
 from .http_link import HttpLink
 from .log import Log
 from .process import AgentProcess, Exit
-from .programs import Program, environment
+from .programs import Program
 
 logger = logging.getLogger("sandbox_agent.host")
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from .events import PermissionRequested, QuestionRequested
 from .features import Capabilities, Mode, Model
@@ -25,6 +25,8 @@ class AgentInfo(Struct, frozen=True, omit_defaults=True, rename="camel"):
     path: str | None = None
     tested_version: str | None = None
     server_status: dict[str, Any] | None = None
+    source: Annotated[str | None, Meta(description="Where the program comes from.")] = None
+    size: Annotated[int | None, Meta(description="How many bytes it takes.")] = None
 
 
 class AgentList(Struct, frozen=True):
@@ -35,7 +37,9 @@ class Installed(Struct, frozen=True, rename="camel"):
     already_installed: bool
     version: str | None
     path: str
-    source: str
+    source: Annotated[
+        str, Meta(description="`built-in`, `folder`, `path` (found); `publisher`, `npm`, `mirror` (fetched).")
+    ]
 
 
 class Modes(Struct, frozen=True):

@@ -1,0 +1,73 @@
+"""Shows an installation: a bar on a terminal, a line per step elsewhere. Both on stderr."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from ..install.progress import Progress
+from .output import console, say
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+
+class Display:
+    """For one agent; nothing is shown before there is something to tell."""
+
+    def __init__(self, agent: str) -> None:
+        self._agent = agent
+        self._bars: Bars | None = None
+        self._task: TaskID | None = None
+        self._said = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+
+    def tell(self, progress: Progress) -> None:
+        if sys.stderr.isatty():
+            self._draw(progress)
+        elif (text := self._text(progress)) != self._said:
+            self._said = text
+            say(text)
+
+    def _text(self, progress: Progress) -> str:
+        where = f" from {progress.source}" if progress.source else ""
+        what = f" {progress.file}" if progress.file else ""
+        why = f": {progress.reason}" if progress.reason else ""
+        return f"{self._agent}: {progress.stage}{what}{where}{why}"
+
+    def _draw(self, progress: Progress) -> None:
+        if self._bars is None:
+            self._bars = _bars()
+            self._bars.start()
+            self._task = self._bars.add_task(self._agent, total=None)
+        assert self._task is not None
+        if progress.reason:
+            self._bars.console.print(self._text(progress), style="dim", markup=False)
+        total = progress.total if progress.stage == "downloading" else None
+        self._bars.update(
+            self._task, description=self._text(progress), completed=progress.bytes, total=total, refresh=True
+        )
+
+
+def _bars() -> Bars:
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn(binary_units=True),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    return Bars(*columns, console=console(stderr=True), transient=True, auto_refresh=False)

@@ -1,0 +1,220 @@
+"""Installs agents: looks whether the right version is there, else fetches it from one source after the other.
+
+Synchronous, for a thread or a command of its own; every process on the same data folder may do it at any time.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from ..agents.base import Agent
+from ..agents.environment import environment
+from ..errors import InstallFailed, InvalidRequest
+from ..schema.answers import Installed
+from .downloads import Downloads
+from .fetcher import Fetcher
+from .machine import Machine, this_machine
+from .node import Node
+from .npm import PackedFolder, Registry
+from .npm_settings import read_npm_settings
+from .npm_source import NpmSource
+from .problems import SourceFailed
+from .progress import Progress, Tell, to_nobody
+from .publishers import RECIPES, Recipe
+from .shelf import Receipt, Shelf, size_of
+from .version import ask_version
+
+LATEST = "latest"
+VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+_-]{0,79}")
+"""A version becomes a part of paths and addresses."""
+
+Source = Downloads | NpmSource
+
+
+class Attempt(Struct, frozen=True):
+    """A source that was tried in vain."""
+
+    source: str
+    reason: str
+
+
+class Installer:
+    """`mirror` is a folder or an address that stands in for everything that would be fetched from elsewhere."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        mirror: str | None = None,
+        environ: Mapping[str, str] = os.environ,
+        machine: Machine | None = None,
+        recipes: Mapping[str, Recipe] = RECIPES,
+    ) -> None:
+        self.shelf = Shelf(data_dir)
+        self._mirror = _address(mirror) if mirror else None
+        self._environ = environ
+        self._machine = machine or this_machine()
+        self._recipes = recipes
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        """End what is going on, at the next piece of a download."""
+        self._stopped.set()
+
+    def install(
+        self,
+        agent: Agent,
+        version: str | None = None,
+        *,
+        reinstall: bool = False,
+        default: bool = True,
+        tell: Tell = to_nobody,
+    ) -> Installed:
+        """Have an agent. Without a version any that is there will do, and the tested one is fetched.
+
+        With `default`, the version is the one that runs when none is asked for.
+        """
+        check_version(version)
+        if not reinstall and version != LATEST and (there := self._present(agent, version, default)):
+            return there
+        wanted = version or agent.tested_version
+        if wanted is None:
+            raise self._cannot_fetch(agent)
+        return self.fetch(agent, wanted, reinstall=reinstall, default=default, tell=tell)
+
+    def fetch(
+        self,
+        agent: Agent,
+        version: str,
+        *,
+        reinstall: bool = False,
+        default: bool = True,
+        tell: Tell = to_nobody,
+    ) -> Installed:
+        """Have a version in the data folder, whatever is on PATH."""
+        recipe = self._recipes.get(agent.name)
+        if recipe is None:
+            raise self._cannot_fetch(agent)
+        with self.shelf.lock(agent.name, self._stopped, tell):
+            # Another process may have installed it while we waited.
+            if not reinstall and (there := self._shelved(agent, version, default)):
+                return there
+            return self._fetch(agent, recipe, version, reinstall, default, tell)
+
+    def _present(self, agent: Agent, version: str | None, default: bool) -> Installed | None:
+        """The agent, if the version that is wanted is in the folder or on PATH."""
+        if version is not None and (there := self._shelved(agent, version, default)):
+            return there
+        path = self.shelf.find(agent)
+        said = ask_version(path, environment(agent, self._environ, {})) if path else None
+        if path is None or said is None or version not in (None, said):
+            return None
+        return Installed(True, said, str(path), self.shelf.source_of(agent, path))
+
+    def _shelved(self, agent: Agent, version: str, default: bool) -> Installed | None:
+        receipt = self.shelf.receipt(agent.name, version)
+        return self._told(agent, receipt, default, already=True) if receipt else None
+
+    def _fetch(
+        self, agent: Agent, recipe: Recipe, version: str, reinstall: bool, default: bool, tell: Tell
+    ) -> Installed:
+        """From the first source that can give it."""
+        failed: list[Attempt] = []
+        for source in self._sources(agent, recipe):
+            tell(Progress("asking", source.name))
+            try:
+                exact = _newest(source) if version == LATEST else version
+                if version == LATEST and not reinstall and (there := self._shelved(agent, exact, default)):
+                    return there
+                receipt = self._take(agent, source, exact, tell)
+            except (SourceFailed, OSError) as error:
+                failed.append(Attempt(source.name, str(error)))
+                tell(Progress("failed", source.name, reason=str(error)))
+            else:
+                return self._told(agent, receipt, default, already=False)
+        why = "; ".join(f"{one.source}: {one.reason}" for one in failed)
+        raise InstallFailed(
+            f"{agent.title} {version} could not be installed. {why}",
+            agent=agent.name,
+            version=version,
+            sources=msgspec.to_builtins(failed),
+        )
+
+    def _sources(self, agent: Agent, recipe: Recipe) -> Iterator[Source]:
+        """Where to fetch from, in order. A mirror is the only place, so that nothing else is asked behind its back."""
+        fetcher = Fetcher(self._stopped)
+        node = Node(self.shelf, self._machine, self._environ, self._stopped)
+        try:
+            if recipe.downloads is not None:
+                yield Downloads(agent.name, recipe, self._machine, fetcher, self._mirror)
+            if self._mirror:
+                yield NpmSource(recipe, self._machine, PackedFolder(self._mirror, fetcher), node)
+                return
+            registry = Registry(read_npm_settings(self._environ), self._stopped)
+            try:
+                yield NpmSource(recipe, self._machine, registry, node)
+            finally:
+                registry.close()
+        finally:
+            fetcher.close()
+
+    def _take(self, agent: Agent, source: Source, version: str, tell: Tell) -> Receipt:
+        """Fetch a version, see that it runs, put it on the shelf."""
+        with self.shelf.staging(agent.name) as staged:
+            fetched = source.fetch(version, staged, tell)
+            tell(Progress("checking", source.name))
+            said = self._ask(staged / fetched.entry)
+            if said != version:
+                answer = f"says it is {said}" if said else "does not tell its version"
+                raise SourceFailed(
+                    f"what was fetched as {version} {answer}; this machine is {self._machine.key}"
+                )
+            receipt = Receipt(
+                agent.name, version, str(fetched.entry), source.name, size_of(staged), fetched.checksum
+            )
+            self.shelf.place(staged, receipt)
+        return receipt
+
+    def _ask(self, program: Path) -> str | None:
+        """In a home of its own: what is only asked for its version leaves nothing behind."""
+        with tempfile.TemporaryDirectory(prefix="sandbox-agent-home-") as home:
+            quiet = {"HOME": home, "AMP_SKIP_UPDATE_CHECK": "1", "PI_OFFLINE": "1"}
+            return ask_version(program, {"PATH": self._environ.get("PATH", os.defpath), **quiet})
+
+    def _cannot_fetch(self, agent: Agent) -> InstallFailed:
+        return InstallFailed(
+            f"{agent.title} is not one that can be fetched: put its program on PATH or into {self.shelf.bin}",
+            agent=agent.name,
+        )
+
+    def _told(self, agent: Agent, receipt: Receipt, default: bool, *, already: bool) -> Installed:
+        path = self.shelf.program(receipt)
+        if default:
+            path = self.shelf.make_default(receipt, agent.executables)
+        return Installed(already, receipt.version, str(path), receipt.source)
+
+
+def check_version(version: str | None) -> None:
+    if version is not None and not VERSION.fullmatch(version):
+        raise InvalidRequest(f"{version!r} is not a version", field="agentVersion")
+
+
+def _newest(source: Source) -> str:
+    version = source.newest()
+    if not VERSION.fullmatch(version):
+        raise SourceFailed(f"the newest version should be {version[:80]!r}, which is none")
+    return version
+
+
+def _address(mirror: str) -> str:
+    """A URL, or the absolute path of a folder."""
+    if mirror.startswith("file://"):
+        mirror = mirror.removeprefix("file://")
+    return mirror.rstrip("/") if "://" in mirror else str(Path(mirror).expanduser().absolute())

@@ -1,0 +1,115 @@
+"""Installations in this daemon, each in a thread of its own. Those who want the same share one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import AsyncGenerator, Callable
+from typing import NamedTuple, TypeVar
+
+from ..agents.base import Agent
+from ..errors import InstallFailed
+from ..install.installer import Installer
+from ..install.problems import Stopped
+from ..install.progress import Progress
+from ..schema.answers import Installed
+
+Heard = TypeVar("Heard")
+
+
+class Wish(NamedTuple):
+    """What somebody wants to have installed."""
+
+    agent: Agent
+    version: str | None
+    reinstall: bool = False
+    default: bool = True
+
+
+class Installs:
+    def __init__(self, installer: Installer) -> None:
+        self._installer = installer
+        self._running: dict[Wish, Installation] = {}
+
+    def want(self, wish: Wish) -> Installation:
+        """The installation that fulfils a wish: one that goes on already, or a new one. It ends by itself."""
+        running = self._running.get(wish)
+        if running is None:
+            running = self._running[wish] = Installation(wish, self._installer)
+            running.result.add_done_callback(lambda _: self._running.pop(wish, None))
+            running.start()
+        return running
+
+    def stop(self) -> None:
+        self._installer.stop()
+
+
+class Installation:
+    """One that goes on. It has no wait of its own that could keep the daemon from ending: its thread just ends with it."""
+
+    def __init__(self, wish: Wish, installer: Installer) -> None:
+        self._wish = wish
+        self._installer = installer
+        self._loop = asyncio.get_running_loop()
+        self._latest: Progress | None = None
+        self._news = asyncio.Event()
+        self.result: asyncio.Future[Installed] = self._loop.create_future()
+        self.result.add_done_callback(self._end)
+
+    def start(self) -> None:
+        threading.Thread(target=self._run, name=f"install {self._wish.agent.name}", daemon=True).start()
+
+    async def wait(self) -> Installed:
+        """The outcome. Whoever stops waiting does not stop the installation."""
+        return await asyncio.shield(self.result)
+
+    async def follow(self, ping_seconds: float) -> AsyncGenerator[Progress | None, None]:
+        """The latest of what it tells, until it ends; None where a sign of life is due."""
+        seen: Progress | None = None
+        while not self.result.done():
+            if self._latest is not seen:
+                seen = self._latest
+                yield seen
+                continue
+            self._news.clear()
+            try:
+                await asyncio.wait_for(self._news.wait(), ping_seconds)
+            except TimeoutError:
+                yield None
+
+    def _run(self) -> None:
+        wish = self._wish
+        try:
+            installed = self._installer.install(
+                wish.agent, wish.version, reinstall=wish.reinstall, default=wish.default, tell=self._tell
+            )
+        except Stopped:
+            self._in_loop(self._fail, InstallFailed("the daemon stops", agent=wish.agent.name))
+        except Exception as error:
+            self._in_loop(self._fail, error)
+        else:
+            self._in_loop(self._succeed, installed)
+
+    def _tell(self, progress: Progress) -> None:
+        self._in_loop(self._hear, progress)
+
+    def _in_loop(self, say: Callable[[Heard], None], what: Heard) -> None:
+        # The loop may have ended before us: then nobody listens.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(say, what)
+
+    def _hear(self, progress: Progress) -> None:
+        self._latest = progress
+        self._news.set()
+
+    def _succeed(self, installed: Installed) -> None:
+        self.result.set_result(installed)
+
+    def _fail(self, error: Exception) -> None:
+        self.result.set_exception(error)
+        # Nobody has to wait for it: an unheard failure is not a bug.
+        self.result.exception()
+
+    def _end(self, result: asyncio.Future[Installed]) -> None:
+        self._news.set()
