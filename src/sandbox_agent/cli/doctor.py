@@ -20,6 +20,9 @@ from .. import __version__
 from ..agents import AGENTS
 from ..agents.base import Agent
 from ..config import PREFIX, Config
+from ..install.diagnosis import why_it_does_not_run, why_not_here
+from ..install.machine import this_machine
+from ..install.npm_settings import read_npm_settings
 from ..runtime.credentials import find_credentials
 from ..runtime.programs import Programs
 from .failures import CommandFailed
@@ -53,13 +56,14 @@ def findings(args: argparse.Namespace) -> Iterator[Finding]:
     yield _user()
     yield _folder(folder)
     yield _daemon(args, folder)
+    yield _sources()
     programs = Programs(folder)
     for agent in AGENTS.values():
         yield from _agent(agent, programs)
 
 
 def _machine() -> Finding:
-    libc = " ".join(platform.libc_ver()).strip() or "libc unknown"
+    libc = " ".join(platform.libc_ver()).strip() or this_machine().libc or "libc unknown"
     detail = f"sandbox-agent {__version__}, Python {platform.python_version()}, {sys.platform} {platform.machine()}, {libc}"
     if sys.platform != "linux":
         todo = "use Linux where no process may be left behind: elsewhere that is best effort"
@@ -124,18 +128,42 @@ def _port(host: str, port: int) -> Finding:
     return Finding("daemon", "ok", f"none runs; {host}:{port} is free")
 
 
+def _sources() -> Finding:
+    """Where agents would be fetched from."""
+    if mirror := os.environ.get(f"{PREFIX}MIRROR"):
+        if "://" not in mirror and not Path(mirror).expanduser().is_dir():
+            return Finding(
+                "sources", "broken", f"{PREFIX}MIRROR names {mirror}, which is no folder", "mend or unset it"
+            )
+        return Finding("sources", "ok", f"agents come from the mirror {mirror} alone")
+    settings = read_npm_settings(os.environ)
+    if settings.registry is None:
+        todo = "set npm_config_registry where the publishers cannot be reached, or give a mirror (docs/install.md)"
+        return Finding("sources", "ok", "agents come from their publishers; there are no npm settings", todo)
+    return Finding(
+        "sources",
+        "ok",
+        f"agents come from their publishers, then from npm's registry (named by {settings.named_by})",
+    )
+
+
 def _agent(agent: Agent, programs: Programs) -> Iterator[Finding]:
     path = programs.find(agent)
     if path is None:
-        todo = f"`sandbox-agent install-agent {agent.name}`, if you want it"
+        if why := why_not_here(agent.name, this_machine(), os.environ):
+            yield Finding(agent.name, "warning", f"not installed: {why}", "put a program of your own on PATH")
+            return
+        todo = f"it is installed when it is needed, or now by `sandbox-agent install-agent {agent.name}`"
         yield Finding(agent.name, "warning", "not installed", todo)
         return
     version = asyncio.run(programs.version(agent, path))
     if version is None:
         todo = f"run `{path} --version` to see why, or `sandbox-agent install-agent {agent.name} --reinstall`"
-        yield Finding(agent.name, "broken", f"{path} does not tell its version", todo)
+        why = why_it_does_not_run(path, os.environ)
+        told = f"{path} does not tell its version{f': {why}' if why else ''}"
+        yield Finding(agent.name, "broken", told, todo)
     elif agent.tested_version and version != agent.tested_version:
-        todo = "most versions work; install the tested one if this one does not"
+        todo = f"most versions work; if not, `sandbox-agent install-agent {agent.name} --version {agent.tested_version}`"
         yield Finding(agent.name, "warning", f"{version} at {path}; tested is {agent.tested_version}", todo)
     else:
         yield Finding(agent.name, "ok", f"{version} at {path}")

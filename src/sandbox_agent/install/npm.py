@@ -86,7 +86,7 @@ class Registry:
                     "no npm settings: no npmrc and no npm_config_registry names a registry, and npm is not on PATH"
                 )
             address = package_address(registry, package)
-            headers = {**METADATA, **self._settings.headers_for(f"{registry}/")}
+            headers = {**METADATA, **self._settings.headers_for(address)}
             self._known[package] = self._fetcher(address).json(address, Metadata, headers)
         return self._known[package]
 

@@ -36,11 +36,12 @@ class NpmSettings(Struct, frozen=True):
     def headers_for(self, address: str) -> dict[str, str]:
         """Who we are at an address: what is set for the longest path above it, and for no other place."""
         parts = urlsplit(address)
-        path = f"//{parts.netloc}{parts.path}"
-        while len(path) > 2:
-            path = path[: path.rstrip("/").rfind("/") + 1]
-            if header := self._authorization(path):
+        whole = f"//{parts.netloc}{parts.path}"
+        folder = whole[: whole.rfind("/") + 1]
+        while folder != "//":
+            if header := self._authorization(folder):
                 return {"Authorization": header}
+            folder = folder[: folder.rstrip("/").rfind("/") + 1]
         return {}
 
     def _authorization(self, place: str) -> str | None:

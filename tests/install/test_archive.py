@@ -1,0 +1,66 @@
+"""Archives: what would leave the folder is refused, whole."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sandbox_agent.install.archive import unpack
+from sandbox_agent.install.problems import SourceFailed
+
+from .site import tarball, zipped
+
+
+def linked(name: str, target: str) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        member = tarfile.TarInfo(name)
+        member.type, member.linkname = tarfile.SYMTYPE, target
+        archive.addfile(member)
+        through = tarfile.TarInfo(f"{name}/evil")
+        through.size = 4
+        archive.addfile(through, io.BytesIO(b"evil"))
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        tarball({"../evil": b"evil"}),
+        tarball({"a/../../evil": b"evil"}),
+        tarball({"/evil": b"evil"}),
+        tarball({"..\\evil": b"evil"}),
+        linked("way-out", ".."),
+        linked("way-out", "/"),
+        zipped({"../evil": b"evil"}),
+        zipped({"/evil": b"evil"}),
+    ],
+    ids=["up", "down and up", "absolute", "backslash", "link up", "link to /", "zip up", "zip absolute"],
+)
+def test_a_member_that_would_leave_the_folder_spoils_the_archive(tmp_path: Path, body: bytes) -> None:
+    archive = tmp_path / "archive"
+    archive.write_bytes(body)
+    with pytest.raises(SourceFailed, match="archive is refused: "):
+        unpack(archive, tmp_path / "inner" / "folder")
+    assert not list(tmp_path.rglob("evil"))
+
+
+@pytest.mark.parametrize("pack", [tarball, zipped])
+def test_programs_stay_programs(tmp_path: Path, pack: Callable[[dict[str, bytes]], bytes]) -> None:
+    archive = tmp_path / "archive"
+    archive.write_bytes(pack({"bin/tool": b"tool"}))
+    unpack(archive, tmp_path / "out")
+    tool = tmp_path / "out" / "bin" / "tool"
+    assert (tool.read_bytes(), tool.stat().st_mode & 0o777) == (b"tool", 0o755)
+
+
+def test_half_an_archive_is_none(tmp_path: Path) -> None:
+    body = tarball({"a": bytes(range(256)) * 100})
+    for content in (body[: len(body) // 2], b"no archive at all"):
+        (tmp_path / "a.tar.gz").write_bytes(content)
+        with pytest.raises(SourceFailed, match=r"a\.tar\.gz is no whole archive"):
+            unpack(tmp_path / "a.tar.gz", tmp_path / "out")
