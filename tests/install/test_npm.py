@@ -288,6 +288,7 @@ def install_command(folder: Path) -> list[str]:
     return [sys.executable, "-P", "-m", "sandbox_agent", *words]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["HTTP_PROXY", "npm_config_proxy"])
 def test_proxies_are_used(site: Site, folder: Path, environ: dict[str, str], how: str) -> None:
     """The registry's name leads nowhere: only the proxy can know it."""
@@ -303,6 +304,7 @@ def test_proxies_are_used(site: Site, folder: Path, environ: dict[str, str], how
     assert site.seen[f"/npm/{PACKAGE}"]["host"] == "registry.invalid"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl to make a certificate with")
 def test_certificates_of_ones_own_are_trusted(
     folder: Path, environ: dict[str, str], certificate: Path
@@ -327,7 +329,17 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     openssl = shutil.which("openssl", path="/usr/bin:/usr/local/bin:/opt/homebrew/bin")
     assert openssl is not None
     names = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-    made = ["-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", f"{folder}/key", "-out", f"{folder}/cert"]
+    made = [
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-keyout",
+        f"{folder}/key",
+        "-out",
+        f"{folder}/cert",
+    ]
     subprocess.run([openssl, "req", "-x509", *made, *names], check=True, capture_output=True)
     both = folder / "both"
     both.write_bytes((folder / "cert").read_bytes() + (folder / "key").read_bytes())

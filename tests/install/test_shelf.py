@@ -147,6 +147,7 @@ def test_two_at_once_share_one_download(site: Site, installer: MakeInstaller, fo
     assert site.downloads("/claude") == 1
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_share_one_download(site: Site, folder: Path, environ: dict[str, str]) -> None:
     file = publish_claude(site, "2.1.325", program("2.1.325"))
     file.sent, file.gate = 10, threading.Event()
@@ -165,6 +166,7 @@ def test_two_processes_at_once_share_one_download(site: Site, folder: Path, envi
 # -- cut in the middle ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_installer_that_is_killed_leaves_nothing_that_counts(
     site: Site, folder: Path, environ: dict[str, str], installer: MakeInstaller
 ) -> None:
