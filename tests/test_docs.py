@@ -71,3 +71,14 @@ def test_every_source_of_credentials_is_described() -> None:
             named = [variable.name for variable in agent.credentials.variables]
             named += [part for file in agent.credentials.files for part in (file.name, file.folder_variable)]
             assert [one for one in named if f"`{one}`" not in row and f"/{one}`" not in row] == [], name
+
+
+def test_every_test_that_a_page_names_exists() -> None:
+    tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    named = {
+        name
+        for page in (ROOT / "docs").glob("*.md")
+        for name in re.findall(r"`(test_\w+)`", page.read_text())
+    }
+    assert named
+    assert {name for name in named if f"def {name}(" not in tests} == set()

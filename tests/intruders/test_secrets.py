@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -213,6 +216,34 @@ def test_a_token_from_a_file_is_in_no_process_list(tmp_path: Path) -> None:
         for pid in (daemon.pid, *descendants(daemon.pid)):
             assert TOKEN not in Path(f"/proc/{pid}/cmdline").read_text()
             assert TOKEN not in Path(f"/proc/{pid}/environ").read_text()
+
+
+def test_the_token_of_a_daemon_in_the_background_is_in_no_process_list_and_no_log(tmp_path: Path) -> None:
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "SANDBOX_AGENT_DATA_DIR": str(tmp_path / "state"),
+    }
+
+    def daemon(*words: str) -> Any:
+        command = [sys.executable, "-m", "sandbox_agent", "daemon", *words, "--json"]
+        answer = subprocess.run(
+            command, env=environ, cwd=tmp_path, capture_output=True, timeout=60, check=True
+        )
+        return msgspec.json.decode(answer.stdout)
+
+    pid = daemon("start", "--port", "0")["pid"]
+    try:
+        files = list((tmp_path / "state").iterdir())
+        [token] = [
+            msgspec.json.decode(one.read_bytes())["token"] for one in files if one.name == "daemon.json"
+        ]
+        processes = [pid, *descendants(pid)]
+        assert [one for one in processes if token in Path(f"/proc/{one}/cmdline").read_text()] == []
+        assert [one.name for one in files if one.suffix == ".log" and token in one.read_text()] == []
+        assert {one.name for one in files} >= {"daemon.json", "daemon.log"}
+    finally:
+        daemon("stop")
 
 
 def test_no_session_can_choose_the_program_that_is_run(
