@@ -36,6 +36,11 @@ class Message(Struct):
     parent_id: str | None = None
     """The call whose sub-agent said it."""
 
+    @property
+    def is_answer(self) -> bool:
+        """The agent said it itself, and aloud."""
+        return self.role == "assistant" and not self.thinking and self.parent_id is None
+
 
 class Tool(Struct):
     """A call and its result."""
@@ -79,8 +84,14 @@ class Transcript:
     @property
     def text(self) -> str:
         """The agent's answer: what it said itself, without thinking and sub-agents."""
-        said = (m.text for m in self.messages if m.role == "assistant" and not m.thinking and not m.parent_id)
-        return "\n\n".join(said)
+        return "\n\n".join(message.text for message in self.messages if message.is_answer)
+
+    def answer_in(self, event: Event) -> str:
+        """What an event that was just added adds to the answer."""
+        match event.data:
+            case ItemDelta(item_id, _, delta) if item_id in self._open_messages:
+                return delta if self._open_messages[item_id].is_answer else ""
+        return ""
 
     @property
     def diffs(self) -> list[FileRef]:

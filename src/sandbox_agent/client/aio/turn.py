@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Self
 
@@ -58,6 +58,12 @@ class AsyncTurn(AsyncGuard):
     async def __anext__(self) -> Event:
         self._is_begun = True
         return await anext(self._events)
+
+    async def text(self) -> AsyncIterator[str]:
+        """The agent's answer while it is written, piece by piece: no thinking, no tools."""
+        async for event in self:
+            if piece := self.transcript.answer_in(event):
+                yield piece
 
     async def result(self) -> Transcript:
         """Wait for the end of the turn; gives what it added up to."""

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Self
 
@@ -60,6 +60,12 @@ class Turn(Guard):
     def __next__(self) -> Event:
         self._is_begun = True
         return next(self._events)
+
+    def text(self) -> Iterator[str]:
+        """The agent's answer while it is written, piece by piece: no thinking, no tools."""
+        for event in self:
+            if piece := self.transcript.answer_in(event):
+                yield piece
 
     def result(self) -> Transcript:
         """Wait for the end of the turn; gives what it added up to."""

@@ -1,0 +1,58 @@
+"""Several agents side by side: `python compare.py claude codex pi --prompt "what is in this folder?" --prompt "…"`."""
+
+import argparse
+import asyncio
+import time
+from typing import NamedTuple
+
+from sandbox_agent import AsyncSandboxAgent, SandboxAgentError, Usage
+
+
+class Row(NamedTuple):
+    agent: str
+    prompt: str
+    seconds: float
+    outcome: str
+    usage: Usage
+    answer: str
+
+
+async def ask(client: AsyncSandboxAgent, agent: str, prompts: list[str]) -> list[Row]:
+    """The prompts one after the other, in one session that may look but not touch."""
+    rows: list[Row] = []
+    try:
+        session = await client.sessions.create(agent=agent, permission_mode="plan")
+        for prompt in prompts:
+            began = time.monotonic()
+            turn = await session.prompt(
+                prompt, on_permission=lambda _: False, on_question=lambda _: None
+            ).result()
+            seconds = time.monotonic() - began
+            rows.append(Row(agent, prompt, seconds, str(turn.stop_reason), turn.usage, turn.text))
+    except SandboxAgentError as error:
+        rows.append(Row(agent, "", 0.0, error.type, Usage(), error.detail))
+    return rows
+
+
+def show(rows: list[Row]) -> None:
+    print(f"{'agent':10} {'prompt':20} {'seconds':>7} {'tokens':>7} {'cost':>8}  {'outcome':12} answer")
+    for row in rows:
+        tokens = (row.usage.input_tokens or 0) + (row.usage.output_tokens or 0)
+        answer = " ".join(row.answer.split())
+        print(
+            f"{row.agent:10} {row.prompt[:20]:20} {row.seconds:7.1f} {tokens:7} "
+            f"{row.usage.cost_usd or 0:8.4f}  {row.outcome:12} {answer[:60]}"
+        )
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("agents", nargs="+")
+    parser.add_argument("--prompt", action="append", required=True)
+    args = parser.parse_args()
+    async with AsyncSandboxAgent.start() as client:
+        batches = await asyncio.gather(*(ask(client, agent, args.prompt) for agent in args.agents))
+    show([row for batch in batches for row in batch])
+
+
+asyncio.run(main())

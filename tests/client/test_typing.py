@@ -1,0 +1,63 @@
+"""Type checkers find nothing wrong with programs that use the SDK, and find what is wrong with others."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples" / "python").glob("*.py"))
+WRONG = """
+from sandbox_agent import AsyncSandboxAgent, SandboxAgent
+
+def waiting(client: SandboxAgent) -> None:
+    session = client.sessions.create(agnet="claude")  # misspelt
+    session.prompt(7)  # no text
+    client.session("s").permissions.reply("perm_1", "perhaps")  # no such answer
+    for event in client.session("s").events(offset="3"):  # no number
+        event.sequnce  # misspelt
+
+async def asynchronous(client: AsyncSandboxAgent) -> None:
+    client.sessions.create(agent="claude").prompt("hello")  # not awaited
+    for event in client.session("s").prompt("hello"):  # no `async`
+        pass
+"""
+WRONG_LINES = [number for number, line in enumerate(WRONG.split("\n"), 1) if "  # " in line]
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    """Programs somewhere else, as a user has them: nothing of our own settings applies."""
+    for example in EXAMPLES:
+        shutil.copy(example, tmp_path)
+    (tmp_path / "wrong.py").write_text(WRONG)
+    return tmp_path
+
+
+def complaints(command: list[str], folder: Path) -> list[tuple[str, int]]:
+    """File and line of what a checker reports; both write `path:line`."""
+    out = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=110).stdout
+    found = [line.strip().split(":") for line in out.splitlines() if " error:" in line or " - error" in line]
+    assert found or "no issues" in out or "0 errors" in out, out
+    return sorted({(Path(words[0]).name, int(words[1])) for words in found})
+
+
+@pytest.mark.slow
+def test_mypy_in_strict_mode_finds_what_is_wrong_and_nothing_else(programs: Path) -> None:
+    options = ["--strict", "--config-file=", f"--cache-dir={programs / 'cache'}"]
+    command = [sys.executable, "-m", "mypy", *options, "."]
+    assert complaints(command, programs) == [("wrong.py", line) for line in WRONG_LINES]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    shutil.which("pyright") is None, reason="pyright is not installed: npm install --global pyright"
+)
+def test_pyright_in_strict_mode_finds_what_is_wrong_and_nothing_else(programs: Path) -> None:
+    (programs / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
+    found = complaints(["pyright", "--pythonpath", sys.executable], programs)
+    assert set(found) == {("wrong.py", line) for line in WRONG_LINES}
