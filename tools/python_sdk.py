@@ -60,6 +60,9 @@ BY_HAND = {
 NOT_ASKED = {"last_event_id"}
 """Fields that the stream keeps for itself."""
 
+DRAWN = {"idempotency_key": "idempotency_key or new_key()"}
+"""Fields that have a value also when none is given."""
+
 SETTLED = {"permissions.reply": 409, "questions.reply": 409, "questions.reject": 409}
 """What a repeat is answered with when the first try had done the work already; a deleted thing is not found."""
 
@@ -95,7 +98,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
 {_imports()}
-from ..call import Answer, call, segment
+from ..call import Answer, call, new_key, segment
 from ..misuse import AsyncGuard
 from ..pages import PageOfEvents, decoded
 from .stream import all_events
@@ -221,7 +224,7 @@ def _request(op: Operation) -> str:
     path = re.sub(r"{(\w+)}", r"{segment(\1)}", op.path)
     words = [repr(op.method), f'f"{path}"' if op.path_fields else f'"{path}"']
     words += [f"query={_fields(op, op.query_fields)}"] if op.query_fields else []
-    headers = {field: header for field, header in op.headers.items() if field not in NOT_ASKED}
+    headers = {DRAWN.get(name, name): header for name, header in op.headers.items() if name not in NOT_ASKED}
     if op.body == "bytes":
         headers["content_type"] = "Content-Type"
         words.append("content=content")

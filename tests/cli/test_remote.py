@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -17,6 +14,8 @@ from sandbox_agent.cli.failures import CommandFailed
 from sandbox_agent.cli.remote import Address, Call, Remote, call, find_address
 from sandbox_agent.cli.state import DaemonState, save
 from sandbox_agent.runtime.folder import DataFolder
+
+from ..scripted_http import answer, numbered, problem, server, stream
 
 # -- where the daemon is ----------------------------------------------------------------------
 
@@ -63,72 +62,35 @@ def test_the_file_of_a_dead_daemon_says_nothing(tmp_path: Path, monkeypatch: pyt
 # -- streams ----------------------------------------------------------------------------------
 
 
-@contextmanager
-def server(*answers: bytes) -> Iterator[tuple[str, list[dict[str, str]]]]:
-    """Gives each connection one of the answers and closes it; notes the headers of the requests."""
-    waiting = list(answers)
-    asked: list[dict[str, str]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append({name.lower(): value for name, value in self.headers.items()})
-            self.rfile.read(int(self.headers.get("content-length", 0)))
-            self.wfile.write(waiting.pop(0))
-
-        do_POST = do_GET
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as http:
-        thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{http.server_port}", asked
-        finally:
-            http.shutdown()
-            thread.join()
-
-
-def stream(*numbers: int, cut: bool = False) -> bytes:
-    """An answer with these frames. One that is cut promises more than it holds."""
-    body = b"".join(b"id: %d\ndata: e%d\n\n" % (number, number) for number in numbers)
-    length = len(body) + (1 if cut else 0)
-    return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%b" % (length, body)
-
-
-GONE = (
-    b"HTTP/1.1 404 Not Found\r\nContent-Type: application/problem+json\r\nConnection: close\r\n\r\n"
-    b'{"title":"Session not found","status":404,"detail":"no session x"}'
-)
+GONE = problem("session_not_found", 404, "no session x")
 
 
 def test_a_lost_stream_goes_on_after_what_was_seen() -> None:
     seen: list[bytes] = []
     with (
-        server(stream(1, 2, cut=True), stream(3), GONE) as (endpoint, asked),
+        server(stream(*numbered(1, 2), cut=True), stream(*numbered(3)), GONE) as (endpoint, asked),
         Remote(Address(endpoint, None)) as remote,
         pytest.raises(CommandFailed, match="no session x"),
     ):
         seen.extend(frame.data for frame in remote.follow(Call("GET", "/")))
     assert seen == [b"e1", b"e2", b"e3"]
-    assert [headers.get("last-event-id") for headers in asked] == [None, "2", "3"]
+    assert [one.headers.get("last-event-id") for one in asked] == [None, "2", "3"]
 
 
 def test_the_stream_of_a_turn_is_asked_for_again_with_the_same_key_and_ends_with_it() -> None:
     with (
-        server(stream(5, 6, cut=True), stream(5, 6, 7)) as (endpoint, asked),
+        server(stream(*numbered(5, 6), cut=True), stream(*numbered(5, 6, 7))) as (endpoint, asked),
         Remote(Address(endpoint, "T")) as remote,
     ):
         seen = [frame.data for frame in remote.follow(call("POST", "/", body={}))]
     assert seen == [b"e5", b"e6", b"e7"]
-    assert asked[0]["idempotency-key"] == asked[1]["idempotency-key"]
-    assert asked[0]["authorization"] == "Bearer T"
+    assert asked[0].headers["idempotency-key"] == asked[1].headers["idempotency-key"]
+    assert asked[0].headers["authorization"] == "Bearer T"
 
 
 def test_another_version_is_warned_about_once(capsys: pytest.CaptureFixture[str]) -> None:
-    answer = b"HTTP/1.1 200 OK\r\nx-sandbox-agent-version: 99.0\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
-    with server(answer, answer) as (endpoint, _), Remote(Address(endpoint, None)) as remote:
+    newer = answer({}, x_sandbox_agent_version="99.0")
+    with server(newer, newer) as (endpoint, _), Remote(Address(endpoint, None)) as remote:
         remote.get("/a")
         remote.get("/b")
     assert capsys.readouterr().err == (
@@ -137,9 +99,8 @@ def test_another_version_is_warned_about_once(capsys: pytest.CaptureFixture[str]
 
 
 def test_something_else_at_the_address_is_said_to_be_that() -> None:
-    answer = b"HTTP/1.1 500 Oops\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>"
     with (
-        server(answer) as (endpoint, _),
+        server(answer("<html>", 500)) as (endpoint, _),
         Remote(Address(endpoint, None)) as remote,
         pytest.raises(CommandFailed) as failed,
     ):

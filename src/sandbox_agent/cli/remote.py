@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import secrets
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,7 @@ from .. import __version__
 from ..client import discovery
 from ..client.blocking.stream import frames
 from ..client.blocking.transport import Transport
-from ..client.call import IDEMPOTENCY_KEY, Address, Answer, Call, call, session_path
+from ..client.call import IDEMPOTENCY_KEY, Address, Answer, Call, call, new_key, session_path
 from ..client.child import Child
 from ..client.failures import ClientError
 from ..client.frames import Frame
@@ -89,7 +88,7 @@ class Remote:
         has_end = request.method == "POST"
         if has_end and IDEMPOTENCY_KEY not in request.headers:
             # The same key makes a second request name the same turn, not start another.
-            request = request.with_header(IDEMPOTENCY_KEY, secrets.token_hex(16))
+            request = request.with_header(IDEMPOTENCY_KEY, new_key())
 
         def resume(seen: int | None) -> Call:
             return request if has_end or seen is None else request.with_header(LAST_EVENT_ID, str(seen))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -58,6 +59,11 @@ def call(
         content = msgspec.json.encode(_present(body))
     texts = {name: _text(value) for name, value in _present(query or {}).items()}
     return Call(method, path, texts, sent, content, repeatable, settled)
+
+
+def new_key() -> str:
+    """An idempotency key: under the same one a message that is sent twice is one turn."""
+    return secrets.token_hex(16)
 
 
 def segment(value: str) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from pathlib import Path
 
 from ...schema.events import Event
 from ...schema.inputs import Attachment
 from ..asking import OnPermission, OnQuestion
-from ..call import IDEMPOTENCY_KEY, Call, call, session_path
+from ..call import IDEMPOTENCY_KEY, Call, call, new_key, session_path
 from ..transcript import Transcript
 from .session_operations import AsyncSessionOperations
 from .stream import session_events
@@ -46,7 +45,7 @@ class AsyncSession(AsyncSessionOperations):
         - `on_permission`: Is asked when the agent wants to use a tool; returns "once", "always" or "reject".
         - `on_question`: Is asked when the agent asks; returns the answer, or None to reject.
         """
-        prompt = AsyncPrompt(self, message, attachments, fresh, idempotency_key or secrets.token_hex(16))
+        prompt = AsyncPrompt(self, message, attachments, fresh, idempotency_key or new_key())
         return AsyncTurn(
             self,
             prompt,

@@ -25,7 +25,7 @@ from ...schema.answers import (
 from ...schema.events import Event
 from ...schema.inputs import Attachment, McpServer, PermissionMode
 from ...schema.sessions import SessionInfo
-from ..call import Answer, call, segment
+from ..call import Answer, call, new_key, segment
 from ..misuse import Guard
 from ..pages import PageOfEvents, decoded
 from .stream import all_events
@@ -300,7 +300,7 @@ class Sessions(Guard):
             call(
                 "POST",
                 f"/v1/sessions/{segment(session_id)}/messages",
-                headers={"Idempotency-Key": idempotency_key},
+                headers={"Idempotency-Key": idempotency_key or new_key()},
                 body={"message": message, "attachments": attachments, "fresh": fresh},
             ),
             SentMessage,

@@ -5,14 +5,13 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
 from ...schema.events import Event
 from ...schema.inputs import Attachment
 from ..asking import OnPermission, OnQuestion
-from ..call import IDEMPOTENCY_KEY, Call, call, session_path
+from ..call import IDEMPOTENCY_KEY, Call, call, new_key, session_path
 from ..transcript import Transcript
 from .session_operations import SessionOperations
 from .stream import session_events
@@ -48,7 +47,7 @@ class Session(SessionOperations):
         - `on_permission`: Is asked when the agent wants to use a tool; returns "once", "always" or "reject".
         - `on_question`: Is asked when the agent asks; returns the answer, or None to reject.
         """
-        prompt = Prompt(self, message, attachments, fresh, idempotency_key or secrets.token_hex(16))
+        prompt = Prompt(self, message, attachments, fresh, idempotency_key or new_key())
         return Turn(
             self,
             prompt,

@@ -1,0 +1,321 @@
+"""What a client does when the daemon is away, busy, somebody else or of another version."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import warnings
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from sandbox_agent import (
+    AgentProcessExited,
+    AsyncSandboxAgent,
+    BadAddress,
+    ClientClosed,
+    Conflict,
+    DaemonUnreachable,
+    Event,
+    NoAnswerInTime,
+    NotADaemon,
+    Retry,
+    SandboxAgent,
+    TokenInvalid,
+    Unavailable,
+    UnknownProblem,
+    VersionMismatch,
+    __version__,
+)
+
+from ..scripted_http import answer, problem, server, stream
+
+QUICK = Retry(seconds=5, first_delay=0.001, max_delay=0.001)
+HEALTH = {"status": "ok", "version": __version__}
+LOST = b""
+"""The connection is closed without an answer."""
+
+
+@pytest.fixture(autouse=True)
+def nobody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No daemon of the machine that runs the tests."""
+    monkeypatch.setenv("SANDBOX_AGENT_DATA_DIR", str(tmp_path))
+    monkeypatch.delenv("SANDBOX_AGENT_TOKEN", raising=False)
+
+
+def connect(endpoint: str) -> SandboxAgent:
+    return SandboxAgent.connect(endpoint, "T", retry=QUICK)
+
+
+# -- trying again -------------------------------------------------------------------------------
+
+
+def test_a_busy_daemon_is_asked_again_when_it_said() -> None:
+    busy = problem("unavailable", 503, "stopping", retry_after="1")
+    with server(busy, answer(HEALTH)) as (endpoint, asked), connect(endpoint) as client:
+        assert client.system.health().version == __version__
+    assert len(asked) == 2
+
+
+def test_a_daemon_that_asks_for_too_much_patience_is_not_waited_for() -> None:
+    busy = problem("unavailable", 503, "stopping", retry_after="60")
+    with server(busy) as (endpoint, _), connect(endpoint) as client, pytest.raises(Unavailable) as raised:
+        client.system.health()
+    assert raised.value.facts == {"retryAfter": 60}
+
+
+def test_a_message_is_repeated_under_its_key_when_the_answer_was_lost() -> None:
+    sent = answer({"turnId": "turn_1", "queued": False}, 202)
+    with server(answer(HEALTH), LOST, sent) as (endpoint, asked), connect(endpoint) as client:
+        client.system.health()
+        assert client.session("s").send_message("hello").turn_id == "turn_1"
+    keys = [one.headers.get("idempotency-key") for one in asked]
+    assert keys[0] is None
+    assert keys[1] == keys[2] is not None
+
+
+def test_a_session_with_a_drawn_id_was_made_by_us_when_the_answer_was_lost() -> None:
+    exists = problem("session_already_exists", 409)
+    with server(answer(HEALTH), LOST, exists) as (endpoint, asked), connect(endpoint) as client:
+        client.system.health()
+        session = client.sessions.create(agent="mock")
+    assert [one.path for one in asked[1:]] == [f"/v1/sessions/{session.id}"] * 2
+
+
+def test_an_answer_that_was_lost_is_not_given_twice() -> None:
+    conflict = problem("conflict", 409, "it was answered already")
+    with server(answer(HEALTH), LOST, conflict, conflict) as (endpoint, _), connect(endpoint) as client:
+        client.system.health()
+        client.session("s").permissions.reply("perm_1", "once")
+        with pytest.raises(Conflict):
+            client.session("s").permissions.reply("perm_1", "once")
+
+
+def test_a_gateway_in_front_of_a_restarting_daemon_is_asked_again() -> None:
+    gateway = answer("Bad Gateway", 502)
+    with server(gateway, answer(HEALTH)) as (endpoint, _), connect(endpoint) as client:
+        assert client.system.health().status == "ok"
+
+
+# -- streams ------------------------------------------------------------------------------------
+
+
+def frame(sequence: int, type: str = "item.delta", data: object = None) -> bytes:
+    """An event as a daemon sends it; a delta unless said otherwise."""
+    import msgspec
+
+    said = {"item_id": "itm_1", "native_item_id": None, "delta": "x"} if data is None else data
+    head = {"event_id": f"evt_{sequence}", "sequence": sequence, "time": "2026-01-01T00:00:00.000Z"}
+    rest = {"session_id": "s", "native_session_id": None, "source": "agent", "synthetic": False}
+    body = msgspec.json.encode({**head, **rest, "type": type, "data": said, "raw": None})
+    return b"id: %d\ndata: %b\n\n" % (sequence, body)
+
+
+ENDED = {"reason": "terminated", "terminated_by": "daemon"}
+
+
+def numbers(events: list[Event]) -> list[int]:
+    return [event.sequence for event in events]
+
+
+def test_a_stream_goes_on_after_the_last_event_without_loss_or_doubles() -> None:
+    pieces = (
+        stream(frame(4), frame(5), cut=True),
+        LOST,
+        stream(frame(5), frame(6)),  # ended in an orderly way, and with one that was seen
+        stream(frame(7), frame(8, "session.ended", ENDED)),
+    )
+    with server(*pieces) as (endpoint, asked), connect(endpoint) as client:
+        assert numbers(list(client.session("s").events(offset=3, follow=True))) == [4, 5, 6, 7, 8]
+    assert [one.path.partition("?")[2] for one in asked] == ["offset=3", "offset=5", "offset=5", "offset=6"]
+
+
+def test_an_event_counts_as_seen_when_the_reader_is_done_with_it() -> None:
+    """A reader that fails on an event gets it again when it reads on from where it was."""
+    with (
+        server(stream(frame(1), frame(2), frame(3)), stream(frame(2))) as (endpoint, asked),
+        connect(endpoint) as client,
+    ):
+        events = iter(client.session("s").events(follow=True))
+        done = next(events).sequence
+        failed_on = next(events).sequence
+        again = next(iter(client.session("s").events(offset=done, follow=True)))
+    assert (done, failed_on, again.sequence) == (1, 2, 2)
+    assert [one.path.partition("?")[2] for one in asked] == ["offset=0", "offset=1"]
+
+
+def test_a_prompt_is_sent_again_until_it_was_heard_and_followed_from_then_on() -> None:
+    started = frame(2, "turn.started", {"turn_id": "turn_1", "phase": "started"})
+    metadata = {"stop_reason": "end_turn", "duration_ms": 1}
+    ended = frame(4, "turn.ended", {"turn_id": "turn_1", "metadata": metadata, "phase": "ended"})
+    pieces = (answer(HEALTH), LOST, stream(started, cut=True), stream(frame(3), ended))
+    with server(*pieces) as (endpoint, asked), connect(endpoint) as client:
+        client.system.health()
+        turn = client.session("s").prompt("hello")
+        assert numbers(list(turn)) == [2, 3, 4]
+        assert (turn.turn_id, turn.transcript.stop_reason) == ("turn_1", "end_turn")
+    first, second, third = asked[1:]
+    assert first[:2] == second[:2] == ("POST", "/v1/sessions/s/messages/stream")
+    assert first.headers["idempotency-key"] == second.headers["idempotency-key"]
+    assert third[:2] == ("GET", "/v1/sessions/s/events/sse?offset=2")
+
+
+def test_an_event_of_a_newer_daemon_is_plain_json() -> None:
+    new = frame(1, "weather.changed", {"sky": "blue"})
+    with (
+        server(stream(new, frame(2, "session.ended", ENDED))) as (endpoint, _),
+        connect(endpoint) as client,
+    ):
+        [first, _] = client.session("s").events(follow=True)
+    assert (first.type, first.data) == ("weather.changed", {"sky": "blue"})
+
+
+# -- problems -----------------------------------------------------------------------------------
+
+
+def test_a_problem_is_raised_as_its_class_with_its_facts() -> None:
+    exited = problem("agent_process_exited", 500, "it died", exitCode=3, instance="/v1/x")
+    with (
+        server(exited) as (endpoint, _),
+        connect(endpoint) as client,
+        pytest.raises(AgentProcessExited) as raised,
+    ):
+        client.agents.list()
+    assert (raised.value.detail, raised.value.facts) == ("it died", {"exitCode": 3})
+    assert raised.value.problem()["instance"] == "/v1/x"
+
+
+def test_a_session_whose_agent_cannot_start_is_that_problem() -> None:
+    error = {"type": "urn:sandbox-agent:error:agent_process_exited", "detail": "it died", "exitCode": 3}
+    created = answer({"sessionId": "s", "healthy": False, "error": error})
+    with (
+        server(created) as (endpoint, _),
+        connect(endpoint) as client,
+        pytest.raises(AgentProcessExited) as raised,
+    ):
+        client.sessions.create("s", agent="claude")
+    assert raised.value.facts == {"exitCode": 3, "sessionId": "s"}
+
+
+def test_a_problem_that_only_a_newer_daemon_knows_is_kept_whole() -> None:
+    with (
+        server(problem("out_of_cheese", 418, "redo from start", cheese=0)) as (endpoint, _),
+        connect(endpoint) as client,
+        pytest.raises(UnknownProblem, match="redo from start") as raised,
+    ):
+        client.agents.list()
+    assert (raised.value.problem()["status"], raised.value.facts) == (418, {"cheese": 0})
+
+
+def test_something_else_at_the_address_is_said_to_be_that() -> None:
+    with (
+        server(answer("<html>", 404)) as (endpoint, _),
+        connect(endpoint) as client,
+        pytest.raises(NotADaemon, match="answered with status 404: that is no sandbox-agent daemon"),
+    ):
+        client.agents.list()
+
+
+# -- wrong use ----------------------------------------------------------------------------------
+
+
+def free_address() -> str:
+    """Where nobody listens."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{one.getsockname()[1]}"
+
+
+def test_where_no_daemon_runs_one_is_told_how_to_start_it_at_once() -> None:
+    with SandboxAgent.connect(free_address()) as client, pytest.raises(DaemonUnreachable) as raised:
+        client.agents.list()
+    assert "start one with `sandbox-agent daemon start`" in raised.value.detail
+    assert "SandboxAgent.start()" in raised.value.detail
+
+
+def test_a_prompt_too() -> None:
+    with (
+        SandboxAgent.connect(free_address()) as client,
+        pytest.raises(DaemonUnreachable, match="daemon start"),
+    ):
+        client.session("s").prompt("hello").result()
+
+
+def test_a_wrong_token_is_told_where_to_give_it() -> None:
+    with (
+        server(problem("token_invalid", 401, "the token is wrong")) as (endpoint, _),
+        connect(endpoint) as client,
+        pytest.raises(
+            TokenInvalid,
+            match=r"the token is wrong: give the daemon's token, as in connect\(base_url, token\)",
+        ),
+    ):
+        client.agents.list()
+
+
+@pytest.mark.parametrize("endpoint", ["127.0.0.1:2468", "ftp://host", "http://"])
+def test_what_is_no_address_is_told_how_one_looks(endpoint: str) -> None:
+    with pytest.raises(BadAddress, match=r"it should look like http://127\.0\.0\.1:2468"):
+        SandboxAgent.connect(endpoint)
+
+
+def test_a_closed_client_says_so() -> None:
+    client = connect("http://127.0.0.1:1")
+    client.close()
+    with pytest.raises(ClientClosed, match="use it inside its `with` block, or make a new one"):
+        client.agents.list()
+
+
+@pytest.mark.parametrize("theirs", ["99.0.0", "0.0.1"])
+def test_another_version_is_warned_about_once(theirs: str) -> None:
+    other = answer(HEALTH, x_sandbox_agent_version=theirs)
+    with server(other, other) as (endpoint, _), connect(endpoint) as client:
+        with pytest.warns(VersionMismatch, match=f"the daemon is version {theirs}, this client is"):
+            client.system.health()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            client.system.health()
+
+
+def test_the_daemon_is_told_the_clients_version_and_token() -> None:
+    with server(answer(HEALTH)) as (endpoint, asked), connect(endpoint) as client:
+        client.system.health()
+    assert asked[0].headers["user-agent"] == f"sandbox-agent-python/{__version__}"
+    assert asked[0].headers["authorization"] == "Bearer T"
+
+
+# -- time and clients of one's own --------------------------------------------------------------
+
+
+def test_a_timeout_is_kept_and_not_tried_again() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with (
+            SandboxAgent.connect(address, timeout=0.05) as client,
+            pytest.raises(NoAnswerInTime, match=r"within the timeout of 0\.05 seconds"),
+        ):
+            client.agents.list()
+
+
+def test_an_http_client_of_ones_own_is_used_and_left_open() -> None:
+    def reply(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, json={**HEALTH, "version": request.headers["x-mine"]})
+
+    with httpx2.Client(transport=httpx2.MockTransport(reply), headers={"x-mine": "7"}) as http:
+        with SandboxAgent.connect("http://elsewhere", http=http) as client:
+            assert client.system.health().version == "7"
+        assert not http.is_closed
+
+
+def test_so_is_an_asynchronous_one() -> None:
+    async def use() -> None:
+        transport = httpx2.MockTransport(lambda _: httpx2.Response(200, json=HEALTH))
+        async with httpx2.AsyncClient(transport=transport) as http:
+            async with AsyncSandboxAgent.connect("http://elsewhere", http=http) as client:
+                assert (await client.system.health()).status == "ok"
+            assert not http.is_closed
+
+    asyncio.run(use())
