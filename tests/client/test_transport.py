@@ -161,6 +161,16 @@ def test_a_prompt_is_sent_again_until_it_was_heard_and_followed_from_then_on() -
     assert third[:2] == ("GET", "/v1/sessions/s/events/sse?offset=2")
 
 
+def test_a_reader_of_everything_that_was_cut_off_at_once_goes_on_from_where_it_began() -> None:
+    with (
+        server(stream(b": here\nid: 7\n\n", cut=True), stream(frame(8))) as (endpoint, asked),
+        connect(endpoint) as client,
+    ):
+        assert isinstance(event := next(iter(client.events.sse())), Event)
+    assert event.sequence == 8
+    assert [one.path for one in asked] == ["/v1/events/sse", "/v1/events/sse?offset=7"]
+
+
 def test_an_event_of_a_newer_daemon_is_plain_json() -> None:
     new = frame(1, "weather.changed", {"sky": "blue"})
     with (

@@ -262,6 +262,19 @@ def test_the_stream_of_all_begins_now(client: Client) -> None:
     assert texts(events) == ["You said: after (message 2 of this conversation)"]
 
 
+def test_the_stream_of_all_says_where_it_begins_before_anything_happens(client: Client) -> None:
+    session = client.create()
+    client.turn(session, "before")
+    with client.reader("/v1/events/sse") as reader:
+        frames = reader.frames()
+        _, here = next(frames), next(frames)
+    assert "data" not in here.fields
+    client.turn(session, "meanwhile")
+    with client.reader("/v1/events/sse", {"last-event-id": str(here.id)}) as reader:
+        events = reader.until_type("turn.ended")
+    assert texts(events) == ["You said: meanwhile (message 2 of this conversation)"]
+
+
 def test_the_stream_of_all_numbers_events_across_sessions(client: Client) -> None:
     with client.reader("/v1/events/sse") as reader:
         one, two = client.create(), client.create()

@@ -212,7 +212,7 @@ COMMANDS: tuple[Command, ...] = (
         ),
     ),
     Command(
-        'events', 'sse', (), 'GET', '/v1/events/sse', 'Stream the events of all sessions, and frames named `session` when one is created, changed or deleted.', '', 'stream',
+        'events', 'sse', (), 'GET', '/v1/events/sse', 'Stream the events of all sessions, and frames named `session` when one is created, changed or deleted.', 'The stream begins with an id alone: where the log is. A reader that is cut off before the first event goes on from there.', 'stream',
         (
             Argument('offset', 'integer', 'query', 'offset', 'Position in the whole log; now when absent.'),
             Argument('last_event_id', 'string', 'header', 'Last-Event-ID', 'What a reconnecting reader saw last; wins over `offset`.'),

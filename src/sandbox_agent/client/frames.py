@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Frame(NamedTuple):
-    """One frame of a stream."""
+    """One frame of a stream. One that has an id alone says where the stream is."""
 
     id: str | None
     data: bytes
@@ -31,7 +31,7 @@ class FrameReader:
             self._pieces = [piece]
             if line:
                 self._take(line)
-            elif self._data:
+            elif self._data or "id" in self._fields:
                 yield Frame(self._fields.get("id"), b"\n".join(self._data), self._fields.get("event"))
             if not line:
                 self._fields, self._data = {}, []

@@ -99,7 +99,10 @@ async def follow(daemon: Daemon, request: FollowEvents) -> Stream:
     headers={"last_event_id": "Last-Event-ID"},
 )
 async def follow_all(daemon: Daemon, request: FollowAll) -> Stream:
-    """Stream the events of all sessions, and frames named `session` when one is created, changed or deleted."""
+    """Stream the events of all sessions, and frames named `session` when one is created, changed or deleted.
+
+    The stream begins with an id alone: where the log is. A reader that is cut off before the first event goes on from there.
+    """
     now = daemon.log.channel.committed
     position = _seen(request.last_event_id, now if request.offset is None else request.offset)
     if position > now:
@@ -142,6 +145,8 @@ def _seen(last_event_id: str | None, offset: int) -> int:
 
 async def _all_frames(daemon: Daemon, position: int) -> AsyncGenerator[bytes | None, None]:
     told = daemon.change_number
+    # An id alone: a reader that began "now" and is cut off before the first event knows from where to go on.
+    yield b": the log ends here\nid: %d\n\n" % position
     async for batch in daemon.log.follow_all(position, PING_SECONDS):
         pieces = [batch.frames()] if batch else []
         for number, news in daemon.changes_after(told):

@@ -549,6 +549,9 @@ class Events(Guard):
     def sse(self, *, offset: int | None = None) -> Iterator[Event | SessionInfo]:
         """Stream the events of all sessions, and frames named `session` when one is created, changed or deleted.
 
+        The stream begins with an id alone: where the log is. A reader that is cut off before the first
+        event goes on from there.
+
         - `offset`: Position in the whole log; now when absent.
 
         Raises `InvalidRequest`, `Conflict`.

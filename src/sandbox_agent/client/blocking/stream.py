@@ -33,7 +33,8 @@ def frames(transport: Transport, resume: Resume, *, has_end: bool = False) -> Ge
                     number = None if frame.id is None else int(frame.id)
                     if number is not None and seen is not None and number <= seen:
                         continue
-                    yield frame
+                    if frame.data:
+                        yield frame
                     # The reader asks for the next one: only now is this one done with.
                     seen = seen if number is None else number
         except SandboxAgentError as error:
