@@ -25,7 +25,7 @@ from sandbox_agent.ops import OPERATIONS
 ROOT = Path(__file__).parents[2]
 SDK = ROOT / "sdks" / "typescript"
 SUITES = sorted(path.name.removesuffix(".test.ts") for path in (SDK / "test").glob("*.test.ts"))
-SECONDS = 110
+SECONDS = 280
 
 
 @pytest.fixture(scope="session")
@@ -67,6 +67,7 @@ def told(node: str, expression: str) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)  # a busy machine compiles slowly
 @pytest.mark.parametrize("suite", SUITES)
 def test_suite_passes(node: str, suite: str) -> None:
     run(node, "--test", f"build/{suite}.test.js")

@@ -26,7 +26,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Install an agent, or say where it is. */
+        /**
+         * Install an agent, or say where it is.
+         * @description A client that accepts `text/event-stream` sees it come: frames named `progress`, then one named `result` with the
+         *     answer, or `problem` with what went wrong.
+         */
         post: operations["agents.install"];
         delete?: never;
         options?: never;
@@ -354,7 +358,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Stream the events of all sessions, and frames named `session` when one is created, changed or deleted. */
+        /**
+         * Stream the events of all sessions, and frames named `session` when one is created, changed or deleted.
+         * @description The stream begins with an id alone: where the log is. A reader that is cut off before the first event goes on from there.
+         */
         get: operations["events.sse"];
         put?: never;
         post?: never;
@@ -456,6 +463,16 @@ export interface components {
             testedVersion?: string | null;
             /** @default null */
             serverStatus?: Record<string, unknown> | null;
+            /**
+             * @description Where the program comes from.
+             * @default null
+             */
+            source?: string | null;
+            /**
+             * @description How many bytes it takes.
+             * @default null
+             */
+            size?: number | null;
         };
         /**
          * Capabilities
@@ -506,6 +523,7 @@ export interface components {
             alreadyInstalled: boolean;
             version: string | null;
             path: string;
+            /** @description `built-in`, `folder`, `path` (found); `publisher`, `npm`, `mirror` (fetched). */
             source: string;
         };
         /** Modes */
@@ -727,7 +745,7 @@ export interface components {
              */
             reinstall?: boolean;
             /**
-             * @description Version to install; the tested one when absent.
+             * @description Version to install, or `latest`. Without one any that is there will do, and the tested one is fetched.
              * @default null
              */
             agentVersion?: string | null;
@@ -1453,10 +1471,20 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Installed"];
+                    "text/event-stream": string;
                 };
             };
-            /** @description `unsupported_agent` */
+            /** @description `invalid_request` or `unsupported_agent` */
             400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

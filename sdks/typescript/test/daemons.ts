@@ -43,11 +43,12 @@ export class TestDaemon {
   /** On the same port as before, if there was one. */
   async start(): Promise<void> {
     const [program, ...before] = COMMAND;
-    const flags = ["server", "--port", String(this.port), "--data-dir", join(this.folder, "data"), "--stop-with-stdin"];
+    const place = ["--port", String(this.port), "--data-dir", join(this.folder, "data")];
+    const flags = ["server", ...place, "--parent-pid", String(process.pid)];
     const child = spawn(program, [...before, ...flags], {
       cwd: this.folder,
       env: { PATH: process.env.PATH, HOME: this.folder, SANDBOX_AGENT_TOKEN: TOKEN },
-      stdio: ["pipe", "ignore", "pipe"],
+      stdio: ["ignore", "ignore", "pipe"],
     });
     this.#process = child;
     this.port = await new Promise((resolve, reject) => {
