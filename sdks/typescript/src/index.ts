@@ -9,5 +9,14 @@ export { METHODS } from "./operations.js";
 export type * from "./operations.js";
 export type { Session, Sessions, CreateOptions, EventsOptions, PromptOptions } from "./session.js";
 export { foldTranscript, TranscriptFold } from "./transcript.js";
-export type { Handlers, OnPermission, OnQuestion, PermissionAnswer, QuestionAnswer, Reply, Turn, TurnResult } from "./turn.js";
+export type {
+  Handlers,
+  OnPermission,
+  OnQuestion,
+  PermissionAnswer,
+  QuestionAnswer,
+  Reply,
+  Turn,
+  TurnResult,
+} from "./turn.js";
 export { VERSION } from "./version.js";

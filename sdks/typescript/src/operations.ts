@@ -211,11 +211,16 @@ export class Operations {
   }
 
   /** Stream events after an offset, then every new one, until the session has ended. */
-  streamEvents(
+  async *streamEvents(
     sessionId: string,
     query: QueryOf<"sessions.events_sse"> & CallOptions = {},
   ): AsyncGenerator<Event, void, undefined> {
-    return followSession(this.http, sessionId, query);
+    if (query.offset) {
+      // Whoever has seen the last event already would wait for ever.
+      const { ended, eventCount } = await this.getSession(sessionId, { signal: query.signal });
+      if (ended && eventCount <= query.offset) return;
+    }
+    yield* followSession(this.http, sessionId, query);
   }
 
   /** Stream the events of all sessions, and news when one is created, changed or deleted; from now on, or after `offset`. */

@@ -102,7 +102,12 @@ export class Session {
     const offset = idempotencyKey === undefined ? this.#seen : 0;
     const sent = this.#client.sendMessage(this.id, { message, ...rest }, { idempotencyKey, signal });
     const handlers = preferred({ onPermission, onQuestion }, this.#handlers);
-    return new Turn(this.#client.http, this.id, sent, { ...handlers, offset, signal, saw: (event) => this.#saw(event) });
+    return new Turn(this.#client.http, this.id, sent, {
+      ...handlers,
+      offset,
+      signal,
+      saw: (event) => this.#saw(event),
+    });
   }
 
   /** Send a message and do not wait for its turn. */
@@ -157,11 +162,7 @@ export class Session {
   }
 
   /** Answer a question. */
-  replyQuestion(
-    questionId: string,
-    answer: Exclude<QuestionAnswer, null>,
-    options: CallOptions = {},
-  ): Promise<void> {
+  replyQuestion(questionId: string, answer: Exclude<QuestionAnswer, null>, options: CallOptions = {}): Promise<void> {
     return this.#client.replyQuestion(this.id, questionId, { answers: labelsOf(answer) }, options);
   }
 
@@ -172,7 +173,7 @@ export class Session {
 
   async *#pages(options: Omit<EventsOptions, "follow">): AsyncGenerator<Event> {
     let offset = options.offset ?? 0;
-    for (let more = true; more; ) {
+    for (let more = true; more;) {
       const page = await this.#client.getEvents(this.id, { ...options, offset, limit: 1000 });
       yield* page.events;
       offset = page.events.at(-1)?.sequence ?? offset;

@@ -19,19 +19,18 @@ import type {
 import type {
   ContentPart,
   Event,
-  FileRef,
-  Image,
   Item,
-  Permission,
   PermissionRequestedEvent,
   PermissionResolvedEvent,
-  Question,
   QuestionRequestedEvent,
   QuestionResolvedEvent,
   SessionMetadata,
   TurnEndedEvent,
   Usage,
 } from "./events.js";
+import { jsonOf, partOf, partsOf, textOf } from "./parts.js";
+import { isRecord, planOf } from "./plan.js";
+import { permissionFacts, questionFacts } from "./requests.js";
 
 export type * from "./entries.js";
 
@@ -291,7 +290,9 @@ export class TranscriptFold {
         end(draft, item, event);
         break;
       case "reasoning":
-        draft.text = partsOf(parts, "reasoning").map((part) => part.text).join("");
+        draft.text = partsOf(parts, "reasoning")
+          .map((part) => part.text)
+          .join("");
         end(draft, item, event);
         break;
       case "tool":
@@ -452,57 +453,6 @@ function completeCall(draft: Draft<"tool">, parts: readonly ContentPart[]): void
   draft.input = parsed(draft.arguments);
 }
 
-function permissionFacts(data: Permission) {
-  const told = data.metadata;
-  return {
-    kind: "permission" as const,
-    permissionId: data.permission_id,
-    action: data.action,
-    toolName: told?.tool_name ?? data.action,
-    callId: told?.call_id ?? null,
-    input: told?.input ?? null,
-    paths: told?.paths ?? [],
-    diff: told?.diff ?? null,
-    reason: told?.reason ?? null,
-    state: data.status,
-    decidedBy: told?.decided_by ?? null,
-    message: told?.message ?? null,
-  };
-}
-
-function questionFacts(data: Question) {
-  const told = data.metadata;
-  return {
-    kind: "question" as const,
-    questionId: data.question_id,
-    prompt: data.prompt,
-    options: data.options,
-    questions: told.questions,
-    isPlan: told.plan ?? false,
-    callId: told.call_id ?? null,
-    state: data.status,
-    response: data.response ?? null,
-    answers: told.answers ?? null,
-    decidedBy: told.decided_by ?? null,
-    message: told.message ?? null,
-  };
-}
-
-/** Agents name the members of a plan differently; all have a text and a status. */
-function planOf(data: Record<string, unknown>): readonly PlanStep[] {
-  const steps = [data.plan, data.entries, data.todos].find(Array.isArray) ?? [];
-  return steps.filter(isRecord).map((step) => ({
-    text: String(step.step ?? step.content ?? step.text ?? ""),
-    status: planStatus(String(step.status ?? "")),
-  }));
-}
-
-function planStatus(native: string): PlanStep["status"] {
-  if (/^in[_-]?progress$/i.test(native)) return "in_progress";
-  if (/^(completed|done)$/i.test(native)) return "completed";
-  return /^cancell?ed$/i.test(native) ? "cancelled" : "pending";
-}
-
 function sum(before: Usage, turn: Usage): Usage {
   const total: Record<string, number> = {};
   for (const usage of [before, turn]) {
@@ -511,24 +461,6 @@ function sum(before: Usage, turn: Usage): Usage {
     }
   }
   return total;
-}
-
-type PartOf<Type extends ContentPart["type"]> = Extract<ContentPart, { type: Type }>;
-
-function partsOf<Type extends ContentPart["type"]>(parts: readonly ContentPart[], type: Type): PartOf<Type>[] {
-  return parts.filter((part): part is PartOf<Type> => part.type === type);
-}
-
-function partOf<Type extends ContentPart["type"]>(parts: readonly ContentPart[], type: Type): PartOf<Type> | undefined {
-  return partsOf(parts, type)[0];
-}
-
-function textOf(parts: readonly ContentPart[]): string {
-  return partsOf(parts, "text").map((part) => part.text).join("");
-}
-
-function jsonOf(parts: readonly ContentPart[]): unknown {
-  return partOf(parts, "json")?.json ?? null;
 }
 
 function roleOf(item: Item): MessageEntry["role"] {
@@ -542,8 +474,4 @@ function parsed(json: string): ToolEntry["input"] {
   } catch {
     return null;
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

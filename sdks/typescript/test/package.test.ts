@@ -47,7 +47,8 @@ async function install(): Promise<void> {
   const modules = join(project, "node_modules");
   mkdirSync(join(modules, "sandbox-agentd"), { recursive: true });
   await run("tar", ["xzf", tarball, "--strip-components=1", "-C", join(modules, "sandbox-agentd")], { cwd: project });
-  for (const name of ["eventsource-parser", "@types"]) symlinkSync(join(SDK, "node_modules", name), join(modules, name));
+  for (const name of ["eventsource-parser", "@types"])
+    symlinkSync(join(SDK, "node_modules", name), join(modules, name));
   cpSync(join(ROOT, "examples/typescript"), project, {
     recursive: true,
     filter: (path) => !["node_modules", "build"].includes(path.split("/").at(-1) ?? ""),
@@ -60,7 +61,14 @@ async function install(): Promise<void> {
 
 /** A page has no types of Node's, and checks the types of what it imports too. */
 const BROWSER_OPTIONS = {
-  compilerOptions: { target: "ES2022", module: "ESNext", moduleResolution: "Bundler", strict: true, types: [], noEmit: true },
+  compilerOptions: {
+    target: "ES2022",
+    module: "ESNext",
+    moduleResolution: "Bundler",
+    strict: true,
+    types: [],
+    noEmit: true,
+  },
 };
 const BROWSER_PAGE = `
 import { SandboxAgent, foldTranscript, type Event } from "sandbox-agentd";
@@ -134,7 +142,10 @@ test("every method is in the docs", async () => {
     ...methodsOf(session).map((name) => `session.${name}(`),
   ];
   const shown = SNIPPETS.join("\n");
-  assert.deepEqual(wanted.filter((call) => !shown.includes(call)), []);
+  assert.deepEqual(
+    wanted.filter((call) => !shown.includes(call)),
+    [],
+  );
 });
 
 // -- the examples --------------------------------------------------------------------------------
@@ -175,7 +186,10 @@ test("the chat answers and asks", async () => {
 
 test("the policy lets a harmless command and an edit pass, and nothing else", async () => {
   const text = await printed(example("approve-by-policy", "mock", "permission a", "edit", "permission a; rm -r /"));
-  const decisions = text.trim().split("\n").map((line) => line.split(":")[0]);
+  const decisions = text
+    .trim()
+    .split("\n")
+    .map((line) => line.split(":")[0]);
   assert.deepEqual(decisions, ["accept", "accept", "reject"]);
 });
 
@@ -202,7 +216,12 @@ test("a bundle for browsers needs nothing of Node's", async () => {
   const timers = { setTimeout, clearTimeout, console };
   const finished = await new Promise((resolve) => {
     const window = { fetch, URL, URLSearchParams, TextDecoder, AbortController, crypto, Blob, ...timers };
-    runInNewContext(outputFiles[0]?.text ?? "", { ...window, baseUrl: daemon.baseUrl, token: TOKEN, finished: resolve });
+    runInNewContext(outputFiles[0]?.text ?? "", {
+      ...window,
+      baseUrl: daemon.baseUrl,
+      token: TOKEN,
+      finished: resolve,
+    });
   });
   assert.deepEqual(JSON.parse(JSON.stringify(finished)), [
     ["hello", "You said: hello (message 1 of this conversation)"],

@@ -99,7 +99,7 @@ class Run {
 
   async readBack(): Promise<void> {
     this.log = [];
-    for (let more = true; more; ) {
+    for (let more = true; more;) {
       const page = await this.client.getEvents(this.session.id, { offset: this.log.length, limit: 7 });
       this.log.push(...page.events);
       more = page.hasMore;

@@ -26,7 +26,12 @@ export async function scripted(...script: Answer[]): Promise<ScriptedServer> {
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => parts.push(part));
     request.on("end", () => {
-      const seen = { method: request.method ?? "", path: request.url ?? "", headers: request.headers, body: String(Buffer.concat(parts)) };
+      const seen = {
+        method: request.method ?? "",
+        path: request.url ?? "",
+        headers: request.headers,
+        body: String(Buffer.concat(parts)),
+      };
       if (seen.path === "/v1/sessions?limit=1") return void json({ sessions: [] })(answer, seen);
       requests.push(seen);
       script[Math.min(requests.length, script.length) - 1]?.(answer, seen);
@@ -48,7 +53,12 @@ export function json(body: unknown, status = 200, headers: Record<string, string
   };
 }
 
-export function problem(type: string, status: number, facts: object = {}, headers: Record<string, string> = {}): Answer {
+export function problem(
+  type: string,
+  status: number,
+  facts: object = {},
+  headers: Record<string, string> = {},
+): Answer {
   const members = { type: `urn:sandbox-agent:error:${type}`, title: type, status, detail: `it was ${type}`, ...facts };
   return json(members, status, { "content-type": "application/problem+json", ...headers });
 }

@@ -3,7 +3,15 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { after, test } from "node:test";
-import { type Event, METHODS, SandboxAgent, type Session, SessionAlreadyExists, TokenInvalid, WrongUsage } from "sandbox-agentd";
+import {
+  type Event,
+  METHODS,
+  SandboxAgent,
+  type Session,
+  SessionAlreadyExists,
+  TokenInvalid,
+  WrongUsage,
+} from "sandbox-agentd";
 import { TestDaemon } from "./daemons.js";
 
 const daemon = await TestDaemon.running();
@@ -70,7 +78,10 @@ test("a message that is withdrawn gives a turn without a start", async () => {
   const { turnId, queued } = await waiting.sent;
   assert.ok(queued);
   const waits = await client.getQueue(session.id);
-  assert.deepEqual(waits.messages.map((message) => message.turnId), [turnId]);
+  assert.deepEqual(
+    waits.messages.map((message) => message.turnId),
+    [turnId],
+  );
   await client.withdrawMessage(session.id, turnId);
   assert.equal((await waiting).stopReason, null);
   await session.cancel();
@@ -78,8 +89,14 @@ test("a message that is withdrawn gives a turn without a start", async () => {
 });
 
 test("handlers answer at once or later, with words or with more, and the nearest one is asked", async () => {
-  const far = await daemon.connect({ onPermission: () => assert.fail("a nearer one is there"), onQuestion: () => "Blue" });
-  const session = await far.sessions.create({ agent: "mock", onPermission: async () => ({ reply: "reject", message: "no" }) });
+  const far = await daemon.connect({
+    onPermission: () => assert.fail("a nearer one is there"),
+    onQuestion: () => "Blue",
+  });
+  const session = await far.sessions.create({
+    agent: "mock",
+    onPermission: async () => ({ reply: "reject", message: "no" }),
+  });
   assert.equal((await session.prompt("permission")).text, "You did not allow bash (no), so I leave it.");
   assert.equal((await session.prompt("permission a", { onPermission: () => true })).text, "The command said: a");
   assert.match((await session.prompt("question")).text, /You chose: Blue/);
@@ -159,6 +176,17 @@ test("a session that is there is found, listed, and its past read without waitin
   assert.ok(ids.includes(session.id));
 });
 
+test("a reader who has seen the end of a session does not wait for more", async () => {
+  const session = await mock();
+  await session.terminate();
+  const { eventCount } = await session.info();
+  for (const offset of [0, eventCount]) {
+    const seen: string[] = [];
+    for await (const event of session.events({ offset })) seen.push(event.type);
+    assert.deepEqual(seen, offset === 0 ? ["session.started", "session.ended"] : []);
+  }
+});
+
 test("all sessions come in one stream", async () => {
   const watched: string[] = [];
   const control = new AbortController();
@@ -189,9 +217,17 @@ test("types of events narrow, and an unknown one is left over", async () => {
       case "item.delta":
         event.data.delta satisfies string;
         break;
-      case "session.ended": case "turn.started": case "turn.ended": case "item.started": case "item.completed":
-      case "permission.requested": case "permission.resolved": case "question.requested": case "question.resolved":
-      case "error": case "agent.unparsed":
+      case "session.ended":
+      case "turn.started":
+      case "turn.ended":
+      case "item.started":
+      case "item.completed":
+      case "permission.requested":
+      case "permission.resolved":
+      case "question.requested":
+      case "question.resolved":
+      case "error":
+      case "agent.unparsed":
         break;
       default:
         event.data satisfies unknown;

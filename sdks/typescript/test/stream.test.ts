@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DaemonUnreachable, type Event, SandboxAgent, SessionNotFound } from "sandbox-agentd";
-import { events, hangUp, problem, scripted, type ScriptedServer } from "./servers.js";
+import { events, hangUp, json, problem, scripted, type ScriptedServer } from "./servers.js";
 
 function connect(server: ScriptedServer, reconnectTimeoutMs = 20_000): Promise<SandboxAgent> {
   return SandboxAgent.connect({ baseUrl: server.baseUrl, token: "t", reconnectTimeoutMs });
@@ -38,10 +38,10 @@ test("an event that comes again is left out", async () => {
 });
 
 test("a stream begins after the offset", async () => {
-  const server = await scripted(events([8], "stay"));
+  const server = await scripted(json({ ended: false, eventCount: 7 }), events([8], "stay"));
   const client = await connect(server);
   assert.deepEqual(await sequencesUntil(client.streamEvents("s", { offset: 7, includeRaw: true }), 8), [8]);
-  assert.equal(server.requests[0]?.path, "/v1/sessions/s/events/sse?offset=7&includeRaw=true");
+  assert.equal(server.requests[1]?.path, "/v1/sessions/s/events/sse?offset=7&includeRaw=true");
 });
 
 test("a streamed message is sent again under its key, and its events come once", async () => {

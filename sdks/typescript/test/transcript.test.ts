@@ -3,7 +3,14 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type Entry, type Event, foldTranscript, type ToolEntry, type Transcript, TranscriptFold } from "sandbox-agentd";
+import {
+  type Entry,
+  type Event,
+  foldTranscript,
+  type ToolEntry,
+  type Transcript,
+  TranscriptFold,
+} from "sandbox-agentd";
 import { ROOT } from "./daemons.js";
 
 const RECORDINGS = join(ROOT, "tests/transcripts");

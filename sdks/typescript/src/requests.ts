@@ -1,0 +1,38 @@
+/** What the entries of permissions and questions take from their events. */
+import type { Permission, Question } from "./events.js";
+
+export function permissionFacts(data: Permission) {
+  const told = data.metadata;
+  return {
+    kind: "permission" as const,
+    permissionId: data.permission_id,
+    action: data.action,
+    toolName: told?.tool_name ?? data.action,
+    callId: told?.call_id ?? null,
+    input: told?.input ?? null,
+    paths: told?.paths ?? [],
+    diff: told?.diff ?? null,
+    reason: told?.reason ?? null,
+    state: data.status,
+    decidedBy: told?.decided_by ?? null,
+    message: told?.message ?? null,
+  };
+}
+
+export function questionFacts(data: Question) {
+  const told = data.metadata;
+  return {
+    kind: "question" as const,
+    questionId: data.question_id,
+    prompt: data.prompt,
+    options: data.options,
+    questions: told.questions,
+    isPlan: told.plan ?? false,
+    callId: told.call_id ?? null,
+    state: data.status,
+    response: data.response ?? null,
+    answers: told.answers ?? null,
+    decidedBy: told.decided_by ?? null,
+    message: told.message ?? null,
+  };
+}
