@@ -18,6 +18,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(CoverageReport(config), "live-coverage")
+    if config.pluginmanager.hasplugin("hypothesispytest"):
+        _let_examples_take_their_time()
+
+
+def _let_examples_take_their_time() -> None:
+    """On a busy machine an example may take long, and that is no failure."""
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("patient")
 
 
 @pytest.fixture
