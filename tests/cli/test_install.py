@@ -89,7 +89,20 @@ def test_a_daemon_that_is_named_installs_with_its_own_settings(cli: Cli, site: S
 
 def test_nobody_cannot_be_installed(local: Cli) -> None:
     failed = local("install-agent", "nobody")
-    assert (failed.returncode, failed.stderr) == (2, "error: there is no agent nobody to install\n")
+    assert (failed.returncode, failed.stderr) == (
+        2,
+        "error: there is no agent nobody; there are amp, claude, codex, mock, opencode, pi\n",
+    )
+
+
+def test_a_folder_that_cannot_hold_agents_is_told(local: Cli, site: Site, tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file")
+    failed = local("install-agent", "claude", "--from", site.address)
+    assert (failed.returncode, failed.stderr.splitlines()[0]) == (
+        1,
+        f"error: Install failed: Claude Code cannot be put into {tmp_path / 'state'}: "
+        f"[Errno 17] File exists: '{tmp_path / 'state'}'",
+    )
 
 
 def test_run_works_from_an_empty_folder(local: Cli) -> None:

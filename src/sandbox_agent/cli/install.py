@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
+from .. import __version__
 from ..agents import AGENTS
 from ..client.call import segment
 from ..config import PREFIX, from_environment
@@ -67,8 +69,10 @@ def _body(args: argparse.Namespace) -> dict[str, object]:
 
 def _install_here(installer: Installer, args: argparse.Namespace, name: str, tell: Tell) -> Installed:
     agent = AGENTS.get(name)
-    if agent is None or not agent.executables:
-        raise WrongUsage(f"there is no agent {name} to install")
+    if agent is None:
+        raise WrongUsage(f"there is no agent {name}; there are {', '.join(AGENTS)}")
+    if not agent.executables:
+        return Installed(True, __version__, sys.executable, "built-in")
     try:
         return installer.install(agent, args.agent_version, reinstall=args.reinstall, tell=tell)
     except SandboxAgentError as error:

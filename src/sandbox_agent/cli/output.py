@@ -96,8 +96,17 @@ def print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]], *, empty:
     for name in shown:
         table.add_column(heading(name), overflow="fold", no_wrap=name == shown[0])
     for row in found:
-        table.add_row(*(moment(row[name]) if name.endswith("At") else cell(row.get(name)) for name in shown))
+        table.add_row(*(_column(name, row.get(name)) for name in shown))
     console().print(table)
+
+
+def _column(name: str, value: object) -> str:
+    match value:
+        case str() if name.endswith("At"):
+            return moment(value)
+        case int() if name == "size":
+            return size(value)
+    return cell(value)
 
 
 def print_facts(facts: dict[str, Any]) -> None:

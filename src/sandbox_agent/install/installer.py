@@ -6,7 +6,6 @@ Synchronous, for a thread or a command of its own; every process on the same dat
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
@@ -17,7 +16,7 @@ from msgspec import Struct
 
 from ..agents.base import Agent
 from ..agents.environment import environment
-from ..errors import InstallFailed, InvalidRequest
+from ..errors import InstallFailed
 from ..schema.answers import Installed
 from .downloads import Downloads
 from .fetcher import Fetcher
@@ -30,11 +29,7 @@ from .problems import SourceFailed
 from .progress import Progress, Tell, to_nobody
 from .publishers import RECIPES, Recipe
 from .shelf import Receipt, Shelf, size_of
-from .version import ask_version
-
-LATEST = "latest"
-VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+_-]{0,79}")
-"""A version becomes a part of paths and addresses."""
+from .version import LATEST, ask_version, check_version, is_version
 
 Source = Downloads | NpmSource
 
@@ -102,11 +97,15 @@ class Installer:
         recipe = self._recipes.get(agent.name)
         if recipe is None:
             raise self._cannot_fetch(agent)
-        with self.shelf.lock(agent.name, self._stopped, tell):
-            # Another process may have installed it while we waited.
-            if not reinstall and (there := self._shelved(agent, version, default)):
-                return there
-            return self._fetch(agent, recipe, version, reinstall, default, tell)
+        try:
+            with self.shelf.lock(agent.name, self._stopped, tell):
+                # Another process may have installed it while we waited.
+                if not reinstall and (there := self._shelved(agent, version, default)):
+                    return there
+                return self._fetch(agent, recipe, version, reinstall, default, tell)
+        except OSError as error:
+            why = f"{agent.title} cannot be put into {self.shelf.bin.parent}: {error}"
+            raise InstallFailed(why, agent=agent.name, version=version) from None
 
     def _present(self, agent: Agent, version: str | None, default: bool) -> Installed | None:
         """The agent, if the version that is wanted is in the folder or on PATH."""
@@ -201,14 +200,9 @@ class Installer:
         return Installed(already, receipt.version, str(path), receipt.source)
 
 
-def check_version(version: str | None) -> None:
-    if version is not None and not VERSION.fullmatch(version):
-        raise InvalidRequest(f"{version!r} is not a version", field="agentVersion")
-
-
 def _newest(source: Source) -> str:
     version = source.newest()
-    if not VERSION.fullmatch(version):
+    if not is_version(version):
         raise SourceFailed(f"the newest version should be {version[:80]!r}, which is none")
     return version
 

@@ -1,4 +1,4 @@
-"""Asks a program for its version."""
+"""Versions: what may be one, and how a program is asked for its own."""
 
 from __future__ import annotations
 
@@ -7,9 +7,23 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from ..errors import InvalidRequest
+
+LATEST = "latest"
+"""Stands for the newest that there is."""
 ARGUMENTS = ("--version", "version", "-V")
 """One after the other, until one gets an answer."""
 SECONDS = 20.0
+
+
+def is_version(text: str) -> bool:
+    """A version becomes a part of paths and addresses: it must not lead anywhere."""
+    return re.fullmatch(r"[0-9A-Za-z][0-9A-Za-z.+_-]{0,79}", text) is not None
+
+
+def check_version(version: str | None) -> None:
+    if version is not None and not is_version(version):
+        raise InvalidRequest(f"{version!r} is not a version", field="agentVersion")
 
 
 def ask_version(program: Path, environ: Mapping[str, str]) -> str | None:

@@ -21,7 +21,7 @@ from ..errors import (
     Timeout,
     UnsupportedAgent,
 )
-from ..install.installer import check_version
+from ..install.version import check_version
 from ..runtime.credentials import has_credentials
 from ..runtime.daemon import Daemon
 from ..runtime.installs import Wish

@@ -29,8 +29,8 @@ from ..errors import (
     Unavailable,
     UnsupportedAgent,
 )
-from ..install.installer import LATEST, Installer, check_version
 from ..install.publishers import RECIPES
+from ..install.version import LATEST, check_version
 from ..schema.features import Catalogue, Mode
 from ..schema.inputs import Settings
 from ..schema.sessions import SessionInfo
@@ -82,7 +82,7 @@ class Daemon:
         self.log = Log(open_store(config, folder))
         self.attachments = Attachments(folder)
         self.programs = Programs(folder)
-        self.installs = Installs(Installer(folder, config.mirror))
+        self.installs = Installs(folder, config.mirror)
         # Names our processes, so that leftovers of an earlier life can be found and no others.
         self._instance = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
         self.hosts = Hosts(self.log, folder, self._instance, self.spawn)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import threading
 from collections.abc import AsyncGenerator, Callable
-from typing import NamedTuple, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ..agents.base import Agent
 from ..errors import InstallFailed
-from ..install.installer import Installer
 from ..install.problems import Stopped
 from ..install.progress import Progress
 from ..schema.answers import Installed
+
+if TYPE_CHECKING:
+    from ..install.installer import Installer
 
 Heard = TypeVar("Heard")
 
@@ -28,9 +32,17 @@ class Wish(NamedTuple):
 
 
 class Installs:
-    def __init__(self, installer: Installer) -> None:
-        self._installer = installer
+    def __init__(self, data_dir: Path, mirror: str | None) -> None:
+        self._data_dir = data_dir
+        self._mirror = mirror
         self._running: dict[Wish, Installation] = {}
+
+    @functools.cached_property
+    def _installer(self) -> Installer:
+        # Most daemons never install anything: they need not load what it takes.
+        from ..install.installer import Installer
+
+        return Installer(self._data_dir, self._mirror)
 
     def want(self, wish: Wish) -> Installation:
         """The installation that fulfils a wish: one that goes on already, or a new one. It ends by itself."""
@@ -42,7 +54,8 @@ class Installs:
         return running
 
     def stop(self) -> None:
-        self._installer.stop()
+        if self._running:
+            self._installer.stop()
 
 
 class Installation:
