@@ -19,6 +19,8 @@ export interface HttpOptions {
   maxRetries?: number | undefined;
   /** How long a stream tries to come back before it gives up, in milliseconds; a minute unless given. */
   reconnectTimeoutMs?: number | undefined;
+  /** How long a connection may be silent before a stream makes a new one, in milliseconds; 45,000 unless given. */
+  silenceTimeoutMs?: number | undefined;
   /** Gets what a person should know, e.g. that the daemon has another version; `console.warn` unless given. */
   onWarning?: ((message: string) => void) | undefined;
 }
@@ -38,6 +40,8 @@ export interface Call extends CallOptions {
   content?: BodyInit;
 }
 
+/** The daemon gives a sign of life every 15 seconds. */
+const SILENCE_MS = 45_000;
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 5_000;
 const LONGEST_RETRY_AFTER_MS = 30_000;
@@ -55,6 +59,7 @@ const REPEATABLE: ReadonlySet<Operation> = new Set([
 export class Http {
   readonly baseUrl: string;
   readonly reconnectTimeoutMs: number;
+  readonly silenceTimeoutMs: number;
   readonly #token: string | undefined;
   readonly #fetch: typeof globalThis.fetch;
   readonly #maxRetries: number;
@@ -68,6 +73,7 @@ export class Http {
     this.#fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
     this.#maxRetries = options.maxRetries ?? 5;
     this.reconnectTimeoutMs = options.reconnectTimeoutMs ?? 60_000;
+    this.silenceTimeoutMs = options.silenceTimeoutMs ?? SILENCE_MS;
     this.#warn = options.onWarning ?? ((message) => console.warn(`sandbox-agent: ${message}`));
   }
 

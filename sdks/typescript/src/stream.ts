@@ -9,9 +9,6 @@ import { DaemonUnreachable } from "./errors.js";
 import type { Event } from "./events.js";
 import { type Call, type Http, isPutOff, type Operation, pause, waitAfter } from "./http.js";
 
-/** The daemon gives a sign of life every 15 seconds; a connection that is silent for longer than this is dead. */
-const SILENCE_MS = 45_000;
-
 export interface Frame {
   /** The number of an event; a frame without one is not in the log. */
   readonly id: number | null;
@@ -31,7 +28,7 @@ export async function* follow(http: Http, operation: Operation, call: Call, afte
     try {
       const headers = { ...call.headers, ...(last === undefined ? {} : { "last-event-id": String(last) }) };
       const answer = await http.once(operation, { ...call, headers, signal: connection.signal });
-      for await (const frame of framesOf(answer, connection)) {
+      for await (const frame of framesOf(answer, connection, http.silenceTimeoutMs)) {
         tries = 0;
         failingSince = null;
         // A message that is streamed again begins anew: what was seen is left out.
@@ -110,7 +107,7 @@ function linked(outer: AbortSignal | undefined): Connection {
   };
 }
 
-async function* framesOf(answer: Response, connection: Connection): AsyncGenerator<Frame> {
+async function* framesOf(answer: Response, connection: Connection, silence: number): AsyncGenerator<Frame> {
   if (!answer.body) return;
   const reader = answer.body.getReader();
   const decoder = new TextDecoder();
@@ -119,7 +116,7 @@ async function* framesOf(answer: Response, connection: Connection): AsyncGenerat
     onEvent: ({ id, event, data }) => ready.push({ id: numberOf(id), name: event ?? null, data }),
   });
   for (;;) {
-    const chunk = await readWithin(reader, connection);
+    const chunk = await readWithin(silence, reader, connection);
     if (chunk === null) return;
     parser.feed(decoder.decode(chunk, { stream: true }));
     yield* ready.splice(0);
@@ -128,10 +125,11 @@ async function* framesOf(answer: Response, connection: Connection): AsyncGenerat
 
 /** The next bytes, null at the end. Only our own wait is limited: a slow caller is no dead connection. */
 async function readWithin(
+  silence: number,
   reader: ReadableStreamDefaultReader<Uint8Array>,
   connection: Connection,
 ): Promise<Uint8Array | null> {
-  const timer = setTimeout(() => connection.abort(new Error("the connection was silent for too long")), SILENCE_MS);
+  const timer = setTimeout(() => connection.abort(new Error("the connection was silent for too long")), silence);
   try {
     const { done, value } = await reader.read();
     return done ? null : value;

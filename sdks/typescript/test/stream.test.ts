@@ -31,6 +31,12 @@ test("a stream goes on after the last event that was handed out, however the con
   assert.deepEqual(asked, [undefined, "2", "2", "2", "3"]);
 });
 
+test("a connection that is silent for too long is made anew", async () => {
+  const server = await scripted(events([1], "stay"), events([2], "stay"));
+  const client = await SandboxAgent.connect({ baseUrl: server.baseUrl, silenceTimeoutMs: 200 });
+  assert.deepEqual(await sequencesUntil(client.streamEvents("s"), 2), [1, 2]);
+});
+
 test("an event that comes again is left out", async () => {
   const server = await scripted(events([1, 2, 3], "break"), events([2, 3, 4], "stay"));
   const client = await connect(server);
