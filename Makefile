@@ -38,7 +38,7 @@ fmt: .venv/dev ## Format and fix what can be fixed
 
 gen: .venv/dev ## Write every generated file anew
 	$(BIN)/python -m tools.gen
-	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory $(SDK)/node_modules && node $(SDK)/gen.mjs; \
+	@if command -v npm >/dev/null; then $(MAKE) --silent $(SDK)/node_modules && node $(SDK)/gen.mjs; \
 	else echo "NO npm ON THIS MACHINE: the types of the TypeScript SDK are left as they are" >&2; fi
 
 sdk: $(SDK)/node_modules ## Build the TypeScript SDK (Node 20+ and npm)

@@ -26,4 +26,7 @@ if (!fresh && process.argv.includes("--check")) {
   console.error("sdks/typescript/src/openapi.ts is not fresh, run `make gen`");
   process.exit(1);
 }
-if (!fresh) writeFileSync(target, text);
+if (!fresh) {
+  writeFileSync(target, text);
+  console.log("wrote sdks/typescript/src/openapi.ts");
+}

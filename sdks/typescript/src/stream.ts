@@ -10,10 +10,11 @@ import type { Event } from "./events.js";
 import { type Call, type Http, isPutOff, type Operation, pause, waitAfter } from "./http.js";
 
 export interface Frame {
-  /** The number of an event; a frame without one is not in the log. */
+  /** The number of an event; what has none is not in the log. */
   readonly id: number | null;
   /** The frame's name, where it has one. */
   readonly name: string | null;
+  /** Empty when the frame only tells where the stream is, or that the daemon lives. */
   readonly data: string;
 }
 
@@ -34,7 +35,7 @@ export async function* follow(http: Http, operation: Operation, call: Call, afte
         // A message that is streamed again begins anew: what was seen is left out.
         if (frame.id !== null && last !== undefined && frame.id <= last) continue;
         last = frame.id ?? last;
-        yield frame;
+        if (frame.data !== "") yield frame;
       }
     } catch (error) {
       call.signal?.throwIfAborted();
@@ -114,6 +115,8 @@ async function* framesOf(answer: Response, connection: Connection, silence: numb
   const ready: Frame[] = [];
   const parser = createParser({
     onEvent: ({ id, event, data }) => ready.push({ id: numberOf(id), name: event ?? null, data }),
+    // Where a stream begins, before there is an event: the parser drops a frame that has an id alone.
+    onComment: (comment) => ready.push({ id: numberOf(/^position (\d+)$/.exec(comment)?.[1]), name: null, data: "" }),
   });
   for (;;) {
     const chunk = await readWithin(silence, reader, connection);

@@ -31,6 +31,19 @@ test("a stream goes on after the last event that was handed out, however the con
   assert.deepEqual(asked, [undefined, "2", "2", "2", "3"]);
 });
 
+test("a reader of all sessions who is cut off before the first event goes on from where it began", async () => {
+  const server = await scripted((answer) => {
+    answer.writeHead(200, { "content-type": "text/event-stream" });
+    answer.write("retry: 3000\n\n: position 41\nid: 41\n\n", () => answer.destroy());
+  }, events([42], "stay"));
+  const client = await connect(server);
+  for await (const entry of client.streamAllEvents()) {
+    assert.ok(entry.kind === "event" && entry.position === 42);
+    break;
+  }
+  assert.equal(server.requests[1]?.headers["last-event-id"], "41");
+});
+
 test("a connection that is silent for too long is made anew", async () => {
   const server = await scripted(events([1], "stay"), events([2], "stay"));
   const client = await SandboxAgent.connect({ baseUrl: server.baseUrl, silenceTimeoutMs: 200 });

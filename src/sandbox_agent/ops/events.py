@@ -145,8 +145,9 @@ def _seen(last_event_id: str | None, offset: int) -> int:
 
 async def _all_frames(daemon: Daemon, position: int) -> AsyncGenerator[bytes | None, None]:
     told = daemon.change_number
-    # An id alone: a reader that began "now" and is cut off before the first event knows from where to go on.
-    yield b": the log ends here\nid: %d\n\n" % position
+    # An id alone: a reader that began "now" and is cut off before the first event knows from where to go on. The comment
+    # says the same to readers whose parser drops a frame without data.
+    yield b": position %d\nid: %d\n\n" % (position, position)
     async for batch in daemon.log.follow_all(position, PING_SECONDS):
         pieces = [batch.frames()] if batch else []
         for number, news in daemon.changes_after(told):
