@@ -74,6 +74,11 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sandbox-agent" / "agents"
 
 
+def folder(name: str) -> Path:
+    """Where the pinned version of an agent is unpacked."""
+    return _folder(cache_folder(), AGENTS[name])
+
+
 def installed(name: str, cache: Path | None = None) -> Path | None:
     """The program of an agent, where its pinned version, or one put there by hand, is in the cache."""
     cache = cache or cache_folder()
