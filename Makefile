@@ -4,6 +4,7 @@ BIN := .venv/bin
 AGENT ?=
 ARGS ?=
 SDK := sdks/typescript
+PAGE := src/sandbox_agent/http/ui/index.html
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test unit live check fmt gen lock sdk bench torture load faults record clean
@@ -14,13 +15,13 @@ help: ## Show this list
 run: setup ## Serve on 127.0.0.1:2468 without a token (ARGS="--port 3000 --token-file token" to change that)
 	$(BIN)/sandbox-agent server $(if $(ARGS),$(ARGS),--no-token)
 
-test: .venv/dev agents ## Everything: unit tests, the real daemon, the real agents on a scripted model
+test: .venv/dev agents inspector ## Everything: unit tests, the real daemon, the real agents on a scripted model
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 unit: .venv/dev ## The quick part: everything that needs no running daemon (under 30 s)
 	$(BIN)/python -m pytest -n auto -m "not live and not slow and not long" $(DAEMON_TESTS:%=--ignore=tests/%) $(ARGS)
 
-DAEMON_TESTS := cli faults http intruders live sdk tools
+DAEMON_TESTS := cli faults http inspector intruders live sdk tools
 
 live: .venv/dev agents ## The real agents, e.g. `make live AGENT=claude`; MODEL=real uses your own keys
 	$(BIN)/python -m pytest tests/live -n auto --write-coverage $(if $(AGENT),--agent $(AGENT)) $(ARGS)
@@ -72,7 +73,7 @@ lock: .venv/dev ## Pin dependencies anew, hashed and without addresses
 
 LOCK_FLAGS := -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
-setup: .venv/run ## Make .venv/bin/sandbox-agent
+setup: .venv/run $(PAGE) ## Make .venv/bin/sandbox-agent, and the inspector's page where Node.js is
 
 .venv/run: requirements/run.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sandbox-agent needs Python 3.11 or newer; set PYTHON=...")'
@@ -85,10 +86,32 @@ setup: .venv/run ## Make .venv/bin/sandbox-agent
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@touch $@
 
+# The inspector. Nothing but its page needs Node.js, so that a machine without it, or without a network, still serves the API.
+PAGE_SOURCES := $(shell find inspector sdks/typescript/src -name node_modules -prune -o -type f -print)
+NPM_CI := npm ci --silent --no-progress
+
+$(PAGE): $(PAGE_SOURCES)
+	@if ! command -v npm >/dev/null; then echo "no npm here: the inspector at /ui/ is not built" >&2; \
+	elif cd inspector && { test node_modules/.package-lock.json -nt package-lock.json || $(NPM_CI) --omit=dev; } \
+	  && npx --no-install vite build --logLevel warn; then touch ../$@; \
+	else echo "the inspector could not be built: /ui/ will say so, everything else works" >&2; fi
+
+# What its tests need: vitest, the type checker, and a browser.
+inspector/node_modules/.dev: inspector/package-lock.json
+	cd inspector && $(NPM_CI) && touch node_modules/.dev
+
+.PHONY: inspector
+inspector:
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory inspector/node_modules/.dev $(PAGE); \
+	else echo "NO npm ON THIS MACHINE: the inspector cannot be built, its tests are left out" >&2; fi
+	@command -v "$${CHROMIUM:-chromium}" >/dev/null || { test "$$(id -u)" = 0 && apt-get -q install -y --no-install-recommends chromium >/dev/null 2>&1; } \
+	|| echo "NO chromium ON THIS MACHINE (CHROMIUM=path names one): the tests of the inspector in a browser are left out" >&2
+
 .PHONY: agents
 agents: .venv/dev
 	@if command -v npm >/dev/null; then $(BIN)/python -m sandbox_agent.testing.agent_cache; \
 	else echo "NO npm ON THIS MACHINE: the real agents cannot be installed, their tests are left out" >&2; fi
 
 clean: ## Remove what the targets above made
+	rm -rf inspector/node_modules src/sandbox_agent/http/ui
 	rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist $(SDK)/node_modules $(SDK)/build $(SDK)/dist

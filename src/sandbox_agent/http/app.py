@@ -19,6 +19,7 @@ from ..runtime.daemon import Daemon
 from .answers import send_bytes, send_problem, send_result, send_stream
 from .asgi import Receive, Scope, Send
 from .gate import Gate, HeaderList, Headers, check_doubled
+from .inspector import HEADERS, ROOT, Inspector
 from .requests import query_of, request_of
 
 logger = logging.getLogger("sandbox_agent.http")
@@ -35,6 +36,7 @@ class App:
         self._max_body = config.max_body_bytes
         self._gate = Gate(config, token)
         self._pages = pages
+        self._inspector = Inspector()
         self._fixed, self._patterns = _routes()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -45,8 +47,10 @@ class App:
         try:
             if len(headers) < len(scope["headers"]):
                 check_doubled(scope["headers"])
+            # The site first: a page that may call us can read that its address for us is wrong.
+            if not scope["path"].startswith(ROOT):
+                cors = self._gate.check_site(headers)
             self._gate.check_host(headers)
-            cors = self._gate.check_site(headers)
             if self._gate.is_preflight(scope["method"], headers):
                 await send_result(send, 204, None, [*cors, *self._gate.preflight()])
                 return
@@ -64,6 +68,9 @@ class App:
         self, scope: Scope, headers: Headers, receive: Receive, send: Send, cors: HeaderList
     ) -> None:
         method, path = scope["method"], scope["path"]
+        if path.startswith(ROOT) or path == ROOT.rstrip("/"):
+            await self._send_inspector(path, method, headers, send)
+            return
         methods, path_values = self._find(path)
         operation = methods.get(method) if methods else None
         if operation is not None and operation.public:
@@ -104,6 +111,22 @@ class App:
             raise MethodNotAllowed(f"{path} takes GET", allow=["GET"])
         body, media_type = page()
         await send_bytes(send, 200, body, [*cors, (b"content-type", media_type.encode()), *PAGE_HEADERS])
+
+    async def _send_inspector(self, path: str, method: str, headers: Headers, send: Send) -> None:
+        """Public files: anybody may read them, also one who followed a link from another site."""
+        if path == ROOT.rstrip("/"):
+            await send_bytes(send, 308, b"", [(b"location", ROOT.encode())])
+            return
+        file = self._inspector.find(path)
+        if file is None:
+            raise NotFound(f"there is nothing at {path}")
+        if method not in ("GET", "HEAD"):
+            raise MethodNotAllowed(f"{path} takes GET", allow=["GET", "HEAD"])
+        cached = [(b"etag", file.etag), (b"cache-control", file.cache), *HEADERS]
+        if headers.get(b"if-none-match") == file.etag:
+            await send_result(send, 304, None, cached)
+            return
+        await send_bytes(send, 200, file.body, [(b"content-type", file.media_type.encode()), *cached])
 
     def _find(self, path: str) -> tuple[Methods | None, dict[str, str]]:
         if methods := self._fixed.get(path):

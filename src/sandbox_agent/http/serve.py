@@ -11,6 +11,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import msgspec
 import uvicorn
@@ -22,6 +23,7 @@ from ..runtime.daemon import Daemon
 from ..runtime.folder import FolderUnusable
 from ..store.base import StoreCorrupt, StoreTooNew
 from .app import App
+from .inspector import ROOT as INSPECTOR
 from .logs import configure_logging
 from .pages import pages
 
@@ -187,7 +189,6 @@ def _say_where(config: Config, token: str | None, listening: socket.socket) -> N
     host = f"[{config.host}]" if ":" in config.host else config.host
     address = f"http://{host}:{port}"
     print(f"listening on {address}", file=sys.stderr)  # noqa: T201
-    if "/ui/" in pages():
-        fragment = f"#token={token}" if token is not None else ""
-        print(f"inspector    {address}/ui/{fragment}", file=sys.stderr)  # noqa: T201
+    fragment = f"#token={quote(token)}" if token is not None else ""
+    print(f"inspector    {address}{INSPECTOR}{fragment}", file=sys.stderr)  # noqa: T201
     sys.stderr.flush()

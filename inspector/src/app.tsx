@@ -1,0 +1,70 @@
+/** The page: connected to a daemon, or asking for one. */
+import { useCallback, useEffect, useState } from "react";
+import { ConnectScreen } from "./connect/connectScreen";
+import { type Arrival, DEFAULT_ENDPOINT, forget, remember } from "./daemon/arrival";
+import type { Address } from "./daemon/daemon";
+import { connect, type Failure } from "./daemon/diagnosis";
+import { RequestLog } from "./daemon/requestLog";
+import { Shell } from "./shell";
+import { Workspace, WorkspaceProvider } from "./state/workspace";
+
+const log = new RequestLog();
+
+export function App({ arrival }: { arrival: Arrival }) {
+  const [workspace, setWorkspace] = useState<Workspace | null>(null);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const [busy, setBusy] = useState(arrival.suggested === null);
+  const [asked, setAsked] = useState<Address>(arrival.suggested ?? arrival.known);
+
+  const leave = useCallback((why: Failure | null) => {
+    setWorkspace((current) => {
+      current?.stop();
+      return null;
+    });
+    forget();
+    setFailure(why);
+  }, []);
+
+  const enter = useCallback(
+    async (address: Address, quietly = false) => {
+      setBusy(true);
+      setFailure(null);
+      setAsked(address);
+      const outcome = await connect(address, log);
+      setBusy(false);
+      if ("failure" in outcome) {
+        // A page that no daemon served has no daemon at its own address: nobody asked for that one.
+        if (quietly && outcome.failure.kind === "not a daemon") setAsked({ endpoint: DEFAULT_ENDPOINT, token: null });
+        else setFailure(outcome.failure);
+        return;
+      }
+      remember(address);
+      const entered = new Workspace(outcome.daemon, outcome.version, () => leave({ kind: "token wrong" }));
+      entered.start();
+      setWorkspace(entered);
+    },
+    [leave],
+  );
+
+  useEffect(() => {
+    if (arrival.suggested === null) void enter(arrival.known, true);
+  }, [arrival, enter]);
+
+  if (workspace) {
+    return (
+      <WorkspaceProvider value={workspace}>
+        <Shell onLeave={() => leave(null)} />
+      </WorkspaceProvider>
+    );
+  }
+  return (
+    <ConnectScreen
+      key={asked.endpoint}
+      address={asked}
+      failure={failure}
+      busy={busy}
+      fromLink={arrival.suggested?.endpoint === asked.endpoint}
+      onConnect={enter}
+    />
+  );
+}

@@ -1,0 +1,57 @@
+/** The messages that wait for the running turn to end; each can be withdrawn. */
+import { useEffect, useState } from "react";
+import { sessionPath } from "../daemon/daemon";
+import { sayWhy } from "../daemon/problem";
+import type { QueuedMessage } from "../daemon/types";
+import { Button } from "../parts/button";
+import { Icon } from "../parts/icon";
+import { useWorkspace } from "../state/workspace";
+
+export function QueueList({ sessionId, queued }: { sessionId: string; queued: readonly string[] }) {
+  const { daemon } = useWorkspace();
+  const [messages, setMessages] = useState<readonly QueuedMessage[]>([]);
+  const [failure, setFailure] = useState<string | null>(null);
+  const key = queued.join(" ");
+  // The transcript tells which turns wait; the daemon tells what they say.
+  useEffect(() => {
+    let current = true;
+    if (!key) return setMessages([]);
+    daemon
+      .get<{ messages: QueuedMessage[] }>(sessionPath(sessionId, "queue"))
+      .then((queue) => current && setMessages(queue.messages))
+      .catch((error: unknown) => current && setFailure(sayWhy(error)));
+    return () => {
+      current = false;
+    };
+  }, [daemon, sessionId, key]);
+
+  const withdraw = async (turnId: string) => {
+    setFailure(null);
+    try {
+      await daemon.delete(sessionPath(sessionId, "queue", turnId));
+    } catch (error) {
+      setFailure(sayWhy(error));
+    }
+  };
+  const waiting = messages.filter((message) => queued.includes(message.turnId));
+  if (waiting.length === 0) return null;
+  return (
+    <section className="queue" aria-label="Waiting messages">
+      {waiting.map((message, index) => (
+        <div key={message.turnId} className="queued">
+          <Icon name="clock" size={13} />
+          <span className="queuedAt">{index === 0 ? "Next" : index + 1}</span>
+          <span className="queuedText">{message.message || "(files only)"}</span>
+          <Button look="quiet" small onClick={() => withdraw(message.turnId)}>
+            Withdraw
+          </Button>
+        </div>
+      ))}
+      {failure && (
+        <p className="badText" role="alert">
+          {failure}
+        </p>
+      )}
+    </section>
+  );
+}

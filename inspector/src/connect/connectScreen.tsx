@@ -1,0 +1,89 @@
+/** Asks for a daemon's address and token, says how to start one, and why the last try did not work. */
+import { useState } from "react";
+import { tidied } from "../daemon/arrival";
+import type { Address } from "../daemon/daemon";
+import type { Failure } from "../daemon/diagnosis";
+import { Button } from "../parts/button";
+import { Icon } from "../parts/icon";
+import { Notice } from "../parts/notice";
+import { CommandLine } from "./commandLine";
+import { FailureNotice } from "./failureNotice";
+
+interface Props {
+  address: Address;
+  failure: Failure | null;
+  busy: boolean;
+  /** The address came with the link that was opened. */
+  fromLink: boolean;
+  onConnect: (address: Address) => void;
+}
+
+export function ConnectScreen({ address, failure, busy, fromLink, onConnect }: Props) {
+  const [endpoint, setEndpoint] = useState(address.endpoint);
+  const [token, setToken] = useState(address.token ?? "");
+  const wantsToken = failure?.kind === "token missing" || failure?.kind === "token wrong";
+  return (
+    <main className="connect">
+      <div className="connectBox">
+        <h1>
+          <Icon name="terminal" size={22} /> Inspector
+        </h1>
+        <p className="muted">See and drive every agent of a sandbox-agent daemon.</p>
+        {fromLink && !failure && (
+          <Notice tone="warn">
+            This address came with the link that you opened. Connect only if you know it: the token goes there.
+          </Notice>
+        )}
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            onConnect({ endpoint: tidied(endpoint), token: token.trim() || null });
+          }}
+        >
+          <label>
+            <span>Endpoint</span>
+            <input
+              name="endpoint"
+              value={endpoint}
+              onChange={(event) => setEndpoint(event.target.value)}
+              spellCheck={false}
+              autoComplete="off"
+              inputMode="url"
+              required
+            />
+          </label>
+          <label>
+            <span>
+              Token <em>where the daemon has one</em>
+            </span>
+            <input
+              name="token"
+              type="password"
+              value={token}
+              onChange={(event) => setToken(event.target.value)}
+              autoComplete="off"
+              aria-invalid={wantsToken}
+            />
+          </label>
+          {failure && <FailureNotice failure={failure} endpoint={tidied(endpoint)} />}
+          <Button type="submit" look="primary" disabled={busy}>
+            {busy ? "Connecting…" : "Connect"}
+          </Button>
+        </form>
+        <section className="connectHelp">
+          <h2>No daemon yet?</h2>
+          <p>Start one on this machine; it prints an address that opens this page with the token in it.</p>
+          <CommandLine text={startCommand()} />
+          <p className="faint">
+            The token stays in this tab (session storage) and goes to the endpoint above, nowhere else.
+          </p>
+        </section>
+      </div>
+    </main>
+  );
+}
+
+/** A page from somewhere else needs the daemon's leave to call it. */
+function startCommand(): string {
+  return `sandbox-agent server --no-token --cors-allow-origin ${window.location.origin}`;
+}

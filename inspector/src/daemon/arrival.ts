@@ -1,0 +1,62 @@
+/**
+ * What the person came with: a token or an address in the URL, and what this tab remembers.
+ *
+ * A token goes only to the address it was given for: the one in the fragment to the daemon that served this page, the
+ * remembered one to the address it was remembered with. An address from the URL is only ever a suggestion.
+ */
+import type { Address } from "./daemon";
+
+const KEY = "sandbox-agent.address";
+export const DEFAULT_ENDPOINT = "http://127.0.0.1:2468";
+
+export interface Arrival {
+  /** Connect to it without asking. */
+  readonly known: Address;
+  /** An address that the link brought: to be shown, and used only when the person says so. */
+  readonly suggested: Address | null;
+}
+
+export function arrive(): Arrival {
+  const here: Address = { endpoint: window.location.origin, token: null };
+  const brought = takeFragment();
+  const remembered = read();
+  if (brought?.endpoint && brought.endpoint !== here.endpoint) {
+    return { known: remembered ?? here, suggested: { endpoint: brought.endpoint, token: brought.token } };
+  }
+  if (brought?.token) return { known: { ...here, token: brought.token }, suggested: null };
+  return { known: remembered ?? here, suggested: null };
+}
+
+/** `#token=…` and `#endpoint=…` leave the address bar and the history at once. */
+function takeFragment(): { endpoint: string | null; token: string | null } | null {
+  const given = new URLSearchParams(window.location.hash.slice(1));
+  const endpoint = given.get("endpoint");
+  const token = given.get("token");
+  if (endpoint === null && token === null) return null;
+  window.history.replaceState(null, "", window.location.pathname + window.location.search);
+  return { endpoint: endpoint && tidied(endpoint), token };
+}
+
+/** What people type, as an endpoint: with a scheme, without a path. */
+export function tidied(typed: string): string {
+  const text = typed.trim();
+  const url = /^https?:\/\//i.test(text) ? text : `http://${text}`;
+  return url.replace(/\/+(ui\/?.*|v1\/?.*)?$/, "");
+}
+
+function read(): Address | null {
+  try {
+    const stored = JSON.parse(sessionStorage.getItem(KEY) ?? "null") as Address | null;
+    return stored && typeof stored.endpoint === "string" ? stored : null;
+  } catch {
+    return null;
+  }
+}
+
+export function remember(address: Address): void {
+  sessionStorage.setItem(KEY, JSON.stringify(address));
+}
+
+export function forget(): void {
+  sessionStorage.removeItem(KEY);
+}

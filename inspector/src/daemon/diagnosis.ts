@@ -1,0 +1,79 @@
+/** Tries to reach a daemon and, when that fails, finds out why. */
+import type { Address } from "./daemon";
+import { Daemon } from "./daemon";
+import { Refused } from "./problem";
+import type { RequestLog } from "./requestLog";
+
+export type Failure =
+  | { readonly kind: "bad address"; readonly detail: string }
+  | { readonly kind: "not running" }
+  | { readonly kind: "mixed content" }
+  | { readonly kind: "not a daemon" }
+  | { readonly kind: "origin" }
+  | { readonly kind: "host"; readonly host: string }
+  | { readonly kind: "token missing" }
+  | { readonly kind: "token wrong" }
+  | { readonly kind: "token throttled" }
+  | { readonly kind: "other"; readonly detail: string };
+
+export type Outcome = { daemon: Daemon; version: string } | { failure: Failure };
+
+export async function connect(address: Address, log: RequestLog): Promise<Outcome> {
+  if (!URL.canParse(address.endpoint)) return { failure: { kind: "bad address", detail: address.endpoint } };
+  // Without a token and without a header of ours: a request that needs no preflight, whose refusal can be read.
+  const anonymous = new Daemon({ ...address, token: null }, log);
+  let version: string;
+  try {
+    const health = await anonymous.get<{ status?: string; version?: string }>("/v1/health");
+    if (health?.status !== "ok") return { failure: { kind: "not a daemon" } };
+    version = health.version ?? "";
+  } catch (error) {
+    return { failure: await whyNot(address, error) };
+  }
+  const daemon = new Daemon(address, log);
+  try {
+    await daemon.get("/v1/sessions?limit=1");
+    return { daemon, version };
+  } catch (error) {
+    return { failure: await whyNot(address, error) };
+  }
+}
+
+async function whyNot(address: Address, error: unknown): Promise<Failure> {
+  if (!(error instanceof Refused)) {
+    if (error instanceof SyntaxError) return { kind: "not a daemon" };
+    if (window.location.protocol === "https:" && isPlainAndFar(address.endpoint)) return { kind: "mixed content" };
+    // The browser hides a refused cross-origin answer, but it tells whether there was one.
+    return (await somebodyAnswers(address.endpoint)) ? { kind: "origin" } : { kind: "not running" };
+  }
+  switch (error.type) {
+    case "token_invalid":
+      return { kind: address.token ? "token wrong" : "token missing" };
+    case "rate_limited":
+      return { kind: "token throttled" };
+    case "misdirected_host":
+      return { kind: "host", host: new URL(address.endpoint).hostname };
+    case "permission_denied":
+      return { kind: "origin" };
+    case "about:blank":
+    case "not_found":
+      return { kind: "not a daemon" };
+    default:
+      return { kind: "other", detail: error.message };
+  }
+}
+
+async function somebodyAnswers(endpoint: string): Promise<boolean> {
+  if (new URL(endpoint).origin === window.location.origin) return false;
+  try {
+    await fetch(`${endpoint}/v1/health`, { mode: "no-cors", cache: "no-store", credentials: "omit" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isPlainAndFar(endpoint: string): boolean {
+  const { protocol, hostname } = new URL(endpoint);
+  return protocol === "http:" && hostname !== "localhost" && !hostname.startsWith("127.");
+}

@@ -1,0 +1,18 @@
+/** What the daemon answers, by the names of its OpenAPI document. */
+import type { components } from "sdk/openapi";
+
+type Schemas = components["schemas"];
+
+export type SessionInfo = Schemas["SessionInfo"];
+export type SessionState = SessionInfo["state"];
+export type PermissionMode = SessionInfo["permissionMode"];
+export type AgentInfo = Schemas["AgentInfo"];
+export type Mode = Schemas["Mode"];
+export type Model = Schemas["Model"];
+export type CreatedSession = Schemas["CreatedSession"];
+export type QueuedMessage = Schemas["QueuedMessageInfo"];
+export type StoredAttachment = Schemas["StoredAttachment"];
+export type McpServer = Schemas["McpServer"];
+
+/** A frame named `session` on the stream of everything. */
+export type SessionNews = SessionInfo & { deleted?: boolean };

@@ -1,0 +1,73 @@
+/** One event, and beside it the native payload that caused it. */
+import { useEffect, useState } from "react";
+import type { Event } from "sdk/events";
+import { sessionPath } from "../daemon/daemon";
+import { sayWhy } from "../daemon/problem";
+import { IconButton } from "../parts/button";
+import { CopyButton } from "../parts/copyButton";
+import { pretty } from "../parts/format";
+import { linkTo } from "../route";
+import { useWorkspace } from "../state/workspace";
+
+interface Props {
+  sessionId: string;
+  event: Event;
+  onClose: () => void;
+}
+
+export function EventDetail({ sessionId, event, onClose }: Props) {
+  const { raw: _, ...universal } = event;
+  const native = useNative(sessionId, event.sequence);
+  return (
+    <section className="eventDetail" aria-label={`Event ${event.sequence}`}>
+      <header>
+        <strong>#{event.sequence}</strong>
+        <span className="mono">{event.type}</span>
+        <span className="grow" />
+        <CopyButton words text={() => linkTo(sessionId, event.sequence)} label="Link" />
+        <IconButton icon="close" label="Close the event" onClick={onClose} />
+      </header>
+      <div className="eventHalves">
+        <Half title="Universal" text={pretty(universal)} />
+        <Half title="Native" text={native} />
+      </div>
+    </section>
+  );
+}
+
+function Half({ title, text }: { title: string; text: string }) {
+  return (
+    <div className="eventHalf">
+      <header>
+        <h3>{title}</h3>
+        <CopyButton text={text} label={`Copy the ${title.toLowerCase()} payload`} />
+      </header>
+      <pre tabIndex={0} aria-label={title}>
+        {text}
+      </pre>
+    </div>
+  );
+}
+
+/** The stream leaves native payloads out; one is asked for when it is looked at. */
+function useNative(sessionId: string, sequence: number): string {
+  const { daemon } = useWorkspace();
+  const [text, setText] = useState("…");
+  useEffect(() => {
+    let current = true;
+    const path = `${sessionPath(sessionId, "events")}?offset=${sequence - 1}&limit=1&include_raw=true`;
+    daemon
+      .get<{ events: Event[] }>(path)
+      .then(({ events }) => current && setText(shown(events[0]?.raw)))
+      .catch((error: unknown) => current && setText(sayWhy(error)));
+    return () => {
+      current = false;
+    };
+  }, [daemon, sessionId, sequence]);
+  return text;
+}
+
+function shown(raw: unknown): string {
+  if (raw === null || raw === undefined) return "None: the daemon itself said this.";
+  return typeof raw === "string" ? raw : pretty(raw);
+}

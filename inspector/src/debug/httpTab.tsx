@@ -1,0 +1,79 @@
+/** Everything that this page sent, as it was sent. */
+import { useState } from "react";
+import { asCurl, type LoggedRequest } from "../daemon/requestLog";
+import { Button } from "../parts/button";
+import { CopyButton } from "../parts/copyButton";
+import { clock, duration, plural } from "../parts/format";
+import { useObserved } from "../state/observable";
+import { useWorkspace } from "../state/workspace";
+
+export function HttpTab() {
+  const { daemon } = useWorkspace();
+  const requests = useObserved(daemon.log);
+  const [chosen, setChosen] = useState<number | null>(null);
+  const request = requests.find((one) => one.id === chosen);
+  return (
+    <div className="eventsTab">
+      <div className="debugTools">
+        <p className="debugCount grow">{plural(requests.length, "request")}, newest first</p>
+        <Button look="quiet" small icon="trash" onClick={() => daemon.log.clear()}>
+          Clear
+        </Button>
+      </div>
+      <div className="eventList" tabIndex={0} role="region" aria-label="Requests">
+        {[...requests].reverse().map((one) => (
+          <button key={one.id} type="button" className="requestRow" aria-pressed={one.id === chosen} onClick={() => setChosen(one.id)}>
+            <span className={`requestStatus ${tone(one)}`}>{one.status ?? (one.failure ? "—" : "…")}</span>
+            <span className="requestMethod">{one.method}</span>
+            <span className="requestPath">{one.url.slice(daemon.address.endpoint.length)}</span>
+            <span className="eventTime">{one.stream ? "stream" : one.milliseconds !== null ? duration(one.milliseconds) : ""}</span>
+          </button>
+        ))}
+      </div>
+      {request && (
+        <section className="eventDetail" aria-label="Request">
+          <header>
+            <strong>{request.method}</strong>
+            <span>{clock(request.at)}</span>
+            {request.failure && <span className="badText">{request.failure}</span>}
+            <span className="grow" />
+            <CopyButton words text={asCurl(request)} label="Copy as curl" />
+          </header>
+          <div className="eventHalves">
+            <RequestHalf title="Sent" text={asCurl(request)} />
+            <RequestHalf title="Answer" text={readable(request.answer) || (request.stream ? "a stream of events" : "empty")} />
+          </div>
+        </section>
+      )}
+    </div>
+  );
+}
+
+function RequestHalf({ title, text }: { title: string; text: string }) {
+  return (
+    <div className="eventHalf">
+      <header>
+        <h3>{title}</h3>
+        <CopyButton text={text} label={`Copy: ${title}`} />
+      </header>
+      <pre tabIndex={0} aria-label={title}>
+        {text}
+      </pre>
+    </div>
+  );
+}
+
+function tone(request: LoggedRequest): string {
+  if (request.failure) return "bad";
+  if (request.status === null) return "";
+  return request.status < 400 ? "good" : "bad";
+}
+
+function readable(text: string | null): string {
+  if (!text) return "";
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

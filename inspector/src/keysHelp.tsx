@@ -1,0 +1,30 @@
+/** What can be done without a mouse. */
+import { Dialog } from "./parts/dialog";
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ["Enter", "Send the message"],
+  ["Shift Enter", "A new line"],
+  ["↑ in an empty message", "Your earlier messages"],
+  ["Esc in the message", "Stop the running turn"],
+  ["Alt Y · Alt A · Alt R", "Allow once · always · reject what waits"],
+  ["Alt N", "New session"],
+  ["Alt ↑ · Alt ↓", "Session above · below"],
+  ["Ctrl K", "Search sessions"],
+  ["Alt D", "Debug panel"],
+  ["?", "This list"],
+];
+
+export function KeysHelp({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title="Keys" onClose={onClose}>
+      <dl className="keys">
+        {KEYS.map(([keys, what]) => (
+          <div key={keys}>
+            <dt>{keys}</dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}

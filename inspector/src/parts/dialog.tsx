@@ -1,0 +1,39 @@
+/** A modal dialog: the browser's own, so that focus, Escape and the backdrop are right. */
+import { type ReactNode, useEffect, useRef } from "react";
+import { IconButton } from "./button";
+
+interface Props {
+  title: string;
+  onClose: () => void;
+  children: ReactNode;
+  wide?: boolean;
+}
+
+export function Dialog({ title, onClose, children, wide }: Props) {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const dialog = ref.current;
+    if (dialog && !dialog.open) dialog.showModal();
+    return () => dialog?.close();
+  }, []);
+  return (
+    <dialog
+      ref={ref}
+      className={wide ? "dialog wide" : "dialog"}
+      aria-label={title}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onMouseDown={(event) => event.target === ref.current && onClose()}
+    >
+      <div className="dialogBox">
+        <header>
+          <h2>{title}</h2>
+          <IconButton icon="close" label="Close" onClick={onClose} />
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,55 @@
+/** Figures and times as people read them. */
+
+export function duration(milliseconds: number): string {
+  if (milliseconds < 950) return `${Math.max(0, Math.round(milliseconds))} ms`;
+  const seconds = milliseconds / 1000;
+  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+export function ago(time: string | number, now: number): string {
+  const seconds = Math.max(0, (now - new Date(time).getTime()) / 1000);
+  if (seconds < 45) return "now";
+  if (seconds < 3600) return `${Math.max(1, Math.round(seconds / 60))} min`;
+  if (seconds < 86_400) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86_400)} d`;
+}
+
+export function clock(time: string | number): string {
+  return new Date(time).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+}
+
+export function clockMs(time: string): string {
+  return time.slice(11, 23);
+}
+
+export function count(number: number): string {
+  if (number < 10_000) return number.toLocaleString("en");
+  if (number < 1_000_000) return `${(number / 1000).toFixed(number < 100_000 ? 1 : 0)}k`;
+  return `${(number / 1_000_000).toFixed(1)}M`;
+}
+
+export function money(dollars: number): string {
+  if (dollars === 0) return "$0";
+  return dollars < 0.01 ? `$${dollars.toFixed(4)}` : `$${dollars.toFixed(2)}`;
+}
+
+export function plural(number: number, word: string): string {
+  return `${count(number)} ${word}${number === 1 ? "" : "s"}`;
+}
+
+export function bytes(size: number): string {
+  if (size < 1024) return `${size} B`;
+  if (size < 1024 * 1024) return `${(size / 1024).toFixed(1)} KB`;
+  return `${(size / 1024 / 1024).toFixed(1)} MB`;
+}
+
+export function lastPart(path: string): string {
+  return path.replace(/\/+$/, "").split("/").at(-1) || path;
+}
+
+export function pretty(value: unknown): string {
+  return JSON.stringify(value, null, 2) ?? "";
+}

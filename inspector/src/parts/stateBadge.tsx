@@ -1,0 +1,13 @@
+/** A session's state, in a colour and in words. */
+import type { SessionState } from "../daemon/types";
+
+const WORDS: Readonly<Record<SessionState, string>> = {
+  idle: "Idle",
+  running: "Running",
+  requires_action: "Needs you",
+  ended: "Ended",
+};
+
+export function StateBadge({ state }: { state: SessionState }) {
+  return <span className={`stateBadge ${state}`}>{WORDS[state]}</span>;
+}

@@ -1,0 +1,19 @@
+/** Dark, light, or what the system says; remembered in this browser. */
+import { Value } from "../state/observable";
+
+export type Theme = "auto" | "dark" | "light";
+const KEY = "sandbox-agent.theme";
+
+export const theme = new Value<Theme>((localStorage.getItem(KEY) as Theme | null) ?? "auto");
+
+export function chooseTheme(choice: Theme): void {
+  localStorage.setItem(KEY, choice);
+  theme.set(choice);
+  applyTheme();
+}
+
+export function applyTheme(): void {
+  const choice = theme.snapshot;
+  if (choice === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = choice;
+}

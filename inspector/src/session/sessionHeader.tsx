@@ -1,0 +1,201 @@
+/** A session's name, what it runs with, and what can be done to it. */
+import { useState } from "react";
+import type { Transcript } from "sdk/transcript";
+import { sessionPath } from "../daemon/daemon";
+import { sayWhy } from "../daemon/problem";
+import type { PermissionMode, SessionInfo } from "../daemon/types";
+import { AgentMark } from "../parts/agentMark";
+import { Button, IconButton } from "../parts/button";
+import { Dialog } from "../parts/dialog";
+import { count, money } from "../parts/format";
+import { Menu } from "../parts/menu";
+import { Notice } from "../parts/notice";
+import { StateBadge } from "../parts/stateBadge";
+import { go } from "../route";
+import { PERMISSION_MODES } from "../sessions/newSession";
+import { useWorkspace } from "../state/workspace";
+
+interface Props {
+  sessionId: string;
+  info: SessionInfo | null;
+  transcript: Transcript;
+  debugging: boolean;
+  onDebug: () => void;
+  showAll: boolean;
+  onShowAll: () => void;
+}
+
+type Asking = "rename" | "terminate" | "delete" | null;
+
+export function SessionHeader({ sessionId, info, transcript, debugging, onDebug, showAll, onShowAll }: Props) {
+  const { daemon } = useWorkspace();
+  const [asking, setAsking] = useState<Asking>(null);
+  const [failure, setFailure] = useState<string | null>(null);
+  const change = async (act: () => Promise<unknown>) => {
+    setFailure(null);
+    try {
+      await act();
+    } catch (error) {
+      setFailure(sayWhy(error));
+    }
+  };
+  const state = info?.state ?? transcript.state;
+  return (
+    <header className="sessionHead">
+      <IconButton icon="back" label="Sessions" className="phoneOnly" onClick={() => go(null)} />
+      {info && <AgentMark agent={info.agent} size={26} />}
+      <div className="sessionHeadText">
+        <h2 title={sessionId}>{info?.title || sessionId}</h2>
+        <p className="sessionFacts">
+          <StateBadge state={state} />
+          {info && <Facts info={info} version={transcript.metadata?.agentVersion ?? null} />}
+        </p>
+      </div>
+      {info && !info.ended && (
+        <select
+          className="headSelect"
+          aria-label="Permission mode"
+          title="What the agent may do"
+          value={info.permissionMode}
+          onChange={(event) =>
+            change(() => daemon.patch(sessionPath(sessionId), { permissionMode: event.target.value as PermissionMode }))
+          }
+        >
+          {PERMISSION_MODES.map(([mode, words]) => (
+            <option key={mode} value={mode} title={words}>
+              {mode}
+            </option>
+          ))}
+        </select>
+      )}
+      <Button look="quiet" icon="bug" aria-pressed={debugging} onClick={onDebug} className="debugToggle" title="Debug panel (Alt D)">
+        Debug
+      </Button>
+      <Menu
+        label="Session menu"
+        items={[
+          { label: "Rename", icon: "edit", onChoose: () => setAsking("rename"), disabled: !info },
+          { label: showAll ? "Hide quiet statuses" : "Show every status", icon: "list", onChoose: onShowAll },
+          { label: "Terminate", icon: "stop", onChoose: () => setAsking("terminate"), disabled: !info || info.ended },
+          { label: "Delete", icon: "trash", danger: true, onChoose: () => setAsking("delete"), disabled: !info },
+        ]}
+      />
+      {failure && (
+        <div className="headNotice">
+          <Notice>{failure}</Notice>
+          <IconButton icon="close" label="Dismiss" onClick={() => setFailure(null)} />
+        </div>
+      )}
+      {asking === "rename" && (
+        <Rename
+          title={info?.title ?? ""}
+          onClose={() => setAsking(null)}
+          onRename={(title) => change(() => daemon.patch(sessionPath(sessionId), { title }))}
+        />
+      )}
+      {asking === "terminate" && (
+        <Confirm
+          title="Terminate the session?"
+          words="The agent and everything it started are ended. The transcript stays."
+          action="Terminate"
+          onClose={() => setAsking(null)}
+          onConfirm={() => change(() => daemon.post(sessionPath(sessionId, "terminate")))}
+        />
+      )}
+      {asking === "delete" && (
+        <Confirm
+          title="Delete the session?"
+          words="The agent is ended, and the session and its events are forgotten. This cannot be undone."
+          action="Delete"
+          onClose={() => setAsking(null)}
+          onConfirm={() =>
+            change(async () => {
+              await daemon.delete(sessionPath(sessionId));
+              go(null);
+            })
+          }
+        />
+      )}
+    </header>
+  );
+}
+
+function Facts({ info, version }: { info: SessionInfo; version: string | null }) {
+  const { inputTokens, outputTokens, costUsd } = info.usage;
+  return (
+    <>
+      <span>
+        {info.agent}
+        {version && ` ${version}`}
+      </span>
+      {info.model && <span>{[info.model, info.variant].filter(Boolean).join(" · ")}</span>}
+      <span>{info.agentMode}</span>
+      <span className="sessionDirectory" title={info.directory}>
+        {info.directory}
+      </span>
+      {(inputTokens || outputTokens) && (
+        <span title="Tokens in and out, all turns">
+          {count(inputTokens ?? 0)} in · {count(outputTokens ?? 0)} out
+          {costUsd ? ` · ${money(costUsd)}` : ""}
+        </span>
+      )}
+    </>
+  );
+}
+
+function Rename({ title, onRename, onClose }: { title: string; onRename: (title: string) => void; onClose: () => void }) {
+  const [text, setText] = useState(title);
+  return (
+    <Dialog title="Rename the session" onClose={onClose}>
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          onRename(text.trim());
+          onClose();
+        }}
+      >
+        <label>
+          <span>Title</span>
+          <input name="title" value={text} onChange={(event) => setText(event.target.value)} maxLength={256} required autoFocus />
+        </label>
+        <footer className="formEnd">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary">
+            Rename
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+interface ConfirmProps {
+  title: string;
+  words: string;
+  action: string;
+  onConfirm: () => void;
+  onClose: () => void;
+}
+
+function Confirm({ title, words, action, onConfirm, onClose }: ConfirmProps) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <p>{words}</p>
+      <footer className="formEnd">
+        <Button onClick={onClose} autoFocus>
+          Keep it
+        </Button>
+        <Button
+          look="danger"
+          onClick={() => {
+            onConfirm();
+            onClose();
+          }}
+        >
+          {action}
+        </Button>
+      </footer>
+    </Dialog>
+  );
+}

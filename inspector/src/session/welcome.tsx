@@ -1,0 +1,31 @@
+/** What stands there while no session is open. */
+import { Button } from "../parts/button";
+import { Icon } from "../parts/icon";
+import { useObserved } from "../state/observable";
+import { useWorkspace } from "../state/workspace";
+
+export function Welcome({ onNew }: { onNew: () => void }) {
+  const workspace = useWorkspace();
+  const many = useObserved(workspace.sessions).length;
+  const { agents } = useObserved(workspace.agents);
+  const ready = agents.filter((agent) => agent.installed).map((agent) => agent.id);
+  return (
+    <main className="welcome">
+      <div>
+        <span className="welcomeIcon">
+          <Icon name="terminal" size={28} />
+        </span>
+        <h2>{many === 0 ? "Start your first session" : "Choose a session"}</h2>
+        <p>
+          {many === 0
+            ? "Pick an agent, give it a directory, and watch what it does. The mock agent needs no key: tell it “demo”."
+            : "Everything that any client does with this daemon shows here, live."}
+        </p>
+        <Button look="primary" icon="plus" onClick={onNew} keys="Alt N">
+          New session
+        </Button>
+        {ready.length > 0 && <p className="faint">Installed: {ready.join(", ")}</p>}
+      </div>
+    </main>
+  );
+}

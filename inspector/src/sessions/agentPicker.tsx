@@ -1,0 +1,31 @@
+/** Which agent: those that are installed can be chosen, the others can be installed. */
+import { AgentMark } from "../parts/agentMark";
+import { Notice } from "../parts/notice";
+import { useObserved } from "../state/observable";
+import { useWorkspace } from "../state/workspace";
+import { InstallButton } from "./installButton";
+
+export function AgentPicker({ chosen, onChoose }: { chosen: string; onChoose: (id: string) => void }) {
+  const { agents, failure, loading } = useObserved(useWorkspace().agents);
+  if (failure) return <Notice>{failure}</Notice>;
+  if (loading && agents.length === 0) return <p className="muted">Asking the daemon for its agents…</p>;
+  return (
+    <fieldset className="agentPicker">
+      <legend>Agent</legend>
+      {agents.map((agent) => (
+        <div key={agent.id} className={`agentChoice ${agent.installed ? "" : "absent"}`}>
+          <label>
+            <input type="radio" name="agent" value={agent.id} checked={agent.id === chosen} onChange={() => onChoose(agent.id)} />
+            <AgentMark agent={agent.id} size={26} />
+            <span className="agentChoiceText">
+              <strong>{agent.id}</strong>
+              <small>{agent.installed ? (agent.version ?? "installed") : "not installed"}</small>
+              {agent.installed && !agent.credentialsAvailable && <small className="warnText">no credentials found</small>}
+            </span>
+          </label>
+          {!agent.installed && <InstallButton agent={agent.id} />}
+        </div>
+      ))}
+    </fieldset>
+  );
+}

@@ -1,0 +1,172 @@
+/** The dialog that makes a session. */
+import { type FormEvent, useEffect, useState } from "react";
+import { sayWhy } from "../daemon/problem";
+import type { CreatedSession, McpServer, PermissionMode } from "../daemon/types";
+import { Button } from "../parts/button";
+import { Dialog } from "../parts/dialog";
+import { Notice } from "../parts/notice";
+import { go } from "../route";
+import type { Offer } from "../state/agentList";
+import { useObserved } from "../state/observable";
+import { useWorkspace } from "../state/workspace";
+import { AgentPicker } from "./agentPicker";
+import { parsedMcp } from "./mcpText";
+
+export const PERMISSION_MODES: readonly (readonly [PermissionMode, string])[] = [
+  ["default", "Ask before it writes or runs"],
+  ["acceptEdits", "Edits are allowed, commands are asked"],
+  ["plan", "Read only"],
+  ["bypass", "Ask nothing"],
+];
+
+const LAST_AGENT = "sandbox-agent.lastAgent";
+const LAST_DIRECTORY = "sandbox-agent.lastDirectory";
+
+export function NewSession({ onClose }: { onClose: () => void }) {
+  const workspace = useWorkspace();
+  const { agents } = useObserved(workspace.agents);
+  const [agent, setAgent] = useState(localStorage.getItem(LAST_AGENT) ?? "mock");
+  const [directory, setDirectory] = useState(localStorage.getItem(LAST_DIRECTORY) ?? "");
+  const [title, setTitle] = useState("");
+  const [agentMode, setAgentMode] = useState("");
+  const [permissionMode, setPermissionMode] = useState<PermissionMode>("default");
+  const [model, setModel] = useState("");
+  const [variant, setVariant] = useState("");
+  const [mcp, setMcp] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<string | null>(null);
+  const installed = agents.find((one) => one.id === agent)?.installed ?? false;
+  const offer = useOffer(agent, directory, installed);
+  const variants = offer?.models.find((one) => one.id === (model || offer.defaultModel))?.variants ?? [];
+
+  const choose = (id: string) => {
+    setAgent(id);
+    setAgentMode("");
+    setModel("");
+    setVariant("");
+  };
+
+  const create = async (event: FormEvent) => {
+    event.preventDefault();
+    setFailure(null);
+    setBusy(true);
+    try {
+      const servers: Record<string, McpServer> | null = parsedMcp(mcp);
+      const created = await workspace.daemon.post<CreatedSession>("/v1/sessions", {
+        agent,
+        permissionMode,
+        ...(directory && { directory }),
+        ...(title && { title }),
+        ...(agentMode && { agentMode }),
+        ...(model && { model }),
+        ...(variant && { variant }),
+        ...(servers && { mcp: servers }),
+      });
+      localStorage.setItem(LAST_AGENT, agent);
+      localStorage.setItem(LAST_DIRECTORY, directory);
+      onClose();
+      go(created.sessionId);
+    } catch (error) {
+      setFailure(sayWhy(error));
+      setBusy(false);
+    }
+  };
+
+  return (
+    <Dialog title="New session" onClose={onClose} wide>
+      <form className="form" onSubmit={create}>
+        <AgentPicker chosen={agent} onChoose={choose} />
+        <div className="formGrid">
+          <label>
+            <span>Title</span>
+            <input name="title" value={title} onChange={(event) => setTitle(event.target.value)} placeholder="What is it about?" maxLength={256} />
+          </label>
+          <label>
+            <span>Directory</span>
+            <input name="directory" value={directory} onChange={(event) => setDirectory(event.target.value)} placeholder="The daemon's own" spellCheck={false} />
+          </label>
+          <label>
+            <span>Mode</span>
+            <select name="agentMode" value={agentMode} onChange={(event) => setAgentMode(event.target.value)}>
+              <option value="">Default</option>
+              {offer?.modes.map((mode) => (
+                <option key={mode.id} value={mode.id}>
+                  {mode.name}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            <span>Permissions</span>
+            <select name="permissionMode" value={permissionMode} onChange={(event) => setPermissionMode(event.target.value as PermissionMode)}>
+              {PERMISSION_MODES.map(([mode, words]) => (
+                <option key={mode} value={mode}>
+                  {words}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            <span>Model</span>
+            <input name="model" list="models" value={model} onChange={(event) => setModel(event.target.value)} placeholder={offer?.defaultModel ?? "The agent's own choice"} spellCheck={false} />
+            <datalist id="models">
+              {offer?.models.map((one) => (
+                <option key={one.id} value={one.id}>
+                  {one.name ?? one.id}
+                </option>
+              ))}
+            </datalist>
+          </label>
+          <label>
+            <span>Variant</span>
+            <input name="variant" list="variants" value={variant} onChange={(event) => setVariant(event.target.value)} placeholder="Default" spellCheck={false} />
+            <datalist id="variants">
+              {variants.map((one) => (
+                <option key={one} value={one} />
+              ))}
+            </datalist>
+          </label>
+        </div>
+        <details className="more">
+          <summary>MCP servers</summary>
+          <textarea
+            name="mcp"
+            aria-label="MCP servers as JSON"
+            value={mcp}
+            onChange={(event) => setMcp(event.target.value)}
+            rows={5}
+            spellCheck={false}
+            placeholder={'{"files": {"command": "my-mcp-server", "args": ["--root", "."]}}'}
+          />
+        </details>
+        {failure && <Notice>{failure}</Notice>}
+        <footer className="formEnd">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" disabled={busy}>
+            {busy ? "Starting…" : "Start"}
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+/** What the agent offers in the directory; asked a moment after the last key, and only of one that is there. */
+function useOffer(agent: string, directory: string, installed: boolean): Offer | null {
+  const { agents } = useWorkspace();
+  const [offer, setOffer] = useState<Offer | null>(null);
+  useEffect(() => {
+    setOffer(null);
+    if (!installed) return;
+    let current = true;
+    const timer = window.setTimeout(async () => {
+      const found = await agents.offer(agent, directory);
+      if (current) setOffer(found);
+    }, 300);
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
+  }, [agents, agent, directory, installed]);
+  return offer;
+}

@@ -1,0 +1,32 @@
+/** One session in the list. */
+import { memo } from "react";
+import type { SessionInfo } from "../daemon/types";
+import { AgentMark } from "../parts/agentMark";
+import { useNow } from "../parts/clock";
+import { ago, lastPart } from "../parts/format";
+import { StateBadge } from "../parts/stateBadge";
+import { fragment } from "../route";
+
+export const SessionRow = memo(function SessionRow({ session, current }: { session: SessionInfo; current: boolean }) {
+  return (
+    <li>
+      <a href={fragment(session.sessionId)} className="sessionRow" aria-current={current ? "page" : undefined}>
+        <AgentMark agent={session.agent} />
+        <span className="sessionRowText">
+          <span className="sessionRowTitle">{session.title || session.sessionId}</span>
+          <span className="sessionRowFacts">
+            {session.agent} · {lastPart(session.directory)}
+          </span>
+        </span>
+        <span className="sessionRowEnd">
+          <Age time={session.updatedAt} />
+          {session.state !== "idle" && <StateBadge state={session.state} />}
+        </span>
+      </a>
+    </li>
+  );
+});
+
+function Age({ time }: { time: string }) {
+  return <time dateTime={time}>{ago(time, useNow())}</time>;
+}

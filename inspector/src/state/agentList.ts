@@ -1,0 +1,74 @@
+/** The agents of a daemon, and what each offers; asked for when somebody looks. */
+import type { Daemon } from "../daemon/daemon";
+import { sayWhy } from "../daemon/problem";
+import type { AgentInfo, Mode, Model } from "../daemon/types";
+import { Observable } from "./observable";
+
+export interface Offer {
+  readonly modes: readonly Mode[];
+  readonly models: readonly Model[];
+  readonly defaultModel: string | null;
+  readonly failure: string | null;
+}
+
+interface View {
+  readonly agents: readonly AgentInfo[];
+  readonly failure: string | null;
+  readonly loading: boolean;
+}
+
+export class AgentList extends Observable<View> {
+  #view: View = { agents: [], failure: null, loading: true };
+  #offers = new Map<string, Promise<Offer>>();
+
+  constructor(private readonly daemon: Daemon) {
+    super();
+  }
+
+  get snapshot(): View {
+    return this.#view;
+  }
+
+  async reload(): Promise<void> {
+    this.#set({ loading: true });
+    try {
+      const { agents } = await this.daemon.get<{ agents: AgentInfo[] }>("/v1/agents");
+      this.#offers.clear();
+      this.#set({ agents, failure: null, loading: false });
+    } catch (error) {
+      this.#set({ failure: sayWhy(error), loading: false });
+    }
+  }
+
+  /** Modes and models of an agent in a directory. An agent that cannot tell its models still has modes. */
+  offer(agent: string, directory: string): Promise<Offer> {
+    const key = `${agent}\n${directory}`;
+    let offer = this.#offers.get(key);
+    if (!offer) {
+      offer = this.#ask(agent, directory);
+      this.#offers.set(key, offer);
+    }
+    return offer;
+  }
+
+  async #ask(agent: string, directory: string): Promise<Offer> {
+    const query = directory ? `?directory=${encodeURIComponent(directory)}` : "";
+    const path = `/v1/agents/${encodeURIComponent(agent)}`;
+    const [modes, models] = await Promise.allSettled([
+      this.daemon.get<{ modes: Mode[] }>(`${path}/modes${query}`),
+      this.daemon.get<{ models: Model[]; defaultModel?: string | null }>(`${path}/models${query}`),
+    ]);
+    const failed = [modes, models].find((answer) => answer.status === "rejected");
+    return {
+      modes: modes.status === "fulfilled" ? modes.value.modes : [],
+      models: models.status === "fulfilled" ? models.value.models : [],
+      defaultModel: models.status === "fulfilled" ? (models.value.defaultModel ?? null) : null,
+      failure: failed ? sayWhy(failed.reason) : null,
+    };
+  }
+
+  #set(change: Partial<View>): void {
+    this.#view = { ...this.#view, ...change };
+    this.changed();
+  }
+}

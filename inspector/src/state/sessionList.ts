@@ -1,0 +1,60 @@
+/** The daemon's sessions, whoever made them, newest first. */
+import type { Daemon } from "../daemon/daemon";
+import type { SessionInfo, SessionNews } from "../daemon/types";
+import { Observable } from "./observable";
+
+interface Page {
+  sessions: SessionInfo[];
+  nextCursor?: string | null;
+}
+
+export class SessionList extends Observable<readonly SessionInfo[]> {
+  #byId = new Map<string, SessionInfo>();
+  #sorted: readonly SessionInfo[] = [];
+
+  constructor(private readonly daemon: Daemon) {
+    super();
+  }
+
+  get snapshot(): readonly SessionInfo[] {
+    return this.#sorted;
+  }
+
+  /** Ask for all of them anew. What is told on the stream meanwhile is newer than a page, so it wins. */
+  async reload(): Promise<void> {
+    const told = new Map<string, SessionNews>();
+    this.#listening.add(told);
+    try {
+      const found = new Map<string, SessionInfo>();
+      let cursor: string | null | undefined = null;
+      do {
+        const page: Page = await this.daemon.get(`/v1/sessions?limit=1000${cursor ? `&cursor=${cursor}` : ""}`);
+        for (const session of page.sessions) found.set(session.sessionId, session);
+        cursor = page.nextCursor;
+      } while (cursor);
+      this.#byId = found;
+      for (const news of told.values()) this.#put(news);
+      this.#sort();
+    } finally {
+      this.#listening.delete(told);
+    }
+  }
+
+  #listening = new Set<Map<string, SessionNews>>();
+
+  take(news: SessionNews): void {
+    for (const told of this.#listening) told.set(news.sessionId, news);
+    this.#put(news);
+    this.#sort();
+  }
+
+  #put(news: SessionNews): void {
+    if (news.deleted) this.#byId.delete(news.sessionId);
+    else this.#byId.set(news.sessionId, news);
+  }
+
+  #sort(): void {
+    this.#sorted = [...this.#byId.values()].sort((one, other) => other.createdAt.localeCompare(one.createdAt));
+    this.changed();
+  }
+}

@@ -1,0 +1,115 @@
+/** Terminal output as runs of text with a look: colours and weight are kept, everything else a terminal can do is not. */
+
+export interface Run {
+  readonly text: string;
+  /** Class names: `fg1`, `bg4`, `bold`, `dim`, `italic`, `underline`. */
+  readonly look: string;
+  /** A colour beyond the sixteen. */
+  readonly color?: string;
+  readonly background?: string;
+}
+
+interface Pen {
+  flags: Set<string>;
+  fg: string | null;
+  bg: string | null;
+  color?: string;
+  background?: string;
+}
+
+// Colours (CSI … m), other CSI, OSC with its end, and single escapes.
+const ESCAPE = /\x1b\[([0-9;:]*)m|\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_]/g;
+const FLAGS: Readonly<Record<number, string>> = { 1: "bold", 2: "dim", 3: "italic", 4: "underline" };
+
+export function ansiRuns(output: string): Run[] {
+  const text = withoutOverwritten(output);
+  const pen: Pen = { flags: new Set(), fg: null, bg: null };
+  const runs: Run[] = [];
+  let from = 0;
+  for (const escape of text.matchAll(ESCAPE)) {
+    push(runs, text.slice(from, escape.index), pen);
+    from = escape.index + escape[0].length;
+    if (escape[1] !== undefined) take(pen, escape[1].split(/[;:]/).map(Number));
+  }
+  push(runs, text.slice(from), pen);
+  return runs;
+}
+
+/** A line that returns to its start is drawn over: the last that was drawn is what one sees. */
+function withoutOverwritten(text: string): string {
+  if (!text.includes("\r")) return text;
+  return text
+    .replaceAll("\r\n", "\n")
+    .split("\n")
+    .map((line) => line.replace(/\r+$/, "").split("\r").at(-1) ?? "")
+    .join("\n");
+}
+
+function push(runs: Run[], text: string, pen: Pen): void {
+  if (!text) return;
+  const look = [...pen.flags, pen.fg, pen.bg].filter(Boolean).join(" ");
+  runs.push({ text, look, ...(pen.color && { color: pen.color }), ...(pen.background && { background: pen.background }) });
+}
+
+function take(pen: Pen, codes: number[]): void {
+  for (let at = 0; at < codes.length; at++) {
+    const code = codes[at] ?? 0;
+    if (code === 0) reset(pen);
+    else if (FLAGS[code]) pen.flags.add(FLAGS[code]);
+    else if (code === 22) ["bold", "dim"].forEach((flag) => pen.flags.delete(flag));
+    else if (code === 23) pen.flags.delete("italic");
+    else if (code === 24) pen.flags.delete("underline");
+    else if (code >= 30 && code <= 37) setFg(pen, `fg${code - 30}`);
+    else if (code >= 90 && code <= 97) setFg(pen, `fg${code - 82}`);
+    else if (code === 39) setFg(pen, null);
+    else if (code >= 40 && code <= 47) setBg(pen, `bg${code - 40}`);
+    else if (code >= 100 && code <= 107) setBg(pen, `bg${code - 92}`);
+    else if (code === 49) setBg(pen, null);
+    else if (code === 38 || code === 48) at += extended(pen, code === 38, codes.slice(at + 1));
+  }
+}
+
+/** `38;5;n` or `38;2;r;g;b`; how many codes it took. */
+function extended(pen: Pen, foreground: boolean, rest: number[]): number {
+  const [kind, first = 0, green = 0, blue = 0] = rest;
+  if (kind === 5 && first < 16) {
+    if (foreground) setFg(pen, `fg${first}`);
+    else setBg(pen, `bg${first}`);
+    return 2;
+  }
+  const color = kind === 5 ? fromPalette(first) : kind === 2 ? `rgb(${first} ${green} ${blue})` : undefined;
+  if (foreground) {
+    setFg(pen, null);
+    pen.color = color;
+  } else {
+    setBg(pen, null);
+    pen.background = color;
+  }
+  return kind === 5 ? 2 : kind === 2 ? 4 : 0;
+}
+
+function fromPalette(index: number): string {
+  if (index >= 232) {
+    const grey = 8 + (index - 232) * 10;
+    return `rgb(${grey} ${grey} ${grey})`;
+  }
+  const level = (step: number) => (step === 0 ? 0 : 55 + step * 40);
+  const cube = index - 16;
+  return `rgb(${level(Math.floor(cube / 36))} ${level(Math.floor(cube / 6) % 6)} ${level(cube % 6)})`;
+}
+
+function setFg(pen: Pen, name: string | null): void {
+  pen.fg = name;
+  pen.color = undefined;
+}
+
+function setBg(pen: Pen, name: string | null): void {
+  pen.bg = name;
+  pen.background = undefined;
+}
+
+function reset(pen: Pen): void {
+  pen.flags.clear();
+  setFg(pen, null);
+  setBg(pen, null);
+}

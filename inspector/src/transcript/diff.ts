@@ -1,0 +1,74 @@
+/** Unified diffs, read into lines that can be shown one below the other or side by side. */
+
+export type DiffLine =
+  | { readonly kind: "hunk"; readonly text: string }
+  | { readonly kind: "same" | "added" | "removed"; readonly text: string; readonly old: number | null; readonly new: number | null };
+
+export interface Diff {
+  readonly lines: readonly DiffLine[];
+  readonly added: number;
+  readonly removed: number;
+}
+
+/** One row of the side-by-side view. */
+export interface DiffPair {
+  readonly hunk: string | null;
+  readonly left: DiffLine | null;
+  readonly right: DiffLine | null;
+}
+
+const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
+
+export function parsedDiff(text: string): Diff {
+  const lines: DiffLine[] = [];
+  let [old, next, added, removed] = [1, 1, 0, 0];
+  // Before the first hunk stand the names; a diff without hunks is all content.
+  let inside = !/^@@ /m.test(text);
+  for (const line of text.replace(/\n$/, "").split("\n")) {
+    const hunk = HUNK.exec(line);
+    if (hunk) {
+      [old, next, inside] = [Number(hunk[1]), Number(hunk[2]), true];
+      lines.push({ kind: "hunk", text: line });
+    } else if (!inside || line.startsWith("\\")) {
+      continue;
+    } else if (/^(diff |--- |\+\+\+ |index )/.test(line) && isHeader(line)) {
+      inside = !line.startsWith("diff ") && inside;
+    } else if (line.startsWith("+")) {
+      added += 1;
+      lines.push({ kind: "added", text: line.slice(1), old: null, new: next++ });
+    } else if (line.startsWith("-")) {
+      removed += 1;
+      lines.push({ kind: "removed", text: line.slice(1), old: old++, new: null });
+    } else {
+      lines.push({ kind: "same", text: line.slice(1), old: old++, new: next++ });
+    }
+  }
+  return { lines, added, removed };
+}
+
+/** In a hunk `--- a` may be a removed line `-- a`; only a file's name is a header. */
+function isHeader(line: string): boolean {
+  return /^(diff --git |--- (a\/|\/|\.)|\+\+\+ (b\/|\/|\.)|index [0-9a-f]+\.\.)/.test(line);
+}
+
+export function sideBySide(diff: Diff): DiffPair[] {
+  const pairs: DiffPair[] = [];
+  let removed: DiffLine[] = [];
+  let added: DiffLine[] = [];
+  const flush = () => {
+    for (let at = 0; at < Math.max(removed.length, added.length); at++) {
+      pairs.push({ hunk: null, left: removed[at] ?? null, right: added[at] ?? null });
+    }
+    [removed, added] = [[], []];
+  };
+  for (const line of diff.lines) {
+    if (line.kind === "removed") removed.push(line);
+    else if (line.kind === "added") added.push(line);
+    else {
+      flush();
+      pairs.push(line.kind === "hunk" ? { hunk: line.text, left: null, right: null } : { hunk: null, left: line, right: line });
+    }
+  }
+  flush();
+  return pairs;
+}

@@ -1,0 +1,13 @@
+/** JSON to read and to copy. */
+import { CopyButton } from "../parts/copyButton";
+
+export function Json({ text, label }: { text: string; label: string }) {
+  return (
+    <div className="json">
+      <pre tabIndex={0} aria-label={label}>
+        {text}
+      </pre>
+      <CopyButton text={text} label={`Copy: ${label}`} />
+    </div>
+  );
+}

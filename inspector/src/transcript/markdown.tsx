@@ -1,0 +1,155 @@
+/**
+ * Markdown as React elements, never as HTML: what an agent writes can only become text, and links that say where they go.
+ * A text that still streams is read anew each time; what it cannot close yet is shown as it stands.
+ */
+import { marked, type Token, type Tokens } from "marked";
+import { Fragment, memo, type ReactNode, useMemo } from "react";
+import { CopyButton } from "../parts/copyButton";
+
+/** Beyond this a text is shown as it is: no reader reads that much markup, and reading it anew would cost frames. */
+const LONGEST = 60_000;
+const SAFE_LINK = /^(https?:|mailto:)/i;
+
+export const Markdown = memo(function Markdown({ text }: { text: string }) {
+  const tokens = useMemo(() => (text.length > LONGEST ? null : marked.lexer(text)), [text]);
+  if (!tokens) return <PlainText text={text} />;
+  return <div className="markdown">{blocks(tokens)}</div>;
+});
+
+/** In pieces, so that the browser lays out only those on the screen. */
+function PlainText({ text }: { text: string }) {
+  const pieces = useMemo(() => text.match(/[\s\S]{1,4000}/g) ?? [], [text]);
+  return (
+    <div className="plainText">
+      {pieces.map((piece, index) => (
+        <span key={index}>{piece}</span>
+      ))}
+    </div>
+  );
+}
+
+function blocks(tokens: readonly Token[]): ReactNode {
+  return tokens.map((token, index) => <Fragment key={index}>{block(token)}</Fragment>);
+}
+
+function block(token: Token): ReactNode {
+  switch (token.type) {
+    case "heading": {
+      const Heading = `h${Math.min(6, (token as Tokens.Heading).depth + 2)}` as "h3";
+      return <Heading>{inline(token.tokens)}</Heading>;
+    }
+    case "paragraph":
+      return <p>{inline(token.tokens)}</p>;
+    case "code":
+      return <CodeBlock text={token.text as string} language={(token as Tokens.Code).lang ?? ""} />;
+    case "blockquote":
+      return <blockquote>{blocks(token.tokens ?? [])}</blockquote>;
+    case "list":
+      return <List list={token as Tokens.List} />;
+    case "table":
+      return <Table table={token as Tokens.Table} />;
+    case "hr":
+      return <hr />;
+    case "space":
+    case "def":
+      return null;
+    case "html":
+      return <p>{(token as Tokens.HTML).raw}</p>;
+    default:
+      return "tokens" in token && token.tokens ? inline(token.tokens) : unescaped((token as Tokens.Text).text ?? token.raw);
+  }
+}
+
+function List({ list }: { list: Tokens.List }) {
+  const items = list.items.map((item, index) => (
+    <li key={index} className={item.task ? "task" : undefined}>
+      {item.task && <input type="checkbox" checked={item.checked} disabled aria-label={item.checked ? "done" : "open"} />}
+      {blocks(item.tokens.filter((token) => token.type !== "checkbox"))}
+    </li>
+  ));
+  return list.ordered ? <ol start={Number(list.start) || 1}>{items}</ol> : <ul>{items}</ul>;
+}
+
+function Table({ table }: { table: Tokens.Table }) {
+  const cell = (of: Tokens.TableCell) => ({ className: of.align ? `align-${of.align}` : undefined, children: inline(of.tokens) });
+  return (
+    <div className="tableBox" tabIndex={0} role="region" aria-label="Table">
+      <table>
+        <thead>
+          <tr>
+            {table.header.map((head, index) => (
+              <th key={index} {...cell(head)} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {table.rows.map((row, index) => (
+            <tr key={index}>
+              {row.map((data, column) => (
+                <td key={column} {...cell(data)} />
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function CodeBlock({ text, language }: { text: string; language: string }) {
+  return (
+    <div className="codeBlock">
+      <header>
+        <span>{language || "text"}</span>
+        <CopyButton text={text} label="Copy the code" />
+      </header>
+      <pre tabIndex={0}>
+        <code>{text}</code>
+      </pre>
+    </div>
+  );
+}
+
+function inline(tokens: readonly Token[] | undefined): ReactNode {
+  return tokens?.map((token, index) => <Fragment key={index}>{span(token)}</Fragment>);
+}
+
+function span(token: Token): ReactNode {
+  switch (token.type) {
+    case "strong":
+      return <strong>{inline(token.tokens)}</strong>;
+    case "em":
+      return <em>{inline(token.tokens)}</em>;
+    case "del":
+      return <del>{inline(token.tokens)}</del>;
+    case "codespan":
+      return <code>{token.text as string}</code>;
+    case "br":
+      return <br />;
+    case "link":
+      return <Link href={(token as Tokens.Link).href}>{inline(token.tokens)}</Link>;
+    case "image":
+      // Nothing is fetched from an address that an agent wrote.
+      return <Link href={(token as Tokens.Image).href}>{(token as Tokens.Image).text || (token as Tokens.Image).href}</Link>;
+    case "html":
+      return token.raw;
+    default:
+      return "tokens" in token && token.tokens ? inline(token.tokens) : unescaped((token as Tokens.Text).text ?? token.raw);
+  }
+}
+
+function Link({ href, children }: { href: string; children: ReactNode }) {
+  if (!SAFE_LINK.test(href)) return <span title={href}>{children}</span>;
+  return (
+    <a href={href} target="_blank" rel="noopener noreferrer nofollow" title={href}>
+      {children}
+    </a>
+  );
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'" };
+
+/** Entities in prose are characters; in code they stay what they are. */
+function unescaped(text: string): string {
+  return text.replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? entity);
+}

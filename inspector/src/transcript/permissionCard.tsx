@@ -1,0 +1,134 @@
+/** The agent asks whether it may: what exactly, and the three answers. */
+import { useEffect, useRef, useState } from "react";
+import type { PermissionEntry } from "sdk/transcript";
+import { sessionPath } from "../daemon/daemon";
+import { Button } from "../parts/button";
+import { pretty } from "../parts/format";
+import { Icon } from "../parts/icon";
+import { useConversation } from "../session/sessionContext";
+import { DiffView } from "./diffView";
+import { Json } from "./json";
+import { Command } from "./tool";
+import { commandOf, inputSummary } from "./toolSummary";
+import { useAnswer } from "./useAnswer";
+
+const OUTCOMES = { accept: "Allowed once", accept_for_session: "Allowed for this session", reject: "Rejected" } as const;
+const BY = { client: "", rule: "by a rule of this session", agent: "by the agent", daemon: "by the daemon" } as const;
+
+export function PermissionCard({ entry }: { entry: PermissionEntry }) {
+  if (entry.state !== "requested") return <Resolved entry={entry} />;
+  return <Asking entry={entry} />;
+}
+
+function Resolved({ entry }: { entry: PermissionEntry }) {
+  if (entry.state === "requested") return null;
+  const rejected = entry.state === "reject";
+  return (
+    <div className={`resolved ${rejected ? "rejected" : "accepted"}`}>
+      <Icon name={rejected ? "cross" : "check"} size={14} />
+      <span>
+        {OUTCOMES[entry.state]} {entry.decidedBy && BY[entry.decidedBy]}
+      </span>
+      {/* The call stands right above, where there is one. */}
+      {entry.callId === null && <span className="foldSummary mono">{inputSummary(entry.input) || entry.action}</span>}
+      {entry.message && <span className="resolvedMessage">“{entry.message}”</span>}
+    </div>
+  );
+}
+
+function Asking({ entry }: { entry: PermissionEntry }) {
+  const { sessionId } = useConversation();
+  const { busy, failure, answer } = useAnswer();
+  const [rejecting, setRejecting] = useState(false);
+  const [reason, setReason] = useState("");
+  const reply = (choice: "once" | "always" | "reject", message?: string) =>
+    answer(sessionPath(sessionId, "permissions", entry.permissionId, "reply"), { reply: choice, ...(message && { message }) });
+  useReplyKeys(busy, {
+    KeyY: () => reply("once"),
+    KeyA: () => reply("always"),
+    KeyR: () => setRejecting(true),
+  });
+  return (
+    <section className="card asks" role="group" aria-label={`Permission: ${entry.toolName}`}>
+      <header>
+        <Icon name="shield" />
+        <strong>Allow {entry.toolName}?</strong>
+        {entry.reason && <span className="tag">{entry.reason}</span>}
+      </header>
+      <Wanted entry={entry} />
+      {rejecting ? (
+        <form
+          className="rejectForm"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void reply("reject", reason.trim());
+          }}
+        >
+          <input
+            name="reason"
+            aria-label="Why not (the agent reads it)"
+            placeholder="Why not? The agent reads it. (optional)"
+            value={reason}
+            onChange={(event) => setReason(event.target.value)}
+            onKeyDown={(event) => event.key === "Escape" && setRejecting(false)}
+            autoFocus
+          />
+          <Button type="submit" look="danger" disabled={busy}>
+            Reject
+          </Button>
+          <Button look="quiet" onClick={() => setRejecting(false)} disabled={busy}>
+            Back
+          </Button>
+        </form>
+      ) : (
+        <div className="cardActions">
+          <Button look="primary" disabled={busy} onClick={() => reply("once")} keys="Alt Y">
+            Allow once
+          </Button>
+          <Button disabled={busy} onClick={() => reply("always")} keys="Alt A">
+            Always in this session
+          </Button>
+          <Button look="quiet" disabled={busy} onClick={() => setRejecting(true)} keys="Alt R">
+            Reject…
+          </Button>
+        </div>
+      )}
+      {failure && (
+        <p className="badText" role="alert">
+          {failure}
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** What the agent wants to do, exactly: the command, the change, or else the call's input. */
+function Wanted({ entry }: { entry: PermissionEntry }) {
+  const command = commandOf(entry.input);
+  if (command !== null) return <Command text={command} />;
+  if (entry.diff) return <DiffView path={entry.paths.join(", ") || entry.action} action="" diff={entry.diff} />;
+  return (
+    <>
+      {entry.paths.length > 0 && <p className="cardText mono">{entry.paths.join("\n")}</p>}
+      <Json label="Input" text={pretty(entry.input)} />
+    </>
+  );
+}
+
+function useReplyKeys(busy: boolean, acts: Readonly<Record<string, () => unknown>>): void {
+  const latest = useRef(acts);
+  latest.current = acts;
+  useEffect(() => {
+    if (busy) return;
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (!event.altKey || event.ctrlKey || event.metaKey || event.defaultPrevented) return;
+      const act = latest.current[event.code];
+      if (!act) return;
+      // One press answers one card: the first that waits.
+      event.preventDefault();
+      act();
+    };
+    window.addEventListener("keydown", onKeyDown);
+    return () => window.removeEventListener("keydown", onKeyDown);
+  }, [busy]);
+}

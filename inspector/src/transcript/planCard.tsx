@@ -1,0 +1,42 @@
+/** A plan that wants approval. */
+import type { QuestionEntry } from "sdk/transcript";
+import { sessionPath } from "../daemon/daemon";
+import { Button } from "../parts/button";
+import { Icon } from "../parts/icon";
+import { useConversation } from "../session/sessionContext";
+import { Markdown } from "./markdown";
+import { useAnswer } from "./useAnswer";
+
+const OUTCOMES = { requested: "", answered: "Approved", rejected: "Rejected" } as const;
+
+export function PlanCard({ entry }: { entry: QuestionEntry }) {
+  const { sessionId } = useConversation();
+  const { busy, failure, answer } = useAnswer();
+  const open = entry.state === "requested";
+  const path = (verb: string) => sessionPath(sessionId, "questions", entry.questionId, verb);
+  return (
+    <section className={`card ${open ? "asks" : ""}`} role="group" aria-label="Plan">
+      <header>
+        <Icon name="list" />
+        <strong>{open ? "Approve this plan?" : "Plan"}</strong>
+        {!open && <span className={`tag ${entry.state === "answered" ? "good" : "bad"}`}>{OUTCOMES[entry.state]}</span>}
+      </header>
+      <Markdown text={entry.prompt} />
+      {open && (
+        <div className="cardActions">
+          <Button look="primary" disabled={busy} onClick={() => answer(path("reply"), { answers: [["approve"]] })}>
+            Approve
+          </Button>
+          <Button look="quiet" disabled={busy} onClick={() => answer(path("reject"), {})}>
+            Reject
+          </Button>
+        </div>
+      )}
+      {failure && (
+        <p className="badText" role="alert">
+          {failure}
+        </p>
+      )}
+    </section>
+  );
+}

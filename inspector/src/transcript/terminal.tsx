@@ -1,0 +1,31 @@
+/** What a command wrote. A long output is cut in the middle until one wants to see it. */
+import { memo, useMemo, useState } from "react";
+import { Button } from "../parts/button";
+import { CopyButton } from "../parts/copyButton";
+import { count } from "../parts/format";
+import { ansiRuns } from "./ansi";
+
+const SHOWN = 12_000;
+
+export const Terminal = memo(function Terminal({ text, label }: { text: string; label: string }) {
+  const [whole, setWhole] = useState(false);
+  const cut = !whole && text.length > SHOWN * 1.2;
+  const runs = useMemo(() => ansiRuns(cut ? text.slice(-SHOWN) : text), [text, cut]);
+  return (
+    <div className="terminal">
+      {cut && (
+        <Button look="quiet" small onClick={() => setWhole(true)}>
+          Show the {count(text.length - SHOWN)} characters before
+        </Button>
+      )}
+      <pre tabIndex={0} aria-label={label}>
+        {runs.map((run, index) => (
+          <span key={index} className={run.look || undefined} style={run.color || run.background ? { color: run.color, background: run.background } : undefined}>
+            {run.text}
+          </span>
+        ))}
+      </pre>
+      <CopyButton text={text} label="Copy the output" />
+    </div>
+  );
+});

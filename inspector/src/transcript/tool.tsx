@@ -1,0 +1,110 @@
+/** A tool call with its result: one line, and behind it what was asked, what came out and what changed. */
+import { useMemo } from "react";
+import type { ToolEntry } from "sdk/transcript";
+import { useNow } from "../parts/clock";
+import { duration, plural, pretty } from "../parts/format";
+import { Icon, type IconName } from "../parts/icon";
+import { DiffCounts, DiffView } from "./diffView";
+import { parsedDiff } from "./diff";
+import { Foldable, type Fold } from "./foldable";
+import { Images } from "./images";
+import { Json } from "./json";
+import { Markdown } from "./markdown";
+import { planSteps, Steps } from "./steps";
+import { Terminal } from "./terminal";
+import { commandOf, toolSummary } from "./toolSummary";
+
+export function Tool({ entry, ...fold }: { entry: ToolEntry } & Fold) {
+  return (
+    <Foldable className={`tool ${entry.status}`} {...fold} line={<ToolLine entry={entry} />}>
+      <ToolBody entry={entry} />
+    </Foldable>
+  );
+}
+
+function ToolLine({ entry }: { entry: ToolEntry }) {
+  const counts = useMemo(() => changeCounts(entry), [entry]);
+  return (
+    <>
+      <ToolState entry={entry} />
+      <span className="foldName">{entry.name}</span>
+      <span className="foldSummary mono">{toolSummary(entry)}</span>
+      {counts && <DiffCounts diff={counts} />}
+      {entry.children.length > 0 && <span className="foldFact">{plural(entry.children.length, "step")}</span>}
+      {entry.exitCode !== null && entry.exitCode !== 0 && <span className="foldFact badText">exit {entry.exitCode}</span>}
+      {entry.durationMs !== null ? <span className="foldFact">{duration(entry.durationMs)}</span> : <Running since={entry.time} />}
+    </>
+  );
+}
+
+const STATES: Readonly<Record<ToolEntry["status"], readonly [IconName, string]>> = {
+  in_progress: ["clock", "running"],
+  completed: ["check", "done"],
+  failed: ["cross", "failed"],
+};
+
+function ToolState({ entry }: { entry: ToolEntry }) {
+  const [icon, words] = STATES[entry.status];
+  return (
+    <span className={`toolState ${entry.status}`}>
+      {entry.status === "in_progress" ? <span className="spinner" /> : <Icon name={icon} size={14} />}
+      <span className="offscreen">{words}</span>
+    </span>
+  );
+}
+
+function Running({ since }: { since: string }) {
+  const now = useNow();
+  const passed = now - Date.parse(since);
+  return passed > 1500 ? <span className="foldFact">{duration(Math.floor(passed / 1000) * 1000)}</span> : null;
+}
+
+function ToolBody({ entry }: { entry: ToolEntry }) {
+  const command = commandOf(entry.input);
+  const steps = planSteps(entry.input);
+  return (
+    <>
+      {command !== null && <Command text={command} />}
+      {steps.length > 0 && <Steps steps={steps} />}
+      {command === null && steps.length === 0 && <Arguments entry={entry} />}
+      {entry.files.map((file) => (
+        <DiffView key={file.path} path={file.path} action={file.action} diff={file.diff ?? null} to={file.to} />
+      ))}
+      {entry.output && <Output entry={entry} />}
+      {entry.outputFinal && !entry.output && entry.files.length === 0 && entry.images.length === 0 && <p className="faint">No output.</p>}
+      <Images images={entry.images} />
+    </>
+  );
+}
+
+export function Command({ text }: { text: string }) {
+  return (
+    <pre className="command" tabIndex={0}>
+      <span aria-hidden="true">$ </span>
+      {text}
+    </pre>
+  );
+}
+
+function Arguments({ entry }: { entry: ToolEntry }) {
+  if (entry.input === null) return entry.arguments ? <pre className="plainPre">{entry.arguments}</pre> : null;
+  if (isEmpty(entry.input)) return null;
+  return <Json label="Arguments" text={pretty(entry.input)} />;
+}
+
+/** Output of commands is for a terminal; what a sub-agent reports is prose. */
+function Output({ entry }: { entry: ToolEntry }) {
+  if (entry.children.length > 0) return <Markdown text={entry.output} />;
+  return <Terminal text={entry.output} label={`Output of ${entry.name}`} />;
+}
+
+function isEmpty(input: unknown): boolean {
+  return typeof input === "object" && input !== null && Object.keys(input).length === 0;
+}
+
+function changeCounts(entry: ToolEntry): { added: number; removed: number } | null {
+  const diffs = entry.files.flatMap((file) => (file.diff ? [parsedDiff(file.diff)] : []));
+  if (diffs.length === 0) return null;
+  const sum = (pick: "added" | "removed") => diffs.reduce((total, diff) => total + diff[pick], 0);
+  return { added: sum("added"), removed: sum("removed") };
+}

@@ -1,0 +1,22 @@
+/** Builds the page into the Python package, from where the daemon serves it and the wheel carries it. */
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vite";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+export default defineConfig({
+  base: "./",
+  // The fold of events into a transcript is the TypeScript SDK's own.
+  resolve: { alias: [{ find: /^sdk\/(.*?)(\.js)?$/, replacement: here("../sdks/typescript/src/$1.ts") }] },
+  build: {
+    outDir: here("../src/sandbox_agent/http/ui"),
+    emptyOutDir: true,
+    target: "es2022",
+    // From here on browsers know `light-dark()`: each colour is written once.
+    cssTarget: ["chrome123", "firefox120", "safari17.5"],
+    // The page's policy allows no `data:` anywhere.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  server: { port: 5173, fs: { allow: [here("..")] } },
+});
