@@ -7,6 +7,7 @@ import pytest
 # What the live suite asserts outside of its test file is explained too when it fails.
 pytest.register_assert_rewrite(f"{__package__}.live")
 
+from .inspector.machine import BrowserReport  # noqa: E402
 from .live.report import CoverageReport, add_options  # noqa: E402
 
 
@@ -18,6 +19,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(CoverageReport(config), "live-coverage")
+    config.pluginmanager.register(BrowserReport(config), "browser")
     if config.pluginmanager.hasplugin("hypothesispytest"):
         _let_examples_take_their_time()
 

@@ -1,0 +1,142 @@
+"""Getting in, and being told why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.daemons import Daemon, running
+
+from .window import Window
+
+TOKEN = "secret+token"
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """A daemon with a token."""
+    with running(Daemon(tmp_path_factory.mktemp("locked") / "data", "--token", TOKEN)) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def page(new_page: Callable[[], Page]) -> Page:
+    return new_page()
+
+
+def connect(page: Page, endpoint: str, token: str = "") -> None:
+    page.get_by_label("Endpoint").fill(endpoint)
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Connect").click()
+
+
+def is_told(page: Page, words: str) -> None:
+    expect(page.get_by_role("alert")).to_contain_text(words)
+
+
+def is_in(page: Page) -> None:
+    expect(page.get_by_role("status").first).to_have_text("Live")
+
+
+def address(daemon: Daemon, host: str = "127.0.0.1") -> str:
+    return f"http://{host}:{daemon.port}"
+
+
+def test_a_daemon_without_a_token_is_entered_at_once(page: Page, daemon: Daemon) -> None:
+    page.goto(f"{address(daemon)}/ui/")
+    is_in(page)
+
+
+def test_the_token_of_the_address_is_taken_and_leaves_the_address_bar(page: Page, locked: Daemon) -> None:
+    page.goto(f"{address(locked)}/ui/#token=secret%2Btoken")
+    is_in(page)
+    assert page.url == f"{address(locked)}/ui/"
+    page.reload()
+    is_in(page)
+
+
+def test_a_missing_and_a_wrong_token_are_told_apart(page: Page, locked: Daemon) -> None:
+    page.goto(f"{address(locked)}/ui/")
+    is_told(page, "It needs a token")
+    connect(page, address(locked), "wrong")
+    is_told(page, "The token is wrong")
+    connect(page, address(locked), TOKEN)
+    is_in(page)
+
+
+def test_nothing_that_answers_is_not_running(page: Page, daemon: Daemon) -> None:
+    page.goto(f"{address(daemon)}/ui/#endpoint=http://127.0.0.1:9")
+    page.get_by_role("button", name="Connect").click()
+    is_told(page, "Nothing answers there")
+
+
+def test_a_page_from_elsewhere_is_told_the_flag_that_lets_it_in(
+    page: Page, daemon: Daemon, locked: Daemon, complaints: list[str]
+) -> None:
+    page.goto(f"{address(daemon, 'localhost')}/ui/")
+    is_in(page)
+    page.get_by_role("button", name="Menu", exact=True).click()
+    page.get_by_role("menuitem", name="Disconnect").click()
+    connect(page, address(locked), TOKEN)
+    is_told(page, "The daemon does not allow this page (CORS)")
+    is_told(page, f"--cors-allow-origin {address(daemon, 'localhost')}")
+    # The browser says it, too.
+    assert [text for text in complaints if "blocked by CORS policy" not in text] == []
+    complaints.clear()
+
+
+def test_a_page_that_may_call_a_remote_daemon_works_on_it(
+    page: Page, daemon: Daemon, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("remote")
+    with running(
+        Daemon(folder / "data", "--token", TOKEN, "--cors-allow-origin", address(daemon))
+    ) as remote:
+        page.goto(f"{address(daemon)}/ui/#endpoint={address(remote)}")
+        connect(page, address(remote), TOKEN)
+        is_in(page)
+        connect_host = address(remote, "agents.example")
+        page.get_by_role("button", name="Menu", exact=True).click()
+        page.get_by_role("menuitem", name="Disconnect").click()
+        connect(page, connect_host, TOKEN)
+        is_told(page, "does not answer to this host name (421)")
+        is_told(page, "--allow-host agents.example")
+
+
+def test_a_token_never_goes_to_an_address_of_the_link_unasked(
+    page: Page, daemon: Daemon, locked: Daemon
+) -> None:
+    page.goto(f"{address(daemon)}/ui/")
+    is_in(page)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{address(daemon)}/ui/#endpoint={address(locked)}&token=stolen")
+    page.reload()
+    page.goto("about:blank")
+    page.goto(f"{address(daemon)}/ui/#endpoint={address(locked)}&token=stolen")
+    expect(page.get_by_role("note")).to_contain_text("came with the link")
+    expect(page.get_by_label("Endpoint")).to_have_value(address(locked))
+    assert [url for url in asked if url.startswith(address(locked))] == []
+
+
+def test_the_way_to_start_a_daemon_stands_there_to_copy(page: Page, daemon: Daemon) -> None:
+    page.goto(f"{address(daemon)}/ui/#endpoint=http://127.0.0.1:9")
+    start = f"sandbox-agent server --no-token --cors-allow-origin {address(daemon)}"
+    expect(page.get_by_text(start)).to_be_visible()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy the command").click()
+    assert page.evaluate("navigator.clipboard.readText()") == start
+
+
+def test_a_token_that_no_longer_holds_leads_back_to_the_door(
+    page: Page, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("changed")
+    with running(Daemon(folder / "data", "--token", "first")) as daemon:
+        window = Window(page, daemon)
+        window.open("#token=first")
+        daemon.stop()
+        daemon.flags = ("--token", "second", "--port", str(daemon.port))
+        daemon.start()
+        is_told(page, "The token is wrong")
