@@ -5,6 +5,8 @@ error, or breaks the page's content policy, fails its test.
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -16,8 +18,23 @@ from .window import Window
 
 expect.set_options(timeout=20_000)
 
-# Names for this machine that a daemon does not answer to.
-RESOLVE = "--host-resolver-rules=MAP *.example 127.0.0.1"
+LISTENING = re.compile(r"DevTools listening on (ws://\S+)")
+FLAGS = (
+    "--headless=new",
+    "--remote-debugging-port=0",
+    # Names for this machine that a daemon does not answer to.
+    "--host-resolver-rules=MAP *.example 127.0.0.1",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--no-proxy-server",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-extensions",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--mute-audio",
+    *(("--no-sandbox",) if os.getuid() == 0 else ()),
+)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -26,12 +43,28 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip("no browser")
 
 
+@pytest.fixture(scope="session")
+def chromium_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One browser process for all tests of a worker."""
+    program = chromium()
+    assert program is not None
+    with subprocess.Popen(
+        [program, *FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}", "about:blank"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        yield next(found[1] for line in process.stderr if (found := LISTENING.search(line)))
+        process.terminate()
+
+
 # Not for the whole run: while it is open, its event loop counts as running, and other tests have loops of their own.
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    sandbox = ["--no-sandbox"] if os.getuid() == 0 else []
+def browser(chromium_address: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=[RESOLVE, *sandbox])
+        browser = playwright.chromium.connect_over_cdp(chromium_address)
         yield browser
         browser.close()
 

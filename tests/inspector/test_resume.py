@@ -1,0 +1,79 @@
+"""Interruptions: whatever happens to the page, the network or the daemon, nothing is lost or doubled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+from tests.daemons import Client, Daemon, client_of, running
+
+from .window import Window
+
+ALL_SEQUENCES = "[...document.querySelectorAll('.eventSequence')].map(e => Number(e.textContent))"
+
+
+def text_of(client: Client, session: str) -> str:
+    """What the agent said in its last message, as the log has it."""
+    messages = [
+        event["data"]["item"]["content"][0]["text"]
+        for event in client.events(session)
+        if event["type"] == "item.completed" and event["data"]["item"]["role"] == "assistant"
+    ]
+    return str(messages[-1])
+
+
+def shows_the_log(window: Window, client: Client, session: str) -> None:
+    """The transcript is what the log holds, and the panel counts as many events."""
+    expect(window.log.locator(".message.assistant").last).to_have_text(text_of(client, session))
+    window.page.keyboard.press("Alt+d")
+    expect(window.page.locator(".debugCount")).to_have_text(f"{len(client.events(session))} events")
+
+
+def test_a_reload_in_mid_turn_loses_and_doubles_nothing(window: Window, client: Client) -> None:
+    session = client.create()
+    window.enter(session)
+    window.say("pace 60 20")
+    expect(window.log.locator(".message.streaming")).not_to_be_empty()
+    window.page.reload()
+    window.turn_is_over()
+    expect(window.log.locator(".message.user")).to_have_count(1)
+    shows_the_log(window, client, session)
+
+
+def test_a_daemon_that_is_killed_and_started_again_is_found_again(
+    new_page: Callable[[], Page], tmp_path: Path
+) -> None:
+    with running(Daemon(tmp_path / "data")) as daemon, client_of(daemon) as client:
+        session = client.create()
+        window = Window(new_page(), daemon)
+        window.open()
+        window.enter(session)
+        window.say("slow")
+        expect(window.log.locator(".message.streaming")).not_to_be_empty()
+        daemon.kill()
+        status = window.page.get_by_role("status").first
+        expect(status).to_have_text("Offline")
+        daemon.flags = ("--no-token", "--port", str(daemon.port))
+        daemon.start()
+        expect(status).to_have_text("Live")
+        window.turn_is_over("how it ended is not known")
+        window.say("still there")
+        window.sees("You said: still there")
+        shows_the_log(window, client, session)
+
+
+def test_a_message_that_could_not_be_sent_stays_and_is_sent_once(window: Window, client: Client) -> None:
+    session = client.create()
+    window.enter(session)
+    window.page.route("**/messages", lambda route: (route.fetch(), route.abort()))
+    window.message.fill("only once")
+    window.message.press("Enter")
+    expect(window.page.get_by_role("alert")).to_contain_text("Not sent")
+    expect(window.message).to_have_value("only once")
+    window.page.unroute("**/messages")
+    window.message.press("Enter")
+    expect(window.message).to_have_value("")
+    window.turn_is_over()
+    expect(window.log.locator(".message.user")).to_have_count(1)
+    assert [event["type"] for event in client.events(session)].count("turn.started") == 1

@@ -1,0 +1,308 @@
+"""What an agent does, as a person sees it and answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.daemons import Client, types
+
+from .window import Window
+
+
+@pytest.fixture
+def session(window: Window, client: Client) -> str:
+    session = client.create()
+    window.enter(session)
+    return session
+
+
+def permissions_of(client: Client, session: str) -> list[tuple[str, str | None]]:
+    """How permissions were decided: status and what was said with it."""
+    return [
+        (event["data"]["status"], event["data"]["metadata"].get("message"))
+        for event in client.events(session)
+        if event["type"] == "permission.resolved"
+    ]
+
+
+# -- messages -----------------------------------------------------------------------------------
+
+
+def test_text_is_seen_while_it_streams(window: Window, session: str) -> None:
+    window.say("slow")
+    streaming = window.log.locator(".message.streaming")
+    expect(streaming).not_to_be_empty()
+    first = streaming.inner_text()
+    expect(streaming).not_to_have_text(first)
+    expect(window.page.locator(".sessionHead")).to_contain_text("Running")
+    window.message.press("Escape")
+    window.turn_is_over("Stopped")
+    expect(window.page.locator(".sessionHead")).to_contain_text("Idle")
+
+
+def test_markdown_becomes_elements(window: Window, session: str) -> None:
+    window.say("markdown")
+    window.turn_is_over()
+    message = window.log.locator(".message.assistant")
+    expect(message.locator("table td").first).to_be_visible()
+    expect(message.locator(".codeBlock code")).to_contain_text("def greet")
+    expect(message.locator("ul ul li")).to_have_text("nested")
+
+
+def test_what_looks_like_html_stays_text(window: Window, session: str) -> None:
+    evil = '<img src=x onerror="document.title=1"> [a](javascript:alert(1)) ![b](http://evil.example/b.png)'
+    asked: list[str] = []
+    window.page.on("request", lambda request: asked.append(request.url))
+    window.say(evil)
+    window.turn_is_over()
+    answer = window.log.locator(".message.assistant")
+    expect(answer).to_contain_text("<img src=x")
+    assert answer.locator("img, script").count() == 0
+    assert [link.get_attribute("href") for link in answer.get_by_role("link").all()] == [
+        "http://evil.example/b.png"
+    ]
+    assert [url for url in asked if "evil" in url] == []
+
+
+def test_thinking_is_folded_and_opens(window: Window, session: str) -> None:
+    window.say("thinking")
+    window.turn_is_over()
+    line = window.log.get_by_role("button", name="Thought")
+    expect(line).to_have_attribute("aria-expanded", "false")
+    line.click()
+    expect(window.log.locator(".thinking .foldBody")).not_to_be_empty()
+
+
+def test_earlier_messages_come_back_with_the_arrow(window: Window, session: str) -> None:
+    window.say("first words")
+    window.turn_is_over()
+    window.say("second words")
+    window.message.press("ArrowUp")
+    expect(window.message).to_have_value("second words")
+    window.message.press("ArrowUp")
+    expect(window.message).to_have_value("first words")
+    window.message.press("ArrowDown")
+    window.message.press("ArrowDown")
+    expect(window.message).to_have_value("")
+
+
+def test_a_file_goes_with_a_message_and_an_image_comes_back(
+    window: Window, session: str, tmp_path: Path
+) -> None:
+    note = tmp_path / "note.txt"
+    note.write_text("remember the milk\n")
+    window.page.get_by_label("Files", exact=True).set_input_files(note)
+    expect(window.page.get_by_role("list", name="Attached files")).to_contain_text("note.txt")
+    window.say("image")
+    window.turn_is_over()
+    expect(window.log.locator(".message.user")).to_contain_text("note.txt")
+    window.tool("screenshot").click()
+    picture = window.log.locator(".tool img")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+
+
+# -- tools --------------------------------------------------------------------------------------
+
+
+def test_a_tool_is_one_line_with_its_outcome_and_opens(window: Window, session: str) -> None:
+    window.say("tool 3")
+    window.turn_is_over()
+    line = window.tool("bash")
+    expect(line).to_contain_text("failed")
+    expect(line).to_contain_text("exit 3")
+    line.click()
+    expect(window.log.locator(".tool .command")).to_contain_text("seq 3")
+    expect(window.log.get_by_label("Output of bash")).to_have_text("1\n2\n3\n")
+
+
+def test_a_subagents_steps_unfold_below_its_call(window: Window, session: str) -> None:
+    window.say("subagent")
+    window.turn_is_over()
+    inner = window.log.locator('.row[style*="--depth: 1"]')
+    expect(inner).to_have_count(0)
+    window.tool("task").click()
+    expect(inner.first).to_be_visible()
+
+
+def test_a_change_shows_its_counts_and_its_lines_both_ways(window: Window, session: str) -> None:
+    window.say("edit")
+    window.button("Allow once").click()
+    window.turn_is_over()
+    line = window.tool("edit")
+    expect(line).to_contain_text("+1 −0")
+    line.click()
+    diff = window.log.locator(".diff")
+    expect(diff.locator("tr.added .lineText")).to_have_count(1)
+    diff.get_by_role("button", name="Split").click()
+    expect(diff.locator("table.split td.lineText.added")).to_have_count(1)
+    diff.get_by_role("button", name="Unified").click()
+    expect(diff.locator("tr.added")).to_have_count(1)
+
+
+# -- permissions --------------------------------------------------------------------------------
+
+
+def test_a_permission_shows_the_exact_command_and_is_allowed_once(
+    window: Window, session: str, client: Client
+) -> None:
+    window.say("permission one two")
+    expect(window.card("Permission: bash").locator(".command")).to_have_text("$ echo one two")
+    window.button("Allow once").click()
+    window.turn_is_over()
+    window.sees("Allowed once")
+    window.sees("The command said: one two")
+    assert permissions_of(client, session) == [("accept", None)]
+
+
+def test_a_permission_for_the_session_is_not_asked_again(
+    window: Window, session: str, client: Client
+) -> None:
+    window.say("permission one")
+    window.page.keyboard.press("Alt+a")
+    window.turn_is_over()
+    window.say("permission one")
+    expect(window.log.locator(".turnEnd")).to_have_count(2)
+    window.sees("by a rule of this session")
+    assert permissions_of(client, session) == [("accept_for_session", None), ("accept", None)]
+
+
+def test_a_permission_is_rejected_with_a_reason(window: Window, session: str, client: Client) -> None:
+    window.say("permission rm")
+    window.button("Reject…").click()
+    window.page.get_by_label("Why not").fill("not on my machine")
+    window.button("Reject").click()
+    window.turn_is_over()
+    window.sees("“not on my machine”")
+    assert permissions_of(client, session) == [("reject", "not on my machine")]
+
+
+def test_a_permission_to_edit_shows_the_change(window: Window, session: str) -> None:
+    window.say("edit")
+    card = window.card("Permission: edit")
+    expect(card.locator(".diffPath")).to_contain_text("mock-edit.txt")
+    expect(card.locator("tr.added .lineText")).to_have_count(1)
+    card.get_by_role("button", name="Allow once").click()
+    window.turn_is_over()
+
+
+def test_two_windows_can_answer_and_one_does(
+    window: Window, session: str, new_page: Callable[[], Page], client: Client
+) -> None:
+    other = Window(new_page(), window.daemon)
+    other.enter(session)
+    window.say("permission both")
+    expect(other.button("Allow once")).to_be_visible()
+    # The other window's answer is held until the first is in: then it is too late.
+    with other.page.expect_request("**/reply") as asked:
+        other.page.route("**/reply", lambda route: (window.button("Allow once").click(), window.turn_is_over(), route.continue_()))
+        other.button("Always in this session").click()
+    answer = asked.value.response()
+    assert answer is not None
+    assert answer.status == 409
+    other.turn_is_over()
+    other.sees("Allowed once")
+    expect(other.button("Allow once")).to_have_count(0)
+    assert permissions_of(client, session) == [("accept", None)]
+
+
+# -- questions and plans ------------------------------------------------------------------------
+
+
+def test_a_question_is_answered_with_a_label(window: Window, session: str) -> None:
+    window.say("question")
+    card = window.card("Question")
+    expect(card.get_by_role("button", name="Answer", exact=True)).to_be_disabled()
+    card.get_by_role("radio", name="Blue").check()
+    card.get_by_role("button", name="Answer", exact=True).click()
+    window.turn_is_over()
+    expect(window.log.locator(".resolved.question dd")).to_have_text("Blue")
+
+
+def test_several_questions_take_labels_several_labels_and_own_words(
+    window: Window, session: str, client: Client
+) -> None:
+    window.say("multi")
+    card = window.card("Question")
+    questions = card.get_by_role("group")
+    expect(questions).to_have_count(3)
+    questions.nth(0).get_by_role("radio").first.check()
+    for box in questions.nth(1).get_by_role("checkbox").all()[:2]:
+        box.check()
+    questions.nth(2).get_by_role("textbox").fill("something else")
+    card.get_by_role("button", name="Answer", exact=True).click()
+    window.turn_is_over()
+    [resolved] = [event["data"] for event in client.events(session) if event["type"] == "question.resolved"]
+    asked = resolved["metadata"]["questions"]
+    labels = [[option["label"] for option in question["options"]] for question in asked]
+    assert resolved["metadata"]["answers"] == [labels[0][:1], labels[1][:2], ["something else"]]
+
+
+def test_a_question_can_stay_without_an_answer(window: Window, session: str) -> None:
+    window.say("question")
+    window.button("Do not answer").click()
+    window.turn_is_over()
+    window.sees("Not answered")
+
+
+@pytest.mark.parametrize(("press", "tag"), [("Approve", "Approved"), ("Reject", "Rejected")])
+def test_a_plan_is_read_and_decided(window: Window, session: str, press: str, tag: str) -> None:
+    window.say("plan")
+    card = window.card("Plan")
+    expect(card.locator(".markdown li").first).to_be_visible()
+    card.get_by_role("button", name=press).click()
+    window.turn_is_over()
+    expect(card.locator(".tag")).to_have_text(tag)
+
+
+# -- queue, errors, ends ------------------------------------------------------------------------
+
+
+def test_messages_wait_in_a_queue_and_can_be_withdrawn(
+    window: Window, session: str, client: Client
+) -> None:
+    window.say("slow")
+    window.say("second message")
+    window.say("third message")
+    queue = window.page.get_by_role("region", name="Waiting messages")
+    expect(queue.locator(".queuedText")).to_have_text(["second message", "third message"])
+    queue.get_by_role("button", name="Withdraw").first.click()
+    expect(queue.locator(".queuedText")).to_have_text(["third message"])
+    window.button("Stop").click()
+    window.sees("You said: third message")
+    expect(queue).to_have_count(0)
+    assert types(client.events(session)).count("turn.started") == 2
+
+
+def test_an_error_says_what_and_by_which_name(window: Window, session: str) -> None:
+    window.say("error")
+    window.turn_is_over("Ended with an error")
+    expect(window.card("Error")).to_be_visible()
+
+
+def test_a_crash_shows_exit_code_and_stderr_and_the_session_goes_on(window: Window, session: str) -> None:
+    window.say("crash 7")
+    window.turn_is_over("Ended with an error")
+    card = window.card("Error")
+    expect(card).to_contain_text("Agent process exited")
+    expect(card).to_contain_text("exit code 7")
+    expect(card.get_by_label("Standard error")).not_to_be_empty()
+    window.say("hello again")
+    window.sees("You said: hello again")
+
+
+def test_an_agent_that_ends_the_conversation_leaves_no_composer(window: Window, session: str) -> None:
+    window.message.fill("end")
+    window.message.press("Enter")
+    window.sees("The agent ended the conversation")
+    expect(window.message).to_have_count(0)
+
+
+def test_what_the_daemon_did_not_understand_is_shown(window: Window, session: str, client: Client) -> None:
+    client.expects_unparsed = True
+    window.say("unparsed")
+    window.turn_is_over()
+    expect(window.log.locator(".card.odd")).to_have_count(3)
