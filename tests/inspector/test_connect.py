@@ -90,9 +90,7 @@ def test_a_page_that_may_call_a_remote_daemon_works_on_it(
     page: Page, daemon: Daemon, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("remote")
-    with running(
-        Daemon(folder / "data", "--token", TOKEN, "--cors-allow-origin", address(daemon))
-    ) as remote:
+    with running(Daemon(folder / "data", "--token", TOKEN, "--cors-allow-origin", address(daemon))) as remote:
         page.goto(f"{address(daemon)}/ui/#endpoint={address(remote)}")
         connect(page, address(remote), TOKEN)
         is_in(page)

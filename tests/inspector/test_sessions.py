@@ -31,7 +31,9 @@ def test_a_session_is_made_with_what_was_chosen(window: Window, client: Client) 
     form.get_by_label("MCP servers as JSON").fill('{"mcpServers": {"files": {"command": "true"}}}')
     form.get_by_role("button", name="Start").click()
     expect(window.page.get_by_role("heading", name="Made by hand")).to_be_visible()
-    [session] = [one for one in client.get("/v1/sessions").json()["sessions"] if one["title"] == "Made by hand"]
+    [session] = [
+        one for one in client.get("/v1/sessions").json()["sessions"] if one["title"] == "Made by hand"
+    ]
     client.sessions.append(session["sessionId"])
     chosen = ("agent", "directory", "agentMode", "permissionMode", "model", "variant")
     assert [session[name] for name in chosen] == [

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from tests.daemons import Client, types
 
 from .window import Window
@@ -196,9 +196,15 @@ def test_two_windows_can_answer_and_one_does(
     other.enter(session)
     window.say("permission both")
     expect(other.button("Allow once")).to_be_visible()
-    # The other window's answer is held until the first is in: then it is too late.
+
+    def be_quicker(route: Route) -> None:
+        """The other window's answer is held until the first is in: then it is too late."""
+        window.button("Allow once").click()
+        window.turn_is_over()
+        route.continue_()
+
     with other.page.expect_request("**/reply") as asked:
-        other.page.route("**/reply", lambda route: (window.button("Allow once").click(), window.turn_is_over(), route.continue_()))
+        other.page.route("**/reply", be_quicker)
         other.button("Always in this session").click()
     answer = asked.value.response()
     assert answer is not None
@@ -261,12 +267,10 @@ def test_a_plan_is_read_and_decided(window: Window, session: str, press: str, ta
 # -- queue, errors, ends ------------------------------------------------------------------------
 
 
-def test_messages_wait_in_a_queue_and_can_be_withdrawn(
-    window: Window, session: str, client: Client
-) -> None:
+def test_messages_wait_in_a_queue_and_can_be_withdrawn(window: Window, session: str, client: Client) -> None:
     window.say("slow")
-    window.say("second message")
-    window.say("third message")
+    window.say("second message", waits=True)
+    window.say("third message", waits=True)
     queue = window.page.get_by_role("region", name="Waiting messages")
     expect(queue.locator(".queuedText")).to_have_text(["second message", "third message"])
     queue.get_by_role("button", name="Withdraw").first.click()

@@ -22,12 +22,15 @@ class Window:
     def enter(self, session: str) -> None:
         """Open a session and wait until its events are there."""
         self.page.goto(f"{self.address}#/sessions/{session}")
-        expect(self.log.get_by_text("Started").first).to_be_attached()
+        expect(self.log.locator(".row").first).to_be_attached()
 
-    def say(self, text: str) -> None:
+    def say(self, text: str, *, waits: bool = False) -> None:
+        """Send a message and see it in the transcript, or in the queue."""
         self.message.fill(text)
         self.message.press("Enter")
         expect(self.message).to_have_value("")
+        shown = self.page.locator(".queuedText") if waits else self.log.locator(".userText")
+        expect(shown.last).to_have_text(text)
 
     @property
     def message(self) -> Locator:
@@ -51,4 +54,4 @@ class Window:
         expect(self.log.get_by_text(text).first).to_be_visible()
 
     def turn_is_over(self, how: str = "Done") -> None:
-        expect(self.log.locator(".turnEnd").last).to_contain_text(how)
+        expect(self.log.locator(".row").last.locator(".turnEnd")).to_contain_text(how)

@@ -3,29 +3,41 @@ import { useState } from "react";
 import { sayWhy } from "../daemon/problem";
 import { Button } from "../parts/button";
 import { useWorkspace } from "../state/workspace";
+import { install, type Progress } from "./install";
 
 export function InstallButton({ agent }: { agent: string }) {
   const workspace = useWorkspace();
-  const [said, setSaid] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-  const install = async () => {
-    setBusy(true);
-    setSaid(null);
+  const [progress, setProgress] = useState<Progress | null>(null);
+  const [failure, setFailure] = useState<string | null>(null);
+  const start = async () => {
+    setProgress({ words: "Installing…", part: null });
+    setFailure(null);
     try {
-      await workspace.daemon.post(`/v1/agents/${encodeURIComponent(agent)}/install`, {});
+      await install(workspace.daemon, agent, setProgress);
       await workspace.agents.reload();
     } catch (error) {
-      setSaid(sayWhy(error));
+      setFailure(sayWhy(error));
     } finally {
-      setBusy(false);
+      setProgress(null);
     }
   };
   return (
     <div className="install">
-      <Button small onClick={install} disabled={busy} icon="download">
-        {busy ? "Installing…" : "Install"}
-      </Button>
-      {said && <small className="badText" role="alert">{said}</small>}
+      {progress ? (
+        <span className="installing" role="status">
+          {progress.words}
+          <progress aria-label={`Installing ${agent}`} value={progress.part ?? undefined} />
+        </span>
+      ) : (
+        <Button small onClick={start} icon="download">
+          Install
+        </Button>
+      )}
+      {failure && (
+        <small className="badText" role="alert">
+          {failure}
+        </small>
+      )}
     </div>
   );
 }

@@ -38,5 +38,6 @@ export class Value<T> extends Observable<T> {
 }
 
 export function useObserved<Snapshot>(observable: Observable<Snapshot>): Snapshot {
-  return useSyncExternalStore(observable.subscribe, () => observable.snapshot);
+  const read = () => observable.snapshot;
+  return useSyncExternalStore(observable.subscribe, read, read);
 }

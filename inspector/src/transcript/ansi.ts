@@ -17,8 +17,8 @@ interface Pen {
   background?: string;
 }
 
-// Colours (CSI … m), other CSI, OSC with its end, and single escapes.
-const ESCAPE = /\x1b\[([0-9;:]*)m|\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_]/g;
+// Colours (CSI … m), other CSI, OSC with its end, and single escapes; the last may be cut off by the end of the text.
+const ESCAPE = /\x1b\[([0-9;:]*)m|\x1b\[[0-?]*[ -/]*(?:[@-~]|$)|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_]/g;
 const FLAGS: Readonly<Record<number, string>> = { 1: "bold", 2: "dim", 3: "italic", 4: "underline" };
 
 export function ansiRuns(output: string): Run[] {

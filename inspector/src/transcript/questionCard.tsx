@@ -100,7 +100,7 @@ function OneQuestion({ name, question, choice, disabled, onChange }: OneQuestion
   return (
     <fieldset className="question" disabled={disabled}>
       <legend>
-        {question.header && question.header !== question.question && <span className="tag">{question.header}</span>}
+        {question.header && question.header !== question.question && <span className="tag">{question.header}</span>}{" "}
         {question.question}
         {several && <span className="faint"> (several)</span>}
       </legend>
@@ -113,8 +113,7 @@ function OneQuestion({ name, question, choice, disabled, onChange }: OneQuestion
             onChange={() => toggle(option.label)}
           />
           <span>
-            {option.label}
-            {option.description && <small>{option.description}</small>}
+            {option.label} {option.description && <small>{option.description}</small>}
           </span>
         </label>
       ))}

@@ -1,0 +1,40 @@
+import { renderToStaticMarkup } from "react-dom/server";
+import { expect, test } from "vitest";
+import { Markdown } from "../src/transcript/markdown";
+
+const drawn = (text: string) => renderToStaticMarkup(<Markdown text={text} />);
+
+test("markup becomes elements", () => {
+  expect(drawn("# Title\n\nSome *em*, **strong** and `a < b`.")).toBe(
+    '<div class="markdown"><h3>Title</h3><p>Some <em>em</em>, <strong>strong</strong> and <code>a &lt; b</code>.</p></div>',
+  );
+});
+
+test.each([
+  "<script>alert(1)</script>",
+  '<img src=x onerror="alert(1)">',
+  'text <b onclick="x">bold</b>',
+  "<iframe src=//evil.example></iframe>",
+])("HTML stays text: %s", (html) => {
+  expect(drawn(html)).not.toMatch(/<(script|img|b|iframe)[\s>]/);
+  expect(drawn(html)).toContain("&lt;");
+});
+
+test.each(["javascript:alert(1)", "data:text/html,x", "vbscript:x", "JaVaScRiPt:x"])("a link to %s is no link", (href) => {
+  expect(drawn(`[click](${href})`)).not.toContain("<a ");
+});
+
+test("an image is a link to it: nothing is fetched", () => {
+  const html = drawn("![alt](https://evil.example/pixel.png)");
+  expect(html).not.toContain("<img");
+  expect(html).toContain('href="https://evil.example/pixel.png"');
+});
+
+test("a fence that is still open is code already", () => {
+  expect(drawn("Look:\n\n```js\nconst a = 1")).toContain("<code>const a = 1</code>");
+});
+
+test("a very long text is shown as it is", () => {
+  const long = "**word** ".repeat(10_000);
+  expect(drawn(long)).toContain("**word**");
+});

@@ -1,0 +1,85 @@
+/** Every recording of every agent, through the fold, into rows, and onto the page. */
+import { renderToStaticMarkup } from "react-dom/server";
+import type { Event } from "sdk/events";
+import { type Entry, foldTranscript, TranscriptFold } from "sdk/transcript";
+import { describe, expect, test } from "vitest";
+import { Daemon } from "../src/daemon/daemon";
+import { eventText } from "../src/debug/eventText";
+import { SessionContext } from "../src/session/sessionContext";
+import { Conversation } from "../src/state/conversation";
+import { Workspace, WorkspaceProvider } from "../src/state/workspace";
+import { EntryView } from "../src/transcript/entryView";
+import { rowsOf } from "../src/transcript/rows";
+import { recordings } from "./recordings";
+
+const daemon = new Daemon({ endpoint: "http://127.0.0.1:2468", token: null });
+const workspace = new Workspace(daemon, "0", () => undefined);
+const conversation = new Conversation(daemon, "ses_1");
+
+function drawn(entry: Entry): string {
+  return renderToStaticMarkup(
+    <WorkspaceProvider value={workspace}>
+      <SessionContext.Provider value={conversation}>
+        <EntryView entry={entry} unfolded onFold={() => undefined} />
+      </SessionContext.Provider>
+    </WorkspaceProvider>,
+  );
+}
+
+function everyId(entries: readonly Entry[]): string[] {
+  return entries.flatMap((entry) => [entry.id, ...(entry.kind === "tool" ? everyId(entry.children) : [])]);
+}
+
+const found = recordings();
+
+test("there are recordings of every agent", () => {
+  const agents = new Set(found.map(({ name }) => name.split("/")[0]));
+  expect([...agents].sort()).toEqual(["acp", "amp", "claude", "codex", "mock", "opencode", "pi"]);
+});
+
+describe.each(found)("$name", ({ events }) => {
+  const transcript = foldTranscript(events);
+  const all = rowsOf(transcript.entries, new Set(everyId(transcript.entries)), true);
+  const shown = rowsOf(transcript.entries, new Set(), false);
+
+  test("every message and every tool call has one row, sub-agents' too", () => {
+    const started = (kind: string) => items(events, "item.started").filter((item) => item.kind === kind).map((item) => item.item_id);
+    const rows = (kind: Entry["kind"]) => all.filter((row) => row.entry.kind === kind).map((row) => row.entry.id);
+    expect([...rows("message"), ...rows("reasoning")].sort()).toEqual([...started("message"), ...started("system")].sort());
+    expect(rows("tool").sort()).toEqual(started("tool_call").sort());
+    expect(new Set(all.map((row) => row.entry.id)).size).toBe(all.length);
+  });
+
+  test("what is shown at first is a part of all, in the same order", () => {
+    const ids = all.map((row) => row.entry.id);
+    const places = shown.map((row) => ids.indexOf(row.entry.id));
+    expect(places).toEqual([...places].sort((one, other) => one - other));
+    expect(places).not.toContain(-1);
+  });
+
+  test("every row can be drawn, and says something", () => {
+    for (const { entry } of all) expect(drawn(entry), entry.kind).not.toBe("");
+  });
+
+  test("a fold that is read after each event ends with the same transcript", () => {
+    const fold = new TranscriptFold();
+    for (const event of events) {
+      fold.apply(event);
+      void fold.transcript;
+    }
+    expect(fold.transcript).toEqual(transcript);
+  });
+
+  test("an event that comes twice changes nothing", () => {
+    expect(foldTranscript(events.flatMap((event) => [event, event]))).toEqual(transcript);
+  });
+
+  test("every event has its words in the list of events", () => {
+    const silent = new Set(["session.started", "turn.started"]);
+    for (const event of events) if (!silent.has(event.type)) expect(eventText(event), event.type).not.toBe("");
+  });
+});
+
+function items(events: readonly Event[], type: "item.started" | "item.completed") {
+  return events.flatMap((event) => (event.type === type ? [event.data.item] : []));
+}

@@ -1,0 +1,76 @@
+/** Small pure parts: one line for a tool call, what a request is as a command, addresses that people type. */
+import { expect, test } from "vitest";
+import { tidied } from "../src/daemon/arrival";
+import { asCurl, RequestLog } from "../src/daemon/requestLog";
+import { ago, count, duration, money } from "../src/parts/format";
+import { parsed } from "../src/route";
+import { parsedMcp } from "../src/sessions/mcpText";
+import { inputSummary } from "../src/transcript/toolSummary";
+
+test.each([
+  [{ command: "/bin/bash -lc 'echo hi'" }, "echo hi"],
+  [{ command: ["git", "status"] }, "git status"],
+  [{ command: "ls\nrm x" }, "ls"],
+  [{ file_path: "/a/b.txt", content: "…" }, "/a/b.txt"],
+  [{ changes: [{ path: "/a" }, { path: "/b" }] }, "/a, /b"],
+  [{ todos: [1, 2] }, "2 steps"],
+  [{ a: 2, b: 3 }, '{"a":2,"b":3}'],
+  [null, ""],
+])("%j in one line", (input, line) => {
+  expect(inputSummary(input)).toBe(line);
+});
+
+test("a request as a command names the token and quotes the rest", () => {
+  const log = new RequestLog();
+  log.begin({
+    method: "POST",
+    url: "http://127.0.0.1:2468/v1/sessions",
+    headers: { "Content-Type": "application/json" },
+    body: `{"title":"it's"}`,
+    authorized: true,
+    stream: false,
+  });
+  const [request] = log.snapshot;
+  expect(request && asCurl(request)).toBe(
+    [
+      "curl -s",
+      "-X POST",
+      "'http://127.0.0.1:2468/v1/sessions'",
+      '-H "Authorization: Bearer $SANDBOX_AGENT_TOKEN"',
+      "-H 'Content-Type: application/json'",
+      `-d '{"title":"it'\\''s"}'`,
+    ].join(" \\\n  "),
+  );
+});
+
+test.each([
+  ["127.0.0.1:2468", "http://127.0.0.1:2468"],
+  [" https://a.example/ ", "https://a.example"],
+  ["http://a.example:1/ui/", "http://a.example:1"],
+  ["http://a.example:1/v1/sessions", "http://a.example:1"],
+])("the address %s is %s", (typed, endpoint) => {
+  expect(tidied(typed)).toBe(endpoint);
+});
+
+test.each([
+  ["#/sessions/a%3Ab", { sessionId: "a:b", sequence: null }],
+  ["#/sessions/x/events/12", { sessionId: "x", sequence: 12 }],
+  ["#/", { sessionId: null, sequence: null }],
+  ["#token=abc", { sessionId: null, sequence: null }],
+])("the route %s", (hash, route) => {
+  expect(parsed(hash)).toEqual(route);
+});
+
+test("MCP servers may come with the name that settings files give them", () => {
+  expect(parsedMcp('{"mcpServers":{"a":{"command":"b"}}}')).toEqual({ a: { command: "b" } });
+  expect(parsedMcp("  ")).toBeNull();
+  expect(() => parsedMcp("{")).toThrow("not JSON");
+  expect(() => parsedMcp("[]")).toThrow("must be an object");
+});
+
+test("figures are short", () => {
+  expect([duration(12), duration(1500), duration(61_000), duration(3_700_000)]).toEqual(["12 ms", "1.5 s", "1 min 1 s", "1 h 1 min"]);
+  expect([count(9999), count(12_345), count(2_500_000)]).toEqual(["9,999", "12.3k", "2.5M"]);
+  expect([money(0), money(0.00017), money(1.234)]).toEqual(["$0", "$0.0002", "$1.23"]);
+  expect([ago(0, 10_000), ago(0, 120_000), ago(0, 7_200_000), ago(0, 200_000_000)]).toEqual(["now", "2 min", "2 h", "2 d"]);
+});

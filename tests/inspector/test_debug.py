@@ -1,0 +1,101 @@
+"""The debug panel: what lies behind the page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+from tests.daemons import Client
+
+from .window import Window
+
+
+@pytest.fixture
+def session(window: Window, client: Client) -> str:
+    session = client.create()
+    client.turn(session, "tool")
+    window.enter(session)
+    window.page.keyboard.press("Alt+d")
+    return session
+
+
+def panel(window: Window) -> Locator:
+    return window.page.get_by_role("complementary", name="Debug panel")
+
+
+def test_events_are_filtered_by_type_and_by_words(window: Window, session: str, client: Client) -> None:
+    events = client.events(session)
+    count = panel(window).locator(".debugCount")
+    expect(count).to_have_text(f"{len(events)} events")
+    panel(window).get_by_label("Type of event").select_option("item.delta")
+    deltas = [event for event in events if event["type"] == "item.delta"]
+    expect(count).to_have_text(f"{len(deltas)} of {len(events)} events")
+    panel(window).get_by_label("Search events").fill("ended with exit code")
+    found = [event for event in deltas if "ended with exit code" in json.dumps(event)]
+    expect(count).to_have_text(f"{len(found)} of {len(events)} events")
+
+
+def test_an_event_stands_beside_its_native_payload_and_has_a_link(
+    window: Window, session: str, client: Client
+) -> None:
+    [event] = [one for one in client.events(session, include_raw="true") if one["type"] == "turn.ended"]
+    panel(window).get_by_role("button", name="turn.ended").click()
+    expect(panel(window).get_by_label("Universal", exact=True)).to_contain_text(event["event_id"])
+    shown = panel(window).get_by_label("Native", exact=True)
+    expect(shown).not_to_have_text("…")
+    assert json.loads(shown.inner_text()) == event["raw"]
+
+    window.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    panel(window).get_by_role("button", name="Link").click()
+    link = window.page.evaluate("navigator.clipboard.readText()")
+    assert link == f"{window.address}#/sessions/{session}/events/{event['sequence']}"
+    window.page.goto("about:blank")
+    window.page.goto(link)
+    expect(panel(window).get_by_label("Universal", exact=True)).to_contain_text(event["event_id"])
+
+
+def test_all_events_are_saved_as_lines(
+    window: Window, session: str, client: Client, tmp_path: Path
+) -> None:
+    with window.page.expect_download() as download:
+        panel(window).get_by_role("button", name="JSONL").click()
+    assert download.value.suggested_filename == f"{session}.jsonl"
+    saved = tmp_path / "saved.jsonl"
+    download.value.save_as(saved)
+    lines = [json.loads(line) for line in saved.read_text().splitlines()]
+    assert lines == client.events(session, include_raw="true")
+
+
+def test_every_request_is_in_the_log_and_can_be_repeated(window: Window, session: str) -> None:
+    window.say("hello")
+    window.turn_is_over()
+    panel(window).get_by_role("tab", name="HTTP").click()
+    panel(window).get_by_role("button", name=f"202 POST /v1/sessions/{session}/messages").click()
+    shown = panel(window).get_by_label("Sent", exact=True)
+    expect(shown).to_contain_text(f"curl -s \\\n  -X POST \\\n  '{window.address.removesuffix('/ui/')}/v1/sessions/{session}/messages'")
+    expect(shown).to_contain_text('"message":"hello"')
+    expect(panel(window).get_by_label("Answer", exact=True)).to_contain_text('"turnId"')
+
+
+def test_agents_and_what_they_can_do_are_listed(window: Window, session: str, client: Client) -> None:
+    panel(window).get_by_role("tab", name="Agents").click()
+    agents = client.get("/v1/agents").json()["agents"]
+    table = panel(window).get_by_role("table", name="Capabilities")
+    expect(table.get_by_role("columnheader")).to_have_text([agent["id"] for agent in agents])
+    row = table.get_by_role("row").filter(has_text="plan mode")
+    expect(row.get_by_role("cell")).to_have_text(
+        ["yes" if agent["capabilities"]["planMode"] else "no" for agent in agents]
+    )
+    mock = panel(window).locator(".agentFacts").filter(has_text="mock")
+    mock.get_by_role("button", name="Modes and models").click()
+    expect(mock).to_contain_text("build, plan")
+
+
+def test_the_connection_says_to_whom_and_since_when(window: Window, session: str) -> None:
+    panel(window).get_by_role("tab", name="Connection").click()
+    expect(panel(window)).to_contain_text(window.address.removesuffix("/ui/"))
+    expect(panel(window)).to_contain_text("live")
+    panel(window).get_by_role("button", name="Disconnect").click()
+    expect(window.page.get_by_role("button", name="Connect")).to_be_visible()

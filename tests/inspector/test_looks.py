@@ -1,0 +1,113 @@
+"""Looks that a machine can judge: contrast, names, overflow; in both colours and on a phone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+from tests.daemons import Client
+
+from .window import Window
+
+PHONE = {"width": 375, "height": 720}
+
+# Every visible text against what lies behind it (WCAG 2, 1.4.3). Disabled things are exempt.
+LOW_CONTRAST = """
+() => {
+  const context = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+  const rgba = (color) => {
+    context.clearRect(0, 0, 1, 1);
+    context.fillStyle = color;
+    context.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = context.getImageData(0, 0, 1, 1).data;
+    return [r, g, b, a / 255];
+  };
+  const over = ([r, g, b, a], [R, G, B]) => [r * a + R * (1 - a), g * a + G * (1 - a), b * a + B * (1 - a)];
+  const light = (rgb) => {
+    const [r, g, b] = rgb.map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (element) => {
+    const layers = [];
+    for (let e = element; e; e = e.parentElement) layers.push(rgba(getComputedStyle(e).backgroundColor));
+    return layers.reverse().reduce((below, layer) => over(layer, below), [255, 255, 255]);
+  };
+  const bad = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const element = node.parentElement;
+    if (!node.textContent.trim() || !element.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
+    if (element.closest('.offscreen, :disabled, [aria-hidden=true], option')) continue;
+    const behind = ground(element);
+    const [a, b] = [light(over(rgba(getComputedStyle(element).color), behind)), light(behind)];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) bad.push([node.textContent.trim().slice(0, 40), element.className, Math.round(ratio * 100) / 100]);
+  }
+  return bad;
+}
+"""
+
+# What is wider than the window, and buttons and fields without a name.
+FAULTS = """
+() => [
+  ...(document.documentElement.scrollWidth > innerWidth ? ['the page scrolls sideways'] : []),
+  ...[...document.querySelectorAll('button, a, input, select, textarea')]
+    .filter((e) => e.checkVisibility())
+    .filter((e) => !(e.textContent.trim() || e.ariaLabel || e.title || e.labels?.length))
+    .map((e) => `no name: ${e.outerHTML.slice(0, 80)}`),
+  ...[...document.querySelectorAll('.session button, .session input, .debug button')]
+    .filter((e) => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1)
+    .map((e) => `out of the window: ${e.outerHTML.slice(0, 80)}`),
+]
+"""
+
+
+@pytest.fixture(params=["dark", "light"])
+def busy(window: Window, client: Client, request: pytest.FixtureRequest) -> Window:
+    """A session with something of everything, in both colours."""
+    session = client.create(title="Everything at once, under a title that is a bit longer than one would like")
+    for prompt in ("markdown", "thinking", "tool 2", "error"):
+        client.turn(session, prompt)
+    client.send(session, "multi")
+    client.send(session, "waits")
+    window.page.emulate_media(color_scheme=request.param)
+    window.enter(session)
+    expect(window.card("Question")).to_be_visible()
+    return window
+
+
+def faults(window: Window) -> list[Any]:
+    return [*window.page.evaluate(FAULTS), *window.page.evaluate(LOW_CONTRAST)]
+
+
+def test_everything_is_readable_and_named(busy: Window) -> None:
+    for line in busy.log.locator(".foldLine").all():
+        line.click()
+    assert faults(busy) == []
+    busy.page.keyboard.press("Alt+d")
+    for tab in ("HTTP", "Agents", "Connection", "Events"):
+        busy.page.get_by_role("tab", name=tab).click()
+        assert faults(busy) == [], tab
+    busy.page.keyboard.press("Alt+d")
+    busy.page.keyboard.press("Alt+n")
+    expect(busy.page.get_by_role("radio", name="mock")).to_be_attached()
+    assert faults(busy) == []
+
+
+def test_a_phone_shows_one_thing_at_a_time_and_nothing_sticks_out(busy: Window) -> None:
+    busy.page.set_viewport_size(PHONE)
+    sidebar = busy.page.get_by_role("navigation")
+    expect(sidebar).to_be_hidden()
+    assert faults(busy) == []
+    busy.button("Debug").click()
+    assert faults(busy) == []
+    busy.button("Close the debug panel").click()
+    busy.button("Sessions").click()
+    expect(sidebar).to_be_visible()
+    assert faults(busy) == []
+
+
+def test_who_wants_less_motion_gets_none(busy: Window) -> None:
+    moving = "document.getAnimations().filter((a) => a.playState === 'running').length"
+    assert busy.page.evaluate(moving) == 0

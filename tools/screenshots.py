@@ -1,0 +1,133 @@
+"""Takes the pictures of the inspector for the documentation: `python -m tools.screenshots`.
+
+A real daemon, the mock agent and a few sessions of different ages; one picture for each situation, in docs/images.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from playwright.sync_api import Browser, Page, sync_playwright
+from tests.daemons import Client, Daemon, running
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+Colours = Literal["dark", "light"]
+DESK, PHONE = (1280, 800), (390, 780)
+
+NAMES = ("Fix the flaky login test", "Explain the billing module", "Upgrade the web framework", "Write release notes")
+
+
+def main() -> None:
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        # Short names in short paths: they are seen on the pictures.
+        work = Path(folder) / "shop"
+        with running(Daemon(work)) as daemon, sync_playwright() as playwright:
+            browser = playwright.chromium.launch(
+                executable_path=os.environ.get("CHROMIUM") or shutil.which("chromium"),
+                args=["--no-sandbox"] if os.getuid() == 0 else [],
+            )
+            _take(browser, Client(daemon), daemon)
+            browser.close()
+
+
+def _take(browser: Browser, client: Client, daemon: Daemon) -> None:
+    address = f"http://127.0.0.1:{daemon.port}/ui/"
+    with _window(browser, "light", DESK) as page:
+        page.goto(f"{address}#endpoint=http://127.0.0.1:9")
+        page.get_by_role("button", name="Connect").click()
+        page.get_by_role("alert").wait_for()
+        _save(page, "connect")
+    with _window(browser, "dark", DESK) as page:
+        page.goto(address)
+        page.get_by_text("Start your first session").wait_for()
+        page.get_by_text("Live").wait_for()
+        _save(page, "empty")
+    sessions = [client.create(title=name) for name in reversed(NAMES)][::-1]
+    client.turn(sessions[3], "markdown")
+    client.post(f"/v1/sessions/{sessions[3]}/terminate")
+    client.send(sessions[2], "slow")
+    _busy(browser, client, address, sessions[0])
+    _asking(browser, client, address, sessions[1])
+    _broken(browser, client, address)
+
+
+def _busy(browser: Browser, client: Client, address: str, session: str) -> None:
+    with _window(browser, "dark", DESK) as page:
+        page.goto(f"{address}#/sessions/{session}")
+        page.get_by_label("Message", exact=True).fill("demo")
+        page.get_by_label("Message", exact=True).press("Enter")
+        page.get_by_role("button", name="Allow once").wait_for()
+        _save(page, "permission")
+        page.get_by_role("button", name="Allow once").click()
+        page.get_by_label("Permission: edit").wait_for()
+        page.get_by_role("button", name="Allow once").click()
+        page.get_by_role("radio", name="Green").check()
+        page.get_by_role("button", name="Answer", exact=True).click()
+        page.get_by_text("in ·").last.wait_for()
+        page.get_by_role("button", name="Debug").click()
+        page.get_by_role("button", name="permission.resolved").last.click()
+        page.get_by_label("Native", exact=True).get_by_text("{").wait_for()
+        _save(page, "debug")
+
+
+def _asking(browser: Browser, client: Client, address: str, session: str) -> None:
+    (client.daemon.work_dir / "mock-edit.txt").write_text("one\ntwo\nthree\n")
+    with _window(browser, "light", DESK) as page:
+        page.goto(f"{address}#/sessions/{session}")
+        page.get_by_label("Message", exact=True).fill("edit")
+        page.get_by_label("Message", exact=True).press("Enter")
+        page.get_by_role("button", name="Allow once").click()
+        page.locator(".tool .foldLine").last.click()
+        page.get_by_role("button", name="Split").click()
+        page.get_by_text("in ·").last.wait_for()
+        client.send(session, "multi")
+        client.send(session, "and then tell me what you found")
+        page.get_by_label("Question").wait_for()
+        _save(page, "diff")
+    with _window(browser, "light", PHONE) as page:
+        page.goto(f"{address}#/sessions/{session}")
+        page.get_by_label("Question").wait_for()
+        _save(page, "phone")
+
+
+def _broken(browser: Browser, client: Client, address: str) -> None:
+    session = client.create(title="Migrate the database")
+    client.turn(session, "tool 2")
+    client.turn(session, "crash 3")
+    client.turn(session, "error")
+    with _window(browser, "dark", DESK) as page:
+        page.goto(f"{address}#/sessions/{session}")
+        page.get_by_label("Error").last.wait_for()
+        page.locator(".tool .foldLine").first.click()
+        _save(page, "error")
+
+
+@contextmanager
+def _window(browser: Browser, colours: Colours, size: tuple[int, int]) -> Iterator[Page]:
+    page = browser.new_page(
+        viewport={"width": size[0], "height": size[1]}, color_scheme=colours, reduced_motion="reduce"
+    )
+    page.set_default_timeout(30_000)
+    yield page
+    page.close()
+
+
+def _save(page: Page, name: str) -> None:
+    path = IMAGES / f"inspector-{name}.png"
+    page.screenshot(path=path)
+    if shutil.which("pngquant"):
+        subprocess.run(["pngquant", "--force", "--ext", ".png", "--skip-if-larger", str(path)], check=False)
+    print(f"{path.name}: {path.stat().st_size // 1024} KB", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
