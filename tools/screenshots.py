@@ -28,9 +28,7 @@ NAMES = ("Fix the flaky login test", "Explain the billing module", "Upgrade the 
 def main() -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        # Short names in short paths: they are seen on the pictures.
-        work = Path(folder) / "shop"
-        with running(Daemon(work)) as daemon, sync_playwright() as playwright:
+        with running(Daemon(Path(folder) / "data")) as daemon, sync_playwright() as playwright:
             browser = playwright.chromium.launch(
                 executable_path=os.environ.get("CHROMIUM") or shutil.which("chromium"),
                 args=["--no-sandbox"] if os.getuid() == 0 else [],
@@ -51,7 +49,10 @@ def _take(browser: Browser, client: Client, daemon: Daemon) -> None:
         page.get_by_text("Start your first session").wait_for()
         page.get_by_text("Live").wait_for()
         _save(page, "empty")
-    sessions = [client.create(title=name) for name in reversed(NAMES)][::-1]
+    shop = daemon.work_dir.with_name("shop")
+    shop.mkdir()
+    (shop / "mock-edit.txt").write_text("one\ntwo\nthree\n")
+    sessions = [client.create(title=name, directory=str(shop)) for name in reversed(NAMES)][::-1]
     client.turn(sessions[3], "markdown")
     client.post(f"/v1/sessions/{sessions[3]}/terminate")
     client.send(sessions[2], "slow")
@@ -74,13 +75,12 @@ def _busy(browser: Browser, client: Client, address: str, session: str) -> None:
         page.get_by_role("button", name="Answer", exact=True).click()
         page.get_by_text("in ·").last.wait_for()
         page.get_by_role("button", name="Debug").click()
-        page.get_by_role("button", name="permission.resolved").last.click()
+        page.get_by_role("button", name="turn.ended").last.click()
         page.get_by_label("Native", exact=True).get_by_text("{").wait_for()
         _save(page, "debug")
 
 
 def _asking(browser: Browser, client: Client, address: str, session: str) -> None:
-    (client.daemon.work_dir / "mock-edit.txt").write_text("one\ntwo\nthree\n")
     with _window(browser, "light", DESK) as page:
         page.goto(f"{address}#/sessions/{session}")
         page.get_by_label("Message", exact=True).fill("edit")
@@ -88,11 +88,15 @@ def _asking(browser: Browser, client: Client, address: str, session: str) -> Non
         page.get_by_role("button", name="Allow once").click()
         page.locator(".tool .foldLine").last.click()
         page.get_by_role("button", name="Split").click()
-        page.get_by_text("in ·").last.wait_for()
-        client.send(session, "multi")
+        page.get_by_text("Lines in mock-edit.txt").wait_for()
+        client.send(session, "slow")
+        page.locator(".message.streaming").wait_for()
         client.send(session, "and then tell me what you found")
-        page.get_by_label("Question").wait_for()
+        page.get_by_text("Withdraw").wait_for()
         _save(page, "diff")
+        client.post(f"/v1/sessions/{session}/cancel")
+        client.send(session, "multi")
+        page.get_by_label("Question").wait_for()
     with _window(browser, "light", PHONE) as page:
         page.goto(f"{address}#/sessions/{session}")
         page.get_by_label("Question").wait_for()
@@ -100,7 +104,7 @@ def _asking(browser: Browser, client: Client, address: str, session: str) -> Non
 
 
 def _broken(browser: Browser, client: Client, address: str) -> None:
-    session = client.create(title="Migrate the database")
+    session = client.create(title="Migrate the database", directory=str(client.daemon.work_dir.with_name("shop")))
     client.turn(session, "tool 2")
     client.turn(session, "crash 3")
     client.turn(session, "error")
@@ -123,6 +127,7 @@ def _window(browser: Browser, colours: Colours, size: tuple[int, int]) -> Iterat
 
 def _save(page: Page, name: str) -> None:
     path = IMAGES / f"inspector-{name}.png"
+    page.mouse.move(0, 0)
     page.screenshot(path=path)
     if shutil.which("pngquant"):
         subprocess.run(["pngquant", "--force", "--ext", ".png", "--skip-if-larger", str(path)], check=False)

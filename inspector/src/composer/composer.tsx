@@ -123,7 +123,7 @@ export function Composer({ sessionId, info, transcript }: Props) {
           name="message"
           rows={1}
           aria-label="Message"
-          placeholder={busy ? "Write the next message: it waits until this turn is done" : "Message the agent"}
+          placeholder={busy ? "The next message waits for its turn" : "Message the agent"}
           value={text}
           onChange={(event) => write(event.target.value)}
           onKeyDown={onKeyDown}

@@ -72,8 +72,11 @@ export function ConnectScreen({ address, failure, busy, fromLink, onConnect }: P
         </form>
         <section className="connectHelp">
           <h2>No daemon yet?</h2>
-          <p>Start one on this machine; it prints an address that opens this page with the token in it.</p>
+          <p>Start one on this machine, then connect:</p>
           <CommandLine text={startCommand()} />
+          <p>
+            With <code>--token-file FILE</code> in place of <code>--no-token</code> it wants a token, and prints an address that brings it along.
+          </p>
           <p className="faint">
             The token stays in this tab (session storage) and goes to the endpoint above, nowhere else.
           </p>

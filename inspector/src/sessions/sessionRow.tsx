@@ -13,14 +13,16 @@ export const SessionRow = memo(function SessionRow({ session, current }: { sessi
       <a href={fragment(session.sessionId)} className="sessionRow" aria-current={current ? "page" : undefined}>
         <AgentMark agent={session.agent} />
         <span className="sessionRowText">
-          <span className="sessionRowTitle">{session.title || session.sessionId}</span>
-          <span className="sessionRowFacts">
-            {session.agent} · {lastPart(session.directory)}
+          <span className="sessionRowLine">
+            <span className="sessionRowTitle">{session.title || session.sessionId}</span>
+            <Age time={session.updatedAt} />
           </span>
-        </span>
-        <span className="sessionRowEnd">
-          <Age time={session.updatedAt} />
-          {session.state !== "idle" && <StateBadge state={session.state} />}
+          <span className="sessionRowLine">
+            <span className="sessionRowFacts">
+              {session.agent} · {lastPart(session.directory)}
+            </span>
+            {session.state !== "idle" && <StateBadge state={session.state} />}
+          </span>
         </span>
       </a>
     </li>

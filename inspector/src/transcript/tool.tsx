@@ -89,7 +89,15 @@ export function Command({ text }: { text: string }) {
 function Arguments({ entry }: { entry: ToolEntry }) {
   if (entry.input === null) return entry.arguments ? <pre className="plainPre">{entry.arguments}</pre> : null;
   if (isEmpty(entry.input)) return null;
-  return <Json label="Arguments" text={pretty(entry.input)} />;
+  const shown = <Json label="Arguments" text={pretty(entry.input)} />;
+  // A change says it better than the text that was written.
+  if (!entry.files.some((file) => file.diff)) return shown;
+  return (
+    <details className="arguments">
+      <summary>Arguments</summary>
+      {shown}
+    </details>
+  );
 }
 
 /** Output of commands is for a terminal; what a sub-agent reports is prose. */

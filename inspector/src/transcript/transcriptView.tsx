@@ -36,7 +36,8 @@ export function TranscriptView({ view, showAll }: { view: ConversationView; show
   });
 
   const onFold = useCallback((id: string) => {
-    // Opening something is reading it: the page must not run away.
+    // Opening something is reading it: the page must not run away to the end.
+    atEnd.current = false;
     setUnfolded((before) => {
       const after = new Set(before);
       if (!after.delete(id)) after.add(id);
@@ -49,19 +50,19 @@ export function TranscriptView({ view, showAll }: { view: ConversationView; show
     if (box) box.scrollTop = box.scrollHeight;
   }, []);
 
-  const onScroll = useCallback(() => {
+  /** Find out whether the end is in sight. */
+  const look = useCallback(() => {
     const box = scroller.current;
     if (!box) return;
-    const near = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR;
-    if (near === atEnd.current) return;
-    atEnd.current = near;
-    setSeen(near ? null : conversation.snapshot.count);
+    atEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR;
+    setSeen((before) => (atEnd.current ? null : (before ?? conversation.snapshot.count)));
   }, [conversation]);
 
   const height = virtual.getTotalSize();
   useLayoutEffect(() => {
     if (atEnd.current) toEnd();
-  }, [height, count, toEnd]);
+    else look();
+  }, [height, count, toEnd, look]);
 
   useEffect(() => {
     const box = scroller.current;
@@ -74,7 +75,7 @@ export function TranscriptView({ view, showAll }: { view: ConversationView; show
   const fresh = seen === null ? 0 : count - seen;
   return (
     <div className="transcriptFrame">
-      <div className="transcript" ref={scroller} onScroll={onScroll} tabIndex={0} role="log" aria-label="Transcript" aria-live="off">
+      <div className="transcript" ref={scroller} onScroll={look} tabIndex={0} role="log" aria-label="Transcript" aria-live="off">
         <div className="transcriptRows" style={{ height }}>
           {virtual.getVirtualItems().map((item) => {
             const row = rows[item.index];
