@@ -66,7 +66,7 @@ def test_a_terminal_shows_a_bar(site: Site, tmp_path: Path) -> None:
     file.sent, file.gate = len(file.body) // 2, threading.Event()
     words = ("install-agent", "claude", "--version", "9.8.7", "--from", site.address)
     with on_terminal(words, environment(tmp_path), tmp_path) as terminal:
-        terminal.wait_for("downloading claude from mirror")
+        terminal.wait_for("downloading from mirror")
         terminal.wait_for("━")
         assert site.standing.wait(SECONDS)
         file.gate.set()

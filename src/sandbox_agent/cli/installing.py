@@ -40,10 +40,9 @@ class Display:
             say(text)
 
     def _text(self, progress: Progress) -> str:
-        where = f" from {progress.source}" if progress.source else ""
         what = f" {progress.file}" if progress.file else ""
         why = f": {progress.reason}" if progress.reason else ""
-        return f"{self._agent}: {progress.stage}{what}{where}{why}"
+        return f"{self._agent}: {progress.stage}{what}{_where(progress)}{why}"
 
     def _draw(self, progress: Progress) -> None:
         if self._bars is None:
@@ -54,9 +53,13 @@ class Display:
         if progress.reason:
             self._bars.console.print(self._text(progress), style="dim", markup=False)
         total = progress.total if progress.stage == "downloading" else None
-        self._bars.update(
-            self._task, description=self._text(progress), completed=progress.bytes, total=total, refresh=True
-        )
+        # Short, so that the bar beside it has room.
+        brief = f"{self._agent}: {progress.stage}{_where(progress)}"
+        self._bars.update(self._task, description=brief, completed=progress.bytes, total=total, refresh=True)
+
+
+def _where(progress: Progress) -> str:
+    return f" from {progress.source}" if progress.source else ""
 
 
 def _bars() -> Bars:

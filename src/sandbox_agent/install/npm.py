@@ -140,7 +140,7 @@ def fetch_tree(
     for package, tarball in tarballs:
         place = into / package.into.format(**words)
         place.mkdir(parents=True, exist_ok=True)
-        file = into / f".{len(package.name)}.tgz"
+        file = into / ".package.tgz"
         packages.download(tarball, file, tell)
         tell(Progress("unpacking", packages.name, tarball.address.rpartition("/")[2]))
         # npm puts everything below one folder.
