@@ -24,6 +24,7 @@ from ..errors import InstallFailed
 from ..install.installer import Installer
 from ..install.progress import Progress
 from ..install.publishers import RECIPES, Package, Recipe, Tree
+from ..install.shelf import Shelf
 
 CACHE_VARIABLE = "SANDBOX_AGENT_TEST_CACHE"
 
@@ -76,7 +77,10 @@ def cache_folder() -> Path:
 
 def folder(name: str) -> Path:
     """Where the pinned version of an agent is unpacked."""
-    return _folder(cache_folder(), AGENTS[name])
+    cache, pinned = cache_folder(), AGENTS[name][1]
+    shelved = Shelf(cache).folder(name, pinned)
+    # Caches of version 0.1.0 are laid out otherwise, and are too large to be fetched again for that.
+    return shelved if shelved.is_dir() else cache / "trees" / f"{name}-{pinned}"
 
 
 def installed(name: str, cache: Path | None = None) -> Path | None:
