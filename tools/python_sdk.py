@@ -350,12 +350,14 @@ def _notes(hint: Any) -> Iterator[msgspec.Meta]:
 
 def _docstring(op: Operation, parameters: list[Parameter]) -> str:
     lines = [op.summary]
-    description = UNHEALTHY if op.response is CreatedSession else op.description
+    # How an operation can be watched is told to those who send it themselves.
+    told = "" if op.watched else op.description
+    description = UNHEALTHY if op.response is CreatedSession else told
     lines += ["", *textwrap.wrap(description, 100)] if description else []
-    told = [f"- `{one.name}`: {one.text}" for one in parameters if one.text]
+    listed = [f"- `{one.name}`: {one.text}" for one in parameters if one.text]
     lines += (
-        ["", *(line for text in told for line in textwrap.wrap(text, 100, subsequent_indent="  "))]
-        if told
+        ["", *(line for text in listed for line in textwrap.wrap(text, 100, subsequent_indent="  "))]
+        if listed
         else []
     )
     if op.errors:
@@ -399,7 +401,16 @@ WORDS = [
 ]
 """What is different where nobody awaits: a pattern and its replacement, in this order."""
 
-MODULES = ("client", "operations", "session", "session_operations", "stream", "transport", "turn")
+MODULES = (
+    "client",
+    "operations",
+    "respondent",
+    "session",
+    "session_operations",
+    "stream",
+    "transport",
+    "turn",
+)
 """What `aio/` and `blocking/` are made of."""
 
 

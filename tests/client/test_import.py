@@ -54,4 +54,4 @@ def test_every_public_name_can_be_imported_from_the_package() -> None:
 
 def test_another_name_is_missing_as_usual() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'SandboxAgnet'"):
-        sandbox_agent.SandboxAgnet  # type: ignore[attr-defined] # noqa: B018
+        sandbox_agent.SandboxAgnet  # noqa: B018

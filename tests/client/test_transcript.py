@@ -33,7 +33,7 @@ def test_a_demo_adds_up_to_what_was_said_and_done() -> None:
         ("bash", "completed", 0),
     ]
     assert transcript.stop_reason == "end_turn"
-    assert transcript.permissions == transcript.questions == {}
+    assert (transcript.permissions, transcript.questions) == ({}, {})
 
 
 def test_nothing_of_any_recording_is_lost() -> None:

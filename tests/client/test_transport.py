@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import warnings
+import weakref
 from pathlib import Path
 
 import httpx2
@@ -159,6 +160,15 @@ def test_a_prompt_is_sent_again_until_it_was_heard_and_followed_from_then_on() -
     assert first[:2] == second[:2] == ("POST", "/v1/sessions/s/messages/stream")
     assert first.headers["idempotency-key"] == second.headers["idempotency-key"]
     assert third[:2] == ("GET", "/v1/sessions/s/events/sse?offset=2")
+
+
+def test_a_turn_that_a_program_lets_go_of_is_gone_at_once_and_its_connection_with_it() -> None:
+    with server(stream(frame(1), frame(2), cut=True)) as (endpoint, _), connect(endpoint) as client:
+        turn = client.session("s").prompt("hello")
+        assert next(turn).sequence == 1
+        left, reading = weakref.ref(turn), weakref.ref(turn._events)
+        del turn
+        assert (left(), reading()) == (None, None)
 
 
 def test_a_reader_of_everything_that_was_cut_off_at_once_goes_on_from_where_it_began() -> None:

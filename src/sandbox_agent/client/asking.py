@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
 from ..schema.events import PermissionRequested, QuestionRequested
 from ..schema.inputs import Answer, Decision
-
-T = TypeVar("T")
 
 Permit: TypeAlias = 'Literal["once", "always", "reject"] | bool | Decision'
 """`True` is "once" and `False` is "reject"; a `Decision` can say why."""
@@ -63,20 +61,15 @@ _WRONG_ANSWER = (
 )
 
 
-async def awaited(value: Awaitable[T] | T) -> T:
+async def awaited(value: object) -> object:
     """The result of a callback, whether it is a coroutine function or not."""
     return await value if inspect.isawaitable(value) else value
 
 
-def awaited_here(value: Awaitable[T] | T) -> T:
+def awaited_here(value: object) -> object:
     """The same where nobody can await: in a loop of its own."""
     if not inspect.isawaitable(value):
         return value
     import asyncio  # takes long to load, and few need it here
 
-    result: T = asyncio.run(_result(value))
-    return result
-
-
-async def _result(value: Awaitable[T]) -> T:
-    return await value
+    return asyncio.run(awaited(value))

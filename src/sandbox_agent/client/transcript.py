@@ -19,6 +19,7 @@ from ..schema.events import (
     SessionEnded,
     StopReason,
     TurnEnded,
+    TurnStarted,
     Usage,
 )
 from ..schema.items import FileRef, Item, ItemStatus, Reasoning, Role, Text, ToolCall, ToolResult
@@ -69,6 +70,8 @@ class Transcript:
         self.questions: dict[str, QuestionRequested] = {}
         self.usage = Usage()
         """The sum of the turns that ended."""
+        self.turn_id: str | None = None
+        """The last turn that started."""
         self.stop_reason: StopReason | None = None
         """How the last turn ended."""
         self.ended: SessionEnded | None = None
@@ -119,6 +122,8 @@ class Transcript:
                 self.questions.pop(question_id, None)
             case ErrorEvent() as error:
                 self.errors.append(error)
+            case TurnStarted(turn_id):
+                self.turn_id = turn_id
             case TurnEnded(_, metadata):
                 self.stop_reason = metadata.stop_reason
                 self.usage += metadata.usage or Usage()

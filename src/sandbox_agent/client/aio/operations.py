@@ -51,9 +51,6 @@ class AsyncAgents(AsyncGuard):
     ) -> Installed:
         """Install an agent, or say where it is.
 
-        A client that accepts `text/event-stream` sees it come: frames named `progress`, then one named
-        `result` with the answer, or `problem` with what went wrong.
-
         - `agent`: Which agent, e.g. `claude`.
         - `reinstall`: Install again even if it is there.
         - `agent_version`: Version to install, or `latest`. Without one any that is there will do, and the

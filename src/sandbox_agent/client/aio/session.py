@@ -11,6 +11,7 @@ from ...schema.inputs import Attachment
 from ..asking import OnPermission, OnQuestion
 from ..call import IDEMPOTENCY_KEY, Call, call, new_key, session_path
 from ..transcript import Transcript
+from .respondent import AsyncRespondent
 from .session_operations import AsyncSessionOperations
 from .stream import session_events
 from .turn import AsyncTurn
@@ -46,12 +47,10 @@ class AsyncSession(AsyncSessionOperations):
         - `on_question`: Is asked when the agent asks; returns the answer, or None to reject.
         """
         prompt = AsyncPrompt(self, message, attachments, fresh, idempotency_key or new_key())
-        return AsyncTurn(
-            self,
-            prompt,
-            on_permission or self.client.on_permission,
-            on_question or self.client.on_question,
+        respondent = AsyncRespondent(
+            self, on_permission or self.client.on_permission, on_question or self.client.on_question
         )
+        return AsyncTurn(self, prompt, respondent)
 
     def events(
         self, *, offset: int = 0, follow: bool = False, include_raw: bool = False

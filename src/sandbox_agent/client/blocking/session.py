@@ -13,6 +13,7 @@ from ...schema.inputs import Attachment
 from ..asking import OnPermission, OnQuestion
 from ..call import IDEMPOTENCY_KEY, Call, call, new_key, session_path
 from ..transcript import Transcript
+from .respondent import Respondent
 from .session_operations import SessionOperations
 from .stream import session_events
 from .turn import Turn
@@ -48,12 +49,10 @@ class Session(SessionOperations):
         - `on_question`: Is asked when the agent asks; returns the answer, or None to reject.
         """
         prompt = Prompt(self, message, attachments, fresh, idempotency_key or new_key())
-        return Turn(
-            self,
-            prompt,
-            on_permission or self.client.on_permission,
-            on_question or self.client.on_question,
+        respondent = Respondent(
+            self, on_permission or self.client.on_permission, on_question or self.client.on_question
         )
+        return Turn(self, prompt, respondent)
 
     def events(self, *, offset: int = 0, follow: bool = False, include_raw: bool = False) -> Iterator[Event]:
         """The recorded events, oldest first; with `follow` also every new one, until the session ends.
