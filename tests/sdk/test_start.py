@@ -7,11 +7,12 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from sandbox_agent import AsyncSandboxAgent, DaemonNotStarted, SandboxAgent
+from sandbox_agent import AsyncSandboxAgent, DaemonNotStarted, DaemonUnreachable, SandboxAgent
 
 from ..daemons import Daemon, gone_within
 
@@ -73,6 +74,18 @@ def test_what_was_said_is_there_when_the_program_starts_its_daemon_again(tmp_pat
     with SandboxAgent.start(data_dir=tmp_path / "data") as client:
         said = client.session("kept").prompt("memory").result()
     assert said.text == "You said before:\n\n1. hello"
+
+
+def test_a_daemon_of_ones_own_that_was_killed_is_not_waited_for(tmp_path: Path) -> None:
+    with SandboxAgent.start(data_dir=tmp_path / "data") as client:
+        turn = client.sessions.create(agent="mock").prompt("pace 400 50")
+        while next(turn).source != "agent":
+            pass
+        os.kill(int((tmp_path / "data" / "lock").read_text()), signal.SIGKILL)
+        began = time.monotonic()
+        with pytest.raises(DaemonUnreachable, match=r"has ended|was lost"):
+            turn.result()
+        assert time.monotonic() - began < 30
 
 
 def test_a_folder_that_another_daemon_uses_is_said_to_be_that(daemon: Daemon) -> None:

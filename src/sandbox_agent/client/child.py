@@ -56,16 +56,20 @@ class Child:
 
     def address(self) -> Address | None:
         """Where it listens, once it does."""
-        ended = self.process.poll() is not None
-        said = self.said()
-        if ended:
-            told = "\n".join(said.strip().splitlines()[-TOLD_LINES:])
-            raise DaemonNotStarted(f"the daemon did not start:\n{told}", exitCode=self.process.returncode)
-        found = re.search(r"^listening on (\S+)$", said, re.MULTILINE)
+        if self.has_ended():
+            told = f"the daemon did not start:\n{self.last_words()}"
+            raise DaemonNotStarted(told, exitCode=self.process.returncode)
+        found = re.search(r"^listening on (\S+)$", self._said(), re.MULTILINE)
         return Address(_reachable(found[1]), self.token) if found else None
 
-    def said(self) -> str:
-        """What it wrote."""
+    def has_ended(self) -> bool:
+        return self.process.poll() is not None
+
+    def last_words(self) -> str:
+        """The end of what it wrote."""
+        return "\n".join(self._said().strip().splitlines()[-TOLD_LINES:])
+
+    def _said(self) -> str:
         size = os.fstat(self._log.fileno()).st_size
         return os.pread(self._log.fileno(), size, 0).decode(errors="replace")
 

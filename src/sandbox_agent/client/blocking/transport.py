@@ -84,12 +84,17 @@ class Transport:
         return Patience(self._retry)
 
     def pause(self, patience: Patience, error: SandboxAgentError, *, repeatable: bool = True) -> None:
-        """Wait before the next try. A daemon that never answered is not expected to come back."""
-        if isinstance(error, DaemonUnreachable) and not self._was_answered:
+        """Wait before the next try, where one makes sense; otherwise the error is raised."""
+        if isinstance(error, DaemonUnreachable) and not self._may_come_back():
             raise error
         delay = patience.delay_after(error, repeatable=repeatable)
         self.trying_again(error)
         time.sleep(delay)
+
+    def _may_come_back(self) -> bool:
+        """A daemon that never answered is not expected to begin, nor one of our own that has ended."""
+        has_ended = isinstance(self._target, Child) and self._target.has_ended()
+        return self._was_answered and not has_ended
 
     def _send_once(self, call: Call) -> Answer:
         import httpx2
@@ -215,12 +220,16 @@ class Transport:
         import httpx2
 
         endpoint = self._address.endpoint if self._address else "the daemon's address"
-        if not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
-            return DaemonUnreachable(f"the connection to {endpoint} was lost: {error}", sent=True)
-        if isinstance(self._target, Child):
-            code = self._target.process.poll()
-            return DaemonUnreachable(f"the daemon that this program started has ended ({code})", sent=False)
-        return DaemonUnreachable(f"no daemon at {endpoint}: {self.HOW_TO_REACH}", sent=False)
+        sent = not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
+        if isinstance(self._target, Child) and self._target.has_ended():
+            told = (
+                f"the daemon that this program started has ended; it said last:\n{self._target.last_words()}"
+            )
+        elif sent:
+            told = f"the connection to {endpoint} was lost: {error}"
+        else:
+            told = f"no daemon at {endpoint}: {self.HOW_TO_REACH}"
+        return DaemonUnreachable(told, sent=sent)
 
 
 def _new_client(address: Address) -> httpx2.Client:
