@@ -27,14 +27,26 @@ class AcpProgram(Struct, frozen=True):
     installs: tuple[str, ...]
     """What of the agents' cache it needs."""
     gaps: dict[str, str]
+    sample: frozenset[str]
+    """What is tried unless `--agent` names it: each session is a process that costs up to five seconds of a core. So `make test` looks
+    whether the adapter still fits, and `make live AGENT=acp` takes the minutes for all."""
 
 
+SAMPLE = frozenset(
+    {"text", "file_change", "permission_once", "plan_read_only", "question_answered", "error_401"}
+)
 NO_QUESTIONS = "it offers its model no tool to ask with where it speaks ACP"
 NO_PLANS = "it offers its model no tool to leave plan mode: the plan is a message"
 RETRIES = "it tries again without limit and without a word; a cancel or `turnTimeoutMs` ends such a turn"
 
 ACP_PROGRAMS = {
-    "claude-acp": AcpProgram("claude-agent-acp", ("claude", "claude-agent-acp"), {}),
+    "claude-acp": AcpProgram(
+        "claude-agent-acp",
+        ("claude", "claude-agent-acp"),
+        {},
+        SAMPLE
+        | {"tools", "permission_reject", "switch_model", "cancel_stream", "daemon_killed", "terminate"},
+    ),
     "opencode-acp": AcpProgram(
         # Without this it asks for nothing.
         """'OPENCODE_PERMISSION={"edit":"ask","bash":"ask"}' opencode acp""",
@@ -49,17 +61,9 @@ ACP_PROGRAMS = {
             "error_500": RETRIES,
             "error_cut": RETRIES,
         },
+        SAMPLE,
     ),
 }
-
-ACP_SAMPLE = frozenset(
-    {
-        *("text", "tools", "file_change", "permission_once", "permission_reject", "plan_read_only"),
-        *("question_answered", "switch_model", "cancel_stream", "daemon_killed", "error_401", "terminate"),
-    }
-)
-"""Features that are tried on the ACP programs unless `--agent` names them. Each of their sessions is a process of its own, which
-costs up to five seconds of a core: `make live AGENT=acp` takes the minutes for all, `make test` looks whether the adapter still fits."""
 
 ACP_AGENTS = tuple(f"{name}={program.command}" for name, program in ACP_PROGRAMS.items())
 """The values of `--acp-agent`."""
@@ -82,7 +86,7 @@ CHOICES = {**{name: (name,) for name in TRIED}, "acp": tuple(ACP_PROGRAMS)}
 def chosen(choices: Iterable[str] | None, feature: str) -> list[str]:
     """The agents to try for a feature: those that `--agent` names, else all, of the ACP programs only a sample."""
     if choices is None:
-        return [name for name in TRIED if name not in ACP_PROGRAMS or feature in ACP_SAMPLE]
+        return [name for name in TRIED if name not in ACP_PROGRAMS or feature in ACP_PROGRAMS[name].sample]
     named = {name for choice in choices for name in CHOICES[choice]}
     return [name for name in TRIED if name in named]
 
