@@ -323,6 +323,19 @@ class Session:
         except httpx2.ReadTimeout:
             return
 
+    def some_events_after(self, sequence: int, count: int) -> list[Event]:
+        """A few events from a connection of their own, as a reader gets them that says what it saw last."""
+        seen: list[Event] = []
+        path = f"/v1/sessions/{self.id}/events/sse"
+        headers = {"last-event-id": str(sequence)}
+        with self._daemon.http.stream("GET", path, headers=headers, timeout=DEADLINE) as stream:
+            for line in stream.iter_lines():
+                if line.startswith("data: "):
+                    seen.append(decode_event(line[6:].encode()))
+                    if len(seen) == count or isinstance(seen[-1].data, TurnEnded):
+                        break
+        return seen
+
     def stored(self) -> list[Event]:
         """Every event, read page by page."""
         events: list[Event] = []

@@ -253,6 +253,17 @@ def conversation_is_gone_with_the_daemon(live: Live) -> None:
     _goes_on_only_afresh(live, session)
 
 
+def conversation_is_gone_with_the_daemon_of_a_command(live: Live) -> None:
+    mark = new_mark()
+    session = live.session(env=mark, permissionMode="bypass")
+    session.run(live.echo("The secret word is plum. Reply with OK."))
+    turn_id = live.begin_deed(session)
+    kill_and_restart(live.daemon, mark)
+    assert session.finish(turn_id).stop_reason == "outcome_unknown"
+    _goes_on_only_afresh(live, session)
+    assert (live.workspace / "deeds.txt").read_text() == "ran\n"
+
+
 def conversation_is_gone_with_the_waiting_daemon(live: Live) -> None:
     mark = new_mark()
     session = live.session(env=mark)
@@ -293,6 +304,7 @@ GAPS: dict[tuple[str, str], Check] = {
     ("amp", "subagent"): shows_only_the_call_of_a_sub_agent,
     ("amp", "daemon_killed"): before_it_is_stored(conversation_is_gone_with_the_daemon),
     ("amp", "daemon_killed_pending"): before_it_is_stored(conversation_is_gone_with_the_waiting_daemon),
+    ("amp", "daemon_killed_tool"): before_it_is_stored(conversation_is_gone_with_the_daemon_of_a_command),
     ("amp", "agent_killed_idle"): before_it_is_stored(conversation_is_gone_with_the_idle_agent),
     ("amp", "agent_killed_turn"): before_it_is_stored(conversation_is_gone_with_the_busy_agent),
     ("amp", "agent_killed_pending"): before_it_is_stored(conversation_is_gone_with_the_waiting_agent),

@@ -14,7 +14,7 @@ from sandbox_agent.testing.rules import violations
 from sandbox_agent.testing.scripted_model import SCENARIOS as KNOWN
 from sandbox_agent.testing.scripted_model import Command, Read, Request, Scenario, ScriptedModel, Step, Text
 
-from .client import DaemonProcess, Refused, Session, Turn
+from .client import DaemonProcess, Fifo, Refused, Session, Turn
 
 REAL = os.environ.get("MODEL") == "real"
 
@@ -107,6 +107,15 @@ class Live:
             session.first_delta(turn_id)
         else:
             session.first_result(turn_id)
+
+    def begin_deed(self, session: Session) -> str:
+        """A turn whose command has left its trace in `deeds.txt`, and goes on for minutes; its result is not known."""
+        fifo = Fifo(self.workspace / "told")
+        turn_id = session.send(self.command("echo ran >> deeds.txt; echo done > told; exec sleep 300"))
+        assert fifo.read_line() == "done"
+        fifo.close()
+        session.first_call(turn_id)
+        return turn_id
 
     def asked_model(self, found: Callable[[Request], bool]) -> Request:
         """What the model was asked."""

@@ -19,6 +19,7 @@ from sandbox_agent.schema.events import (
     PermissionRequested,
     PermissionResolved,
     QuestionRequested,
+    TurnEnded,
     TurnStarted,
 )
 from sandbox_agent.schema.items import Item, StatusPart, Text, ToolResult
@@ -611,6 +612,17 @@ def _fails_with(live: Live, scenario: str, code: str) -> None:
     assert (after.stop_reason, after.text, after.errors) == ("end_turn", HELLO, [])
 
 
+@feature("reader_drops")
+def test_a_reader_that_drops_misses_nothing(live: Live) -> None:
+    session = live.session()
+    turn_id = live.send_slow(session, 30)
+    seen: list[Event] = []
+    while not seen or not isinstance(seen[-1].data, TurnEnded):
+        seen += session.some_events_after(seen[-1].sequence if seen else 0, 7)
+    assert seen[-1].data.turn_id == turn_id
+    assert seen == session.stored()[: len(seen)]
+
+
 @feature("agent_killed_idle")
 def test_resumes_after_the_agent_died_between_turns(live: Live) -> None:
     mark = new_mark()
@@ -695,6 +707,20 @@ def test_goes_on_where_nothing_was_stored(live: Live, own_daemon: DaemonProcess)
     assert turn.stop_reason == "end_turn"
     resumed = live.real or "(user message 2)" in turn.text
     assert resumed or "resume_lost" in session.status_labels(), turn.text
+
+
+@feature("daemon_killed_tool")
+def test_does_not_repeat_a_command_whose_daemon_died(live: Live, own_daemon: DaemonProcess) -> None:
+    mark = new_mark()
+    session = live.session(env=mark, permissionMode="bypass")
+    session.run(live.echo("The secret word is plum. Reply with OK."))
+    turn_id = live.begin_deed(session)
+    kill_and_restart(own_daemon, mark)
+    turn = session.finish(turn_id)
+    assert turn.stop_reason == "outcome_unknown"
+    assert [item.status for item in turn.items if item.kind == "tool_result"] == ["failed"]
+    _goes_on(live, session)
+    assert (live.workspace / "deeds.txt").read_text() == "ran\n"
 
 
 @feature("daemon_killed_pending")

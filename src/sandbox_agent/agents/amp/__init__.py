@@ -79,6 +79,7 @@ class Amp(Agent):
             (
                 "daemon_killed",
                 "daemon_killed_pending",
+                "daemon_killed_tool",
                 "agent_killed_idle",
                 "agent_killed_turn",
                 "agent_killed_pending",
