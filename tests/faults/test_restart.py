@@ -28,6 +28,12 @@ from tests.daemons import (
     wait_until,
 )
 
+from sandbox_agent.schema.inputs import Settings
+from sandbox_agent.store.base import SaveSession, SessionRecord
+from sandbox_agent.store.sqlite import SqliteStore
+
+NOW = "2026-01-01T00:00:00.000Z"
+
 
 def conversation_file(client: Client, session: str) -> Path:
     """Where the mock agent keeps its own conversation."""
@@ -188,6 +194,19 @@ def test_ended_sessions_and_deleted_ones_stay_so(daemon: Daemon, client: Client)
     assert client.events(ended) == before
     assert client.info(ended)["state"] == "ended"
     assert refusal(client.get(f"/v1/sessions/{deleted}")) == (404, "session_not_found")
+
+
+def test_a_session_whose_creation_was_cut_in_the_middle_is_a_session(daemon: Daemon, client: Client) -> None:
+    """Killed when it was written down and before its first event was."""
+    daemon.stop()
+    store = SqliteStore(daemon.data_dir / "log.db")
+    settings = Settings(str(daemon.work_dir), "build")
+    store.write([SaveSession(SessionRecord("cut", "mock", settings, NOW, NOW))])
+    store.close()
+    daemon.start()
+    client.sessions.append("cut")
+    assert types(client.events("cut")) == ["session.started"]
+    assert texts(client.turn("cut", "hi")) == ["You said: hi (message 1 of this conversation)"]
 
 
 # -- what waits for an answer -------------------------------------------------------------------

@@ -113,6 +113,8 @@ class Session(Attached):
             # No process is left, so nothing goes on in the background either: all of it ends with the turn.
             scribe.close_background()
             scribe.end_turn("outcome_unknown", source="daemon")
+        # A daemon that was killed while it created the session wrote it down, and no event yet.
+        self._announce()
         self.queue.extend(await log.look_up(lambda: log.store.queue(record.session_id)))
         if changes or self.scribe.drafts:
             await self.flush(*changes)
