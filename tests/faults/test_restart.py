@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import apsw
+import msgspec
 import pytest
 from tests.daemons import (
     Client,
@@ -348,6 +350,45 @@ def test_a_resume_that_fails_for_a_passing_reason_keeps_the_conversation(
     aside.rename(file)
     assert texts(client.turn(session, "hi")) == ["You said: hi (message 2 of this conversation)"]
     assert client.info(session)["nativeSessionId"] == native
+
+
+# -- a fault of ours ----------------------------------------------------------------------------
+
+
+def test_what_can_never_be_written_costs_its_turn_and_nothing_else(daemon: Daemon, client: Client) -> None:
+    """An event stands where the next one is to be written, which only a fault of ours could bring about."""
+    session, other = client.create(), client.create()
+    client.turn(session, "hello")
+    in_the_way = put_in_the_way(daemon, session, client.events(session)[-1])
+    with client.follow(other) as reader, client.follow(session) as cut:
+        refused = client.post(f"/v1/sessions/{session}/messages", {"message": "lost"})
+        assert refusal(refused) == (500, "internal")
+        assert texts(client.turn(other, "hi")) == ["You said: hi (message 1 of this conversation)"]
+        reader.until_type("turn.ended")
+        cut.rest()  # it is sent away, and comes back
+    assert client.get("/v1/ready").status_code == 200
+    assert "cannot be written" in daemon.said()
+    events = client.turn(session, "hi")
+    assert texts(events) == ["You said: hi (message 2 of this conversation)"]
+    assert client.events(session)[in_the_way["sequence"] - 1] == in_the_way
+
+
+def put_in_the_way(daemon: Daemon, session: str, last: dict[str, Any]) -> dict[str, Any]:
+    event = {
+        **last,
+        "sequence": last["sequence"] + 1,
+        "event_id": "evt_x",
+        "type": "error",
+        "data": {"message": "x"},
+    }
+    database = apsw.Connection(str(daemon.data_dir / "log.db"))
+    database.execute(
+        "INSERT INTO events (position, session, sequence, body) "
+        "SELECT -1, ordinal, ?, ? FROM sessions WHERE session_id = ?",
+        (event["sequence"], msgspec.json.encode(event), session),
+    )
+    database.close()
+    return event
 
 
 # -- SIGTERM ------------------------------------------------------------------------------------

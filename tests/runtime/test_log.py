@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from sandbox_agent.agents.scribe import Draft
-from sandbox_agent.errors import Unavailable
+from sandbox_agent.errors import Internal, Unavailable
 from sandbox_agent.runtime.log import BACKLOG_BYTES, Batch, Log, SessionLog, with_raw_spliced
 from sandbox_agent.schema.events import Event, ItemDelta, SessionStarted, decode_event
 from sandbox_agent.schema.inputs import Settings
@@ -22,6 +22,7 @@ from sandbox_agent.store.base import (
     AppendEvents,
     Change,
     DeleteSession,
+    EventRow,
     SaveSession,
     SessionRecord,
     Store,
@@ -49,7 +50,7 @@ class GatedStore(MemoryStore):
 
     async def let_through(self, log: Log, changes: list[Change]) -> None:
         self.gate.release()
-        await log.commit(changes)
+        await log.commit("", changes)
         await self.began()
 
     def write(self, changes: Iterable[Change]) -> None:
@@ -171,7 +172,7 @@ def test_what_arrives_during_a_commit_is_committed_together_in_order() -> None:
             await store.began()
             group = [
                 a.append([said("2")], [SaveSession(record("a", "from the agent"))]),
-                asyncio.ensure_future(log.commit([SaveSession(record("a", "from the client"))])),
+                asyncio.ensure_future(log.commit("a", [SaveSession(record("a", "from the client"))])),
             ]
             await asyncio.sleep(0)  # the commit has been entered
             group.append(b.append([said("3")], ()))
@@ -194,7 +195,7 @@ def test_pieces_of_a_stream_wait_for_more_of_their_kind_until_something_urgent_c
         store = GatedStore()
         store.gate.release(4)
         async with opened(store) as log:
-            await log.commit([SaveSession(record("a")), SaveSession(record("b"))])
+            await log.commit("a", [SaveSession(record("a")), SaveSession(record("b"))])
             a, b = log.session("a", 0), log.session("b", 0)
             pieces = []
             for text in "123":
@@ -444,7 +445,7 @@ def test_a_reader_goes_on_behind_what_was_deleted(store: Store) -> None:
         async with opened(store) as log:
             a, b = log.session("a", 0), log.session("b", 0)
             await a.append([said("a1"), said("a2")], ())
-            await log.commit([DeleteSession("a")])
+            await log.commit("a", [DeleteSession("a")])
             async with aclosing(log.follow_all(0, 0.01)) as batches:
                 assert await anext(batches) is None
                 await b.append([said("b1")], ())
@@ -482,7 +483,7 @@ def test_what_comes_while_a_reader_looks_at_deleted_events_is_not_lost() -> None
         async with opened(store) as log:
             a, b = log.session("a", 0), log.session("b", 0)
             await a.append([said("a1")], ())
-            await log.commit([DeleteSession("a")])
+            await log.commit("a", [DeleteSession("a")])
             async with aclosing(log.follow_all(0, SOON)) as batches:
                 following = first(batches, 1)
                 waiting = asyncio.ensure_future(anext(following))
@@ -563,13 +564,13 @@ def test_a_full_disk_refuses_what_nobody_was_promised(disk: SmallDisk) -> None:
         async with opened(disk) as log:
             session = log.session("a", 0)
             kept = session.append([said("x" * 100_000)], [SaveSession(record("a", "kept"))])
-            refused = asyncio.ensure_future(log.commit([SaveSession(record("b"))]))
+            refused = asyncio.ensure_future(log.commit("b", [SaveSession(record("b"))]))
             with pytest.raises(Unavailable, match=r"cannot be written: .*full"):
                 await refused
             with pytest.raises(Unavailable):
                 log.require_writable()
             with pytest.raises(Unavailable) as told:
-                await log.commit([SaveSession(record("b"))])
+                await log.commit("b", [SaveSession(record("b"))])
             assert told.value.retry_after == 5
             also_kept = session.append([said("later")], ())
             assert (kept.done(), also_kept.done(), session.channel.committed) == (False, False, 0)
@@ -577,7 +578,7 @@ def test_a_full_disk_refuses_what_nobody_was_promised(disk: SmallDisk) -> None:
             disk.pages = 1 << 30
             await asyncio.gather(kept, also_kept)
             log.require_writable()
-            await log.commit([SaveSession(record("c"))])
+            await log.commit("c", [SaveSession(record("c"))])
             assert [sequence for sequence, _ in await texts(log, session, 0, 2)] == [1, 2]
             assert [disk.session(name) for name in "abc"] == [record("a", "kept", 2), None, record("c")]
 
@@ -589,12 +590,12 @@ def test_a_disk_that_refused_a_commit_alone_is_tried_until_it_works(disk: SmallD
         async with opened(disk) as log:
             large = record("b", "x" * 100_000)
             with pytest.raises(Unavailable):
-                await log.commit([SaveSession(large)])
+                await log.commit("large", [SaveSession(large)])
             assert log.failure is not None
             disk.pages = 1 << 30
             await log.session("a", 0).append([said("behind the probe")], ())
             assert log.failure is None
-            await log.commit([SaveSession(large)])
+            await log.commit("large", [SaveSession(large)])
             assert disk.session("b") == large
 
     asyncio.run(scenario())
@@ -608,8 +609,44 @@ def test_a_store_that_breaks_for_good_keeps_no_commit_waiting() -> None:
     async def scenario() -> None:
         log = Log(Broken())
         with pytest.raises(Unavailable, match="the log cannot be written: IOError"):
-            await log.commit([SaveSession(record("a"))])
+            await log.commit("a", [SaveSession(record("a"))])
         with pytest.raises(Unavailable):
+            log.require_writable()
+
+    asyncio.run(scenario())
+
+
+# -- what can never be written ------------------------------------------------------------------
+
+
+def test_a_fault_of_ours_costs_its_own_session_and_no_other(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "log.db")
+    filled(store, *"abc")
+    store.write([AppendEvents("b", [EventRow(-1, 1, b"in the way")])])
+
+    async def scenario() -> None:
+        async with opened(store) as log:
+            a, b, c = (log.session(name, 0) for name in "abc")
+            lost: list[SessionLog] = []
+            log.on_lost = lost.append
+            everything = log.follow_all(0, SOON)
+            following = asyncio.ensure_future(anext(everything))
+            await asyncio.sleep(0)
+            # One breath, so one group; positions of the sessions alternate.
+            first = [session.append([said(f"{session.session_id} one")], ()) for session in (c, b, a)]
+            second = [session.append([said(f"{session.session_id} two")], ()) for session in (a, b, c)]
+            refused = asyncio.ensure_future(log.commit("b", [SaveSession(record("b", "never"))]))
+            done = await asyncio.gather(*first, *second, refused, return_exceptions=True)
+            failed = [isinstance(one, Internal) for one in done]
+            assert failed == [False, True, False, False, True, False, True]
+            assert lost == [b]
+            while (batch := await following) is None:
+                following = asyncio.ensure_future(anext(everything))
+            assert [decode_event(body).session_id for body in batch.bodies] == ["c", "a", "a", "c"]
+            assert batch.numbers == sorted(batch.numbers)
+            await everything.aclose()
+            assert await texts(log, a, 0, 2) == [(1, "a one"), (2, "a two")]
+            assert store.session("b") == record("b", events=1)
             log.require_writable()
 
     asyncio.run(scenario())

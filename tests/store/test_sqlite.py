@@ -19,6 +19,7 @@ from sandbox_agent.store.base import (
     Change,
     DeleteSession,
     EventRow,
+    ImpossibleChange,
     SaveSession,
     SessionRecord,
     StoreCorrupt,
@@ -63,6 +64,10 @@ def made(path: Path) -> Path:
         store.write(filler(number=number))
     store.close()
     return path
+
+
+def named(session_id: str) -> SessionRecord:
+    return SessionRecord(session_id, "mock", Settings("/tmp"), "then", "now")
 
 
 def files(path: Path) -> dict[str, bytes]:
@@ -226,3 +231,23 @@ def test_deleting_a_session_gives_its_space_back(tmp_path: Path) -> None:
     again = SqliteStore(tmp_path / "log.db")
     assert again.size() < full / 10
     again.close()
+
+
+def test_what_goes_wrong_after_the_commit_does_not_undo_it(path: Path) -> None:
+    """A session was deleted, and its space cannot be given back: the deletion is written all the same."""
+    store = SqliteStore(path)
+    store.write([SaveSession(named("gone")), SaveSession(named("stays"))])
+    pragma = apsw.SQLITE_PRAGMA
+    store._writer.authorizer = lambda action, *_: apsw.SQLITE_DENY if action == pragma else apsw.SQLITE_OK
+    store.write([DeleteSession("gone"), SaveSession(named("new"))])
+    assert [store.session(name) is not None for name in ("gone", "stays", "new")] == [False, True, True]
+    store.close()
+
+
+def test_a_change_that_can_never_be_applied_is_told_from_a_disk_that_fails(path: Path) -> None:
+    store = SqliteStore(path)
+    store.write([SaveSession(named("a")), AppendEvents("a", [EventRow(1, 1, b"{}")])])
+    with pytest.raises(ImpossibleChange, match="UNIQUE"):
+        store.write([SaveSession(named("b")), AppendEvents("a", [EventRow(2, 1, b"{}")])])
+    assert store.session("b") is None
+    store.close()

@@ -40,7 +40,7 @@ from .delegate import remove_leftovers
 from .folder import DataFolder
 from .host import Hosts, Seat
 from .installs import Installs, Wish
-from .log import Log, now
+from .log import Log, SessionLog, now
 from .process import sweep
 from .programs import Program, Programs
 from .recorded import Recorded, session_info
@@ -80,6 +80,7 @@ class Daemon:
         self._folder = DataFolder(config.data_path)
         folder = self._folder.path.resolve()
         self.log = Log(open_store(config, folder))
+        self.log.on_lost = self._lost
         self.attachments = Attachments(folder)
         self.programs = Programs(folder)
         self.installs = Installs(folder, config.mirror)
@@ -174,7 +175,7 @@ class Daemon:
             session = Session(self, agent, record, secrets)
             failure = await session.begin()
             try:
-                await self.log.commit([SaveSession(record), SaveSecrets(session_id, secrets)])
+                await session.log.commit([SaveSession(record), SaveSecrets(session_id, secrets)])
             except BaseException:
                 await session.let_go()
                 raise
@@ -223,11 +224,24 @@ class Daemon:
         await session.terminate()
         # What its agent may still say must not bring it back.
         session.saved = False
-        await self.log.commit([DeleteSession(session_id)])
+        await session.log.commit([DeleteSession(session_id)])
         self._sessions.pop(session_id, None)
         self.attachments.delete(session_id)
         session.log.channel.close()
         self.session_changed(session, deleted=True)
+
+    def _lost(self, log: SessionLog) -> None:
+        """What a session did last could not be written, so that only the store knows how it stands: load it again."""
+        session = self._sessions.get(log.session_id)
+        if session is not None and session.log is log:
+            del self._sessions[session.id]
+            session.saved = False
+            log.channel.close()  # its readers come back, and find what is stored
+            self.spawn(self._load_again(session))
+
+    async def _load_again(self, session: Session) -> None:
+        await session.let_go()
+        (await self.session(session.id)).wake()
 
     def agent(self, name: str) -> Agent:
         agent = self.agents.get(name)

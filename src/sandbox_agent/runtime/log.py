@@ -23,8 +23,8 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from ..agents.scribe import Draft
-from ..errors import Unavailable
-from ..store.base import AppendEvents, Change, EventRow, Probe, Store, StoredEvent
+from ..errors import Internal, Unavailable
+from ..store.base import AppendEvents, Change, EventRow, ImpossibleChange, Probe, Store, StoredEvent
 
 logger = logging.getLogger("sandbox_agent.log")
 
@@ -171,6 +171,13 @@ class SessionLog:
         """Stamp and encode; the future is done when it is on disk. Readers are woken by then."""
         return self._log.append(self, drafts, changes, urgent=urgent)
 
+    async def commit(self, changes: Sequence[Change]) -> None:
+        """Write changes that the caller can do without: refused with `Unavailable` when the disk refuses them.
+
+        Together with what was appended before it in the same breath: both are in one transaction when this returns.
+        """
+        await self._log.commit(self.session_id, changes)
+
     def _middle(self, draft: Draft) -> bytes:
         """The part between time and data: one of a handful in a session, so each is made once."""
         key = (draft.native_session_id, draft.source, draft.data.TYPE)
@@ -213,9 +220,15 @@ class SessionLog:
 class _Entry(NamedTuple):
     """What one caller wants written. The future is the caller's own: one that gives up waiting disturbs nobody."""
 
+    session_id: str
     changes: Sequence[Change]
     done: asyncio.Future[None]
     refusable: bool
+
+    def fail(self, error: Exception) -> None:
+        if not self.done.done():
+            self.done.set_exception(error)
+            self.done.exception()  # not everybody who writes waits for it
 
 
 class _Group:
@@ -234,9 +247,24 @@ class _Group:
     def refuse(self, error: Callable[[], Exception]) -> None:
         """Drop what nobody was promised."""
         for entry in self.entries:
-            if entry.refusable and not entry.done.done():
-                entry.done.set_exception(error())
+            if entry.refusable:
+                entry.fail(error())
         self.entries = [entry for entry in self.entries if not entry.refusable]
+
+    def sessions(self) -> set[str]:
+        return {entry.session_id for entry in self.entries}
+
+    def take_out(self, session_id: str) -> _Group:
+        """What one session wants written, as a group of its own."""
+        part = _Group()
+        part.urgent = self.urgent
+        part.entries = [entry for entry in self.entries if entry.session_id == session_id]
+        part.rows = {log: rows for log, rows in self.rows.items() if log.session_id == session_id}
+        part.size = sum(len(row.body) + len(row.raw or b"") for rows in part.rows.values() for row in rows)
+        self.entries = [entry for entry in self.entries if entry.session_id != session_id]
+        self.rows = {log: rows for log, rows in self.rows.items() if log.session_id != session_id}
+        self.size -= part.size
+        return part
 
 
 class _Writer:
@@ -293,6 +321,11 @@ class Log:
         self._backlog = 0
         self._drained: list[Callable[[], None]] = []
         self._writing: _Group | None = None
+        self._parts: deque[_Group] = deque()
+        self._apart: dict[SessionLog, list[EventRow]] | None = None
+        """What was written of a group that had to be written in parts; published together, in the order of positions."""
+        self.on_lost: Callable[[SessionLog], None] = lambda session: None
+        """Is told of a session whose events could not be written, by a fault of ours: only the store knows its state."""
         self._written_at = 0.0
         self._is_next = False
         self._gathering: asyncio.TimerHandle | None = None
@@ -308,7 +341,7 @@ class Log:
     ) -> asyncio.Future[None]:
         if drafts:
             changes = [*self._stamp(session, drafts), *changes]
-        return self._enter(changes, refusable=False, urgent=urgent)
+        return self._enter(session.session_id, changes, refusable=False, urgent=urgent)
 
     def _stamp(self, session: SessionLog, drafts: Sequence[Draft]) -> Sequence[Change]:
         """Put the events among those that the group has of this session; the change that writes them, if it is a new one."""
@@ -328,14 +361,11 @@ class Log:
         self._backlog += size
         return () if begun else (AppendEvents(session.session_id, rows),)
 
-    async def commit(self, changes: Sequence[Change]) -> None:
-        """Write changes that the caller can do without: refused with `Unavailable` when the disk refuses them.
-
-        Together with what was appended before it in the same breath: both are in one transaction when this returns.
-        """
+    async def commit(self, session_id: str, changes: Sequence[Change]) -> None:
+        """See `SessionLog.commit`."""
         if self.failure is not None:
             raise self._unavailable()
-        await self._enter(changes, refusable=True, urgent=True)
+        await self._enter(session_id, changes, refusable=True, urgent=True)
 
     def require_writable(self) -> None:
         if self.failure is not None:
@@ -363,9 +393,11 @@ class Log:
     def _unavailable(self) -> Unavailable:
         return Unavailable(f"the log cannot be written: {self.failure}", retryAfter=5)
 
-    def _enter(self, changes: Sequence[Change], *, refusable: bool, urgent: bool) -> asyncio.Future[None]:
+    def _enter(
+        self, session_id: str, changes: Sequence[Change], *, refusable: bool, urgent: bool
+    ) -> asyncio.Future[None]:
         done: asyncio.Future[None] = self._loop.create_future()
-        self._group.entries.append(_Entry(changes, done, refusable))
+        self._group.entries.append(_Entry(session_id, changes, done, refusable))
         self._group.urgent = self._group.urgent or urgent
         self._schedule()
         return done
@@ -397,16 +429,44 @@ class Log:
     def _written(self, error: Exception | None) -> None:
         group = self._writing
         assert group is not None
-        if error is not None:
+        if isinstance(error, ImpossibleChange):
+            self._set_apart(group, error)
+        elif error is not None:
             self._refuse(group, error)
             self._loop.call_later(RETRY_SECONDS, self._write)
             return
+        else:
+            self._committed(group)
         self._writing = None
-        self._committed(group)
+        if self._parts:
+            self._writing = self._parts.popleft()
+            self._write()
+            return
+        if self._apart is not None:
+            written, self._apart = self._apart, None
+            self._publish(written)
         self._schedule()
-        if self._all_written is not None and self._writing is None and not self._group.entries:
+        if self._all_written is not None and not self._group.entries:
             self._all_written.set_result(None)
             self._all_written = None
+
+    def _set_apart(self, group: _Group, error: ImpossibleChange) -> None:
+        """One session is to blame, by a fault of ours: the others are written without it, and it is given up."""
+        sessions = group.sessions()
+        if len(sessions) > 1:
+            self._parts.extend(group.take_out(session_id) for session_id in sorted(sessions))
+            self._apart = {}
+            return
+        [session_id] = sessions
+        logger.error("what session %s did cannot be written; it is loaded anew", session_id, exc_info=error)
+        lost = list(group.rows)
+        # What it did after that has no place in the log either.
+        for part in (group, self._group.take_out(session_id)) if lost else (group,):
+            self._backlog -= part.size
+            for entry in part.entries:
+                entry.fail(Internal(f"this cannot be written: {error}", sessionId=session_id))
+        for session in lost:
+            self.on_lost(session)
 
     def _refuse(self, group: _Group, error: Exception) -> None:
         """The disk is full, read-only or broken: refuse what nobody was promised, keep the rest and try again."""
@@ -424,7 +484,10 @@ class Log:
         for entry in group.entries:
             if not entry.done.done():
                 entry.done.set_result(None)
-        self._publish(group.rows)
+        if self._apart is None:
+            self._publish(group.rows)
+        else:
+            self._apart.update(group.rows)
         self._backlog -= group.size
         if self._drained and self._backlog <= BACKLOG_BYTES // 2:
             waiting, self._drained = self._drained, []

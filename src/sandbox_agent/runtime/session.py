@@ -186,7 +186,7 @@ class Session(Attached):
         turn = self.scribe.turn
         self.flush()
         try:
-            await self._daemon.log.commit(remembered)
+            await self.log.commit(remembered)
         except SandboxAgentError:
             # The disk refused it and so do we. What was begun is told as a turn that failed, once it can be.
             if turn is not None and self.scribe.turn is turn:
@@ -197,7 +197,7 @@ class Session(Attached):
         self._hand_over(turn, message)
 
     async def _enqueue(self, message: QueuedMessage, remembered: list[Change]) -> bool:
-        await self._daemon.log.commit([Enqueue(self.id, message), *remembered])
+        await self.log.commit([Enqueue(self.id, message), *remembered])
         if self.record.ended:
             # Terminated while the message was written: nothing will run it.
             self._daemon.log.append(self.log, (), [Dequeue(self.id, message.turn_id)])
@@ -424,7 +424,7 @@ class Session(Attached):
                 self._restart_when_idle = self._restart_when_idle or not switched
                 self.host.flush()
         self.record.updated_at = now()
-        await self._daemon.log.commit([SaveSession(copy.copy(self.record))])
+        await self.log.commit([SaveSession(copy.copy(self.record))])
         self._tell_state()
 
 

@@ -1,7 +1,8 @@
 """What a store is: one writer, many readers, and transactions that write everything or nothing.
 
 The contract, proven by `sandbox_agent.testing.store_contract`:
-- `write` applies all its changes in one transaction and returns when they are durable. When it raises, nothing of them is there.
+- `write` applies all its changes in one transaction and returns when they are durable. When it raises, nothing of them is there:
+  `ImpossibleChange` for one that can never be applied, anything else for a reason that may pass, like a full disk.
 - A change for a session that is not there does nothing: the session was deleted while the change was on its way.
 - Events are append-only; a session's sequences and the log's positions ascend without the store looking at them.
 - Reading never blocks writing, and may happen from several threads at once. `write` is called by one thread at a time.
@@ -171,6 +172,10 @@ class StoreCorrupt(Exception):
 
 class StoreTooNew(Exception):
     """The store was written by a newer version of this program."""
+
+
+class ImpossibleChange(Exception):
+    """A change that can never be applied, however often it is tried: a fault of ours, not of the disk."""
 
 
 class Store(ABC):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets as random
 import threading
@@ -20,6 +21,7 @@ from .base import (
     DeleteSession,
     Dequeue,
     Enqueue,
+    ImpossibleChange,
     KeyRow,
     PendingRow,
     Probe,
@@ -45,6 +47,18 @@ CHECK_BELOW_BYTES = 64 << 20
 # SQLite begins the write-ahead log anew when it has grown to this size.
 WAL_BYTES = 4 << 20
 WAL_ONLY_WITH_FREE_BYTES = 256 << 20
+
+# What the changes themselves are to blame for, whatever becomes of the disk.
+IMPOSSIBLE = (
+    apsw.ConstraintError,
+    apsw.MismatchError,
+    apsw.RangeError,
+    apsw.TooBigError,
+    msgspec.MsgspecError,
+    OverflowError,
+    TypeError,
+    ValueError,
+)
 
 _encode = msgspec.json.Encoder().encode
 _record = msgspec.json.Decoder(SessionRecord)
@@ -117,16 +131,19 @@ class SqliteStore(Store):
             for change in changes:
                 self._apply(change)
             execute("COMMIT")
-        except BaseException:
+        except BaseException as error:
             self._ordinals.clear()
             if self._writer.in_transaction:
                 execute("ROLLBACK")
+            if isinstance(error, IMPOSSIBLE):
+                raise ImpossibleChange(f"{type(error).__name__}: {error}") from error
             raise
-
         if self._deleted:
-            self._deleted = False
-            for _ in self._writer.execute("PRAGMA incremental_vacuum"):
-                pass
+            # All is written by now: what goes wrong here must not look as if it were not.
+            with contextlib.suppress(apsw.Error):
+                for _ in self._writer.execute("PRAGMA incremental_vacuum"):
+                    pass
+                self._deleted = False
 
     def _apply(self, change: Change) -> None:
         match change:
