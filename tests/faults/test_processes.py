@@ -8,10 +8,12 @@ import re
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from tests.daemons import (
     SECONDS,
@@ -146,6 +148,28 @@ def test_a_message_for_an_agent_that_died_just_now_goes_to_the_next_one(client: 
         os.kill(guardian, signal.SIGCONT)
     with client.follow(session, before) as reader:
         events = reader.until(lambda event: event["type"] == "turn.ended")
+    assert (of_type(events, "error"), stop_reason(events)) == ([], "end_turn")
+    assert texts(events) == ["You said: hi (message 2 of this conversation)"]
+
+
+def test_an_agent_that_dies_while_its_turn_is_written_down_has_not_crashed_in_it(client: Client) -> None:
+    """It never heard of the turn: the next process does. Another writer holds the log, so that writing takes long."""
+    session, agent = new_agent(client)
+    client.turn(session, "hello")
+    before = len(client.events(session))
+    guardian = int(Path(f"/proc/{agent}/stat").read_text().rpartition(")")[2].split()[1])
+    other = apsw.Connection(str(client.daemon.data_dir / "log.db"))
+    with ThreadPoolExecutor(1) as pool:
+        other.execute("BEGIN IMMEDIATE")
+        sent = pool.submit(client.send, session, "hi")
+        wait_until(lambda: client.info(session)["state"] == "running")
+        os.kill(agent, signal.SIGKILL)
+        assert gone_within([guardian], SECONDS) == []
+        other.execute("ROLLBACK")
+        sent.result()
+    other.close()
+    with client.follow(session, before) as reader:
+        events = reader.until_type("turn.ended")
     assert (of_type(events, "error"), stop_reason(events)) == ([], "end_turn")
     assert texts(events) == ["You said: hi (message 2 of this conversation)"]
 

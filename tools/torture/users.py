@@ -48,7 +48,7 @@ class User:
             with self._world.gate.member():
                 while True:
                     await self._create()
-                    for _ in range(self._random.randint(10, 60)):
+                    for _ in range(self._random.randint(4, 40)):
                         await self._act()
                         await asyncio.sleep(self._random.choice((0, 0, 0.01, 0.05)))
                     await self._end()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..agents.base import Agent, Conversation, Ending, Notice, Ready, Start, StartFailed
+from ..agents.scribe import Turn
 from ..errors import AgentProcessExited, Conflict, SandboxAgentError, Timeout
 from ..schema.inputs import Decision, Settings
 from ..store.base import Secrets, SessionRecord
@@ -42,6 +43,8 @@ class Attached(Recorded):
         self._failing = False
         self._attach_lock = asyncio.Lock()
         self._restart_when_idle = False
+        self._unheard: Turn | None = None
+        """A turn that has begun and that the agent has not been told of yet."""
 
     async def attach(self, *, fresh: bool = False) -> None:
         """Have a process that knows this conversation: the one that runs, or a new one that resumes it."""
@@ -171,7 +174,10 @@ class Attached(Recorded):
             )
         if conversation is not None and conversation.cancelling:
             self.scribe.end_turn("interrupted", source="daemon")
-        self.scribe.crash(exit.code, exit.signal, exit.stderr)
+        if self._unheard is not None and self.scribe.turn is self._unheard:
+            self.scribe.close_background()
+        else:
+            self.scribe.crash(exit.code, exit.signal, exit.stderr)
         self.flush()
 
     @abstractmethod

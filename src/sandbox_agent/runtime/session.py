@@ -211,9 +211,37 @@ class Session(Attached):
         return waits
 
     def _hand_over(self, turn: Turn | None, message: QueuedMessage) -> None:
-        """Give the prompt to the agent, unless it died or the turn was cancelled while it was written down."""
-        if turn is not None and self.scribe.turn is turn and self._conversation is not None:
+        """Give the prompt to the agent, unless the turn is over already: cancelled while it was written down."""
+        self._unheard = None
+        if turn is None or self.scribe.turn is not turn:
+            return
+        if self._conversation is None or self.host is None or self.host.process.is_ending:
+            self._unheard = turn
+            self._daemon.spawn(self._hand_over_anew(turn, message))
+        elif self._conversation.cancelling:
+            self.scribe.end_turn("interrupted", source="daemon")
+            self.flush()
+        else:
             self._tell(lambda host, conversation: host.wire.prompt(conversation, message.prompt))
+
+    async def _hand_over_anew(self, turn: Turn, message: QueuedMessage) -> None:
+        """The agent died before it heard of the turn, so nothing of it crashed: the next process gets the prompt."""
+        failure = await self._try_to_attach(message)
+        if self.scribe.turn is turn and failure is not None:
+            self._fail_turn(failure)
+        await self.flush()
+        self._hand_over(turn, message)
+
+    async def _try_to_attach(self, message: QueuedMessage) -> SandboxAgentError | None:
+        try:
+            await self.attach(fresh=message.fresh)
+        except SandboxAgentError as error:
+            return error
+        return None
+
+    def _fail_turn(self, failure: SandboxAgentError) -> None:
+        self.scribe.error(failure.detail, _error_code(failure), failure.facts, source="daemon")
+        self.scribe.end_turn("error", source="daemon")
 
     async def _known_key(self, key: str, digest: bytes) -> str | None:
         store = self._daemon.log.store
@@ -273,13 +301,10 @@ class Session(Attached):
     async def _start_turn(self, message: QueuedMessage) -> None:
         self._starting = message
         self._cancel_start = False
-        failure: SandboxAgentError | None = None
         try:
             if self._restart_when_idle:
                 await self._detach()
-            await self.attach(fresh=message.fresh)
-        except SandboxAgentError as error:
-            failure = error
+            failure = await self._try_to_attach(message)
         finally:
             self._starting = None
         if self.record.ended or message not in self.queue:
@@ -288,8 +313,7 @@ class Session(Attached):
         self._stop_idle_timer()
         self._begin_turn(message)
         if failure is not None:
-            self.scribe.error(failure.detail, _error_code(failure), failure.facts, source="daemon")
-            self.scribe.end_turn("error", source="daemon")
+            self._fail_turn(failure)
         elif self._cancel_start:
             self.scribe.end_turn("interrupted", source="daemon")
         turn = self.scribe.turn
@@ -299,6 +323,7 @@ class Session(Attached):
     def _begin_turn(self, message: QueuedMessage) -> None:
         self.scribe.start_turn(message.turn_id)
         self.scribe.user_message(message.prompt.text, message.prompt.attachments)
+        self._unheard = self.scribe.turn
         if self._conversation is not None:
             self._conversation.cancelling = False
             self.record.prompted = True
