@@ -251,3 +251,19 @@ def test_a_change_that_can_never_be_applied_is_told_from_a_disk_that_fails(path:
         store.write([SaveSession(named("b")), AppendEvents("a", [EventRow(2, 1, b"{}")])])
     assert store.session("b") is None
     store.close()
+
+
+def test_what_a_start_asks_for_does_not_look_at_every_session(path: Path) -> None:
+    store = SqliteStore(path)
+    asked: list[str] = []
+
+    def trace(cursor: object, sql: str, bindings: object) -> bool:
+        asked.append(sql)
+        return True
+
+    store._reader().exec_trace = trace
+    assert store.active_sessions() == []
+    [sql] = asked
+    plan = [row[3] for row in apsw.Connection(str(path)).execute(f"EXPLAIN QUERY PLAN {sql}")]
+    assert [step for step in plan if step.startswith("SCAN") and "USING" not in step] == []
+    store.close()

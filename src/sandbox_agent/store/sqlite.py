@@ -268,8 +268,10 @@ class SqliteStore(Store):
 
     def active_sessions(self) -> list[str]:
         rows = self._reader().execute(
-            "SELECT session_id FROM sessions WHERE active OR ordinal IN (SELECT session FROM queue) "
-            "OR ordinal IN (SELECT session FROM pending WHERE body IS NOT NULL) ORDER BY ordinal"
+            # A union, as SQLite would look at every session there is for an `or`.
+            "SELECT session_id FROM sessions WHERE ordinal IN (SELECT ordinal FROM sessions WHERE active "
+            "UNION SELECT session FROM queue UNION SELECT session FROM pending WHERE body IS NOT NULL) "
+            "ORDER BY ordinal"
         )
         return [row[0] for row in rows]
 
