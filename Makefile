@@ -100,11 +100,13 @@ $(PAGE): $(PAGE_SOURCES)
 inspector/node_modules/.dev: inspector/package-lock.json
 	cd inspector && $(NPM_CI) && touch node_modules/.dev
 
+APT_CHROMIUM := apt-get -q install -y --no-install-recommends chromium
+
 .PHONY: inspector
 inspector:
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory inspector/node_modules/.dev $(PAGE); \
 	else echo "NO npm ON THIS MACHINE: the inspector cannot be built, its tests are left out" >&2; fi
-	@command -v "$${CHROMIUM:-chromium}" >/dev/null || { test "$$(id -u)" = 0 && apt-get -q install -y --no-install-recommends chromium >/dev/null 2>&1; } \
+	@command -v "$${CHROMIUM:-chromium}" >/dev/null || { test "$$(id -u)" = 0 && { $(APT_CHROMIUM) || { apt-get -q update && $(APT_CHROMIUM); }; } >/dev/null 2>&1; } \
 	|| echo "NO chromium ON THIS MACHINE (CHROMIUM=path names one): the tests of the inspector in a browser are left out" >&2
 
 .PHONY: agents
