@@ -104,8 +104,8 @@ APT_CHROMIUM := apt-get -q install -y --no-install-recommends chromium
 
 .PHONY: inspector
 inspector:
-	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory inspector/node_modules/.dev $(PAGE); \
-	else echo "NO npm ON THIS MACHINE: the inspector cannot be built, its tests are left out" >&2; fi
+	@command -v npm >/dev/null && $(MAKE) --no-print-directory inspector/node_modules/.dev $(PAGE) \
+	|| echo "NO npm ON THIS MACHINE, or no packages: the inspector cannot be built, its tests are left out" >&2
 	@command -v "$${CHROMIUM:-chromium}" >/dev/null || { test "$$(id -u)" = 0 && { $(APT_CHROMIUM) || { apt-get -q update && $(APT_CHROMIUM); }; } >/dev/null 2>&1; } \
 	|| echo "NO chromium ON THIS MACHINE (CHROMIUM=path names one): the tests of the inspector in a browser are left out" >&2
 

@@ -22,19 +22,27 @@ IMAGES = Path(__file__).parents[1] / "docs" / "images"
 Colours = Literal["dark", "light"]
 DESK, PHONE = (1280, 800), (390, 780)
 
-NAMES = ("Fix the flaky login test", "Explain the billing module", "Upgrade the web framework", "Write release notes")
+NAMES = (
+    "Fix the flaky login test",
+    "Explain the billing module",
+    "Upgrade the web framework",
+    "Write release notes",
+)
 
 
 def main() -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
-        with running(Daemon(Path(folder) / "data")) as daemon, sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=os.environ.get("CHROMIUM") or shutil.which("chromium"),
-                args=["--no-sandbox"] if os.getuid() == 0 else [],
-            )
-            _take(browser, Client(daemon), daemon)
-            browser.close()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running(Daemon(Path(folder) / "data")) as daemon,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(
+            executable_path=os.environ.get("CHROMIUM") or shutil.which("chromium"),
+            args=["--no-sandbox"] if os.getuid() == 0 else [],
+        )
+        _take(browser, Client(daemon), daemon)
+        browser.close()
 
 
 def _take(browser: Browser, client: Client, daemon: Daemon) -> None:
@@ -104,7 +112,9 @@ def _asking(browser: Browser, client: Client, address: str, session: str) -> Non
 
 
 def _broken(browser: Browser, client: Client, address: str) -> None:
-    session = client.create(title="Migrate the database", directory=str(client.daemon.work_dir.with_name("shop")))
+    session = client.create(
+        title="Migrate the database", directory=str(client.daemon.work_dir.with_name("shop"))
+    )
     client.turn(session, "tool 2")
     client.turn(session, "crash 3")
     client.turn(session, "error")

@@ -56,9 +56,7 @@ def test_an_event_stands_beside_its_native_payload_and_has_a_link(
     expect(panel(window).get_by_label("Universal", exact=True)).to_contain_text(event["event_id"])
 
 
-def test_all_events_are_saved_as_lines(
-    window: Window, session: str, client: Client, tmp_path: Path
-) -> None:
+def test_all_events_are_saved_as_lines(window: Window, session: str, client: Client, tmp_path: Path) -> None:
     with window.page.expect_download() as download:
         panel(window).get_by_role("button", name="JSONL").click()
     assert download.value.suggested_filename == f"{session}.jsonl"
@@ -74,7 +72,9 @@ def test_every_request_is_in_the_log_and_can_be_repeated(window: Window, session
     panel(window).get_by_role("tab", name="HTTP").click()
     panel(window).get_by_role("button", name=f"202 POST /v1/sessions/{session}/messages").click()
     shown = panel(window).get_by_label("Sent", exact=True)
-    expect(shown).to_contain_text(f"curl -s \\\n  -X POST \\\n  '{window.address.removesuffix('/ui/')}/v1/sessions/{session}/messages'")
+    expect(shown).to_contain_text(
+        f"curl -s \\\n  -X POST \\\n  '{window.address.removesuffix('/ui/')}/v1/sessions/{session}/messages'"
+    )
     expect(shown).to_contain_text('"message":"hello"')
     expect(panel(window).get_by_label("Answer", exact=True)).to_contain_text('"turnId"')
 

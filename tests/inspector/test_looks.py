@@ -66,7 +66,9 @@ FAULTS = """
 @pytest.fixture(params=["dark", "light"])
 def busy(window: Window, client: Client, request: pytest.FixtureRequest) -> Window:
     """A session with something of everything, in both colours."""
-    session = client.create(title="Everything at once, under a title that is a bit longer than one would like")
+    session = client.create(
+        title="Everything at once, under a title that is a bit longer than one would like"
+    )
     for prompt in ("markdown", "thinking", "tool 2", "error"):
         client.turn(session, prompt)
     client.send(session, "multi")

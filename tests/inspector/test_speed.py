@@ -62,7 +62,9 @@ def test_a_long_session_scrolls_smoothly(new_page: Callable[[], Page], tmp_path:
             before = busy_seconds(inspector)
             frames = window.page.evaluate(SCROLL, [SECONDS, step])
             work_ms = (busy_seconds(inspector) - before) * 1000 / frames
-            print(f"{many} events, {step} px a frame: {frames / SECONDS:.0f} fps, {work_ms:.1f} ms of work a frame")
+            print(
+                f"{many} events, {step} px a frame: {frames / SECONDS:.0f} fps, {work_ms:.1f} ms of work a frame"
+            )
             assert work_ms < FRAME_MS
         assert window.page.locator(".transcript .row").count() < 120, "only what is on the screen is drawn"
 

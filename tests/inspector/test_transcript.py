@@ -162,6 +162,7 @@ def test_a_permission_for_the_session_is_not_asked_again(
     window: Window, session: str, client: Client
 ) -> None:
     window.say("permission one")
+    expect(window.card("Permission: bash")).to_be_visible()
     window.page.keyboard.press("Alt+a")
     window.turn_is_over()
     window.say("permission one")

@@ -101,6 +101,11 @@ def test_a_program_that_is_asked_for_its_version_sees_its_own_family_only(
     assert [name for name in others if name in seen] == []
 
 
+def log_of(daemon: Daemon) -> str:
+    """What a daemon says, but for the one line that tells its token on purpose: the inspector's address."""
+    return "\n".join(line for line in daemon.said().splitlines() if not line.startswith("inspector "))
+
+
 def test_no_secret_shows_anywhere(client: Client, daemon: Daemon) -> None:
     """After a session that ran, asked, crashed and was refused: events with raw, answers, logs and process lists."""
     session = private_session(client)
@@ -134,8 +139,7 @@ def test_no_secret_shows_anywhere(client: Client, daemon: Daemon) -> None:
         shown.append(stranger.get("/v1/sessions").text)
     for pid in (daemon.pid, *descendants(daemon.pid)):
         shown.append(Path(f"/proc/{pid}/cmdline").read_text())
-    # One line tells the token on purpose: the inspector's address, to whoever started the daemon.
-    shown += [line for line in daemon.said().splitlines() if not line.startswith("inspector ")]
+    shown.append(log_of(daemon))
     assert [text for text in shown if "planted" in text] == []
     assert "started mock" in daemon.said()  # the log did speak
 
@@ -195,7 +199,7 @@ def test_each_key_reaches_its_own_agents_and_shows_nowhere(tmp_path: Path) -> No
             shown.append(client.post(f"/v1/sessions/{name}", body).text)
             shown.append(client.get(f"/v1/sessions/{name}/events", include_raw="true").text)
         shown.append(client.get("/metrics").text)
-    shown.append(daemon.said())
+    shown.append(log_of(daemon))
     seen = {name: (tmp_path / f"{name}.env").read_text() for name in names}
     assert {
         key: {name for name in names if f"planted-{key}\n" in seen[name]} for key in OF_AGENTS

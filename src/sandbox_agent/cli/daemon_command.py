@@ -45,6 +45,9 @@ def start(args: argparse.Namespace) -> int:
         state = DaemonState(child.process.pid, remote.address.endpoint, token, __version__)
         save(folder, state)
         child.leave()
+    from ..http.inspector import address_of  # not needed by the other commands
+
+    say(f"inspector {address_of(state.endpoint, token)}")
     _print(_facts(state, alreadyRunning=False), args)
     return 0
 

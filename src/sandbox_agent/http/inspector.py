@@ -6,6 +6,7 @@ import hashlib
 import mimetypes
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 from .gate import HeaderList
 
@@ -35,6 +36,11 @@ NOT_BUILT = b"""<!doctype html>
 <p>Then start the daemon again. The API itself works: see <a href="/docs">/docs</a>.</p>
 </html>
 """
+
+
+def address_of(endpoint: str, token: str | None) -> str:
+    """The page's address; it brings the token along in its fragment, which no browser sends anywhere."""
+    return f"{endpoint}{ROOT}" + (f"#token={quote(token)}" if token is not None else "")
 
 
 class File(NamedTuple):

@@ -8,10 +8,10 @@ import logging
 import os
 import signal
 import socket
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import quote
 
 import msgspec
 import uvicorn
@@ -23,7 +23,7 @@ from ..runtime.daemon import Daemon
 from ..runtime.folder import FolderUnusable
 from ..store.base import StoreCorrupt, StoreTooNew
 from .app import App
-from .inspector import ROOT as INSPECTOR
+from .inspector import address_of
 from .logs import configure_logging
 from .pages import pages
 
@@ -189,6 +189,7 @@ def _say_where(config: Config, token: str | None, listening: socket.socket) -> N
     host = f"[{config.host}]" if ":" in config.host else config.host
     address = f"http://{host}:{port}"
     print(f"listening on {address}", file=sys.stderr)  # noqa: T201
-    fragment = f"#token={quote(token)}" if token is not None else ""
-    print(f"inspector    {address}{INSPECTOR}{fragment}", file=sys.stderr)  # noqa: T201
+    # For whoever reads along. A file keeps what is written to it, so a token has no place there.
+    kept = stat.S_ISREG(os.fstat(sys.stderr.fileno()).st_mode)
+    print(f"inspector    {address_of(address, None if kept else token)}", file=sys.stderr)  # noqa: T201
     sys.stderr.flush()
