@@ -1,7 +1,8 @@
 /* Faults that a test cannot have from a real machine: a wall clock that jumps, and a disk that turns read-only under
  * files that are open (the kernel refuses such a remount; only a failing disk does it). Loaded into the daemon alone.
- * The file that FAULTS names holds two numbers of 8 bytes, which a test may change at any time: the seconds to add to
- * the wall clock, and 1 while writing is refused. */
+ * The file that FAULTS names holds three numbers of 8 bytes. Two may be changed by a test at any time: the seconds to
+ * add to the wall clock, and 1 while writing is refused. The third counts descriptors that were closed though they were
+ * not open: with several threads, such a close hits what another one has just opened. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,13 +16,13 @@
 #include <time.h>
 #include <unistd.h>
 
-static volatile int64_t calm[2];
+static volatile int64_t calm[3];
 static volatile int64_t *faults = calm;
 
 __attribute__((constructor)) static void begin(void) {
     const char *path = getenv("FAULTS");
-    int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    void *shared = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof calm, PROT_READ, MAP_SHARED, fd, 0);
+    int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    void *shared = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof calm, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (fd >= 0) close(fd);
     if (shared != MAP_FAILED) faults = shared;
 }
@@ -88,6 +89,15 @@ OPEN(open64)
 int mkdir(const char *path, mode_t mode) { return refused(1) ? -1 : REAL(mkdir)(path, mode); }
 
 int ftruncate64(int fd, off64_t size) { return refused(is_file(fd)) ? -1 : REAL(ftruncate64)(fd, size); }
+
+int close(int fd) {
+    int result = REAL(close)(fd);
+    if (result < 0 && errno == EBADF) {
+        faults[2]++;
+        errno = EBADF;
+    }
+    return result;
+}
 
 ssize_t write(int fd, const void *bytes, size_t size) {
     return refused(is_file(fd)) ? -1 : REAL(write)(fd, bytes, size);

@@ -20,9 +20,9 @@ class Faults:
 
     def __init__(self, folder: Path) -> None:
         path = folder / "faults"
-        path.write_bytes(bytes(16))
+        path.write_bytes(bytes(24))
         with path.open("r+b") as file:
-            self._shared = mmap.mmap(file.fileno(), 16)
+            self._shared = mmap.mmap(file.fileno(), 24)
         self.env = {"LD_PRELOAD": str(_library()), "FAULTS": str(path)}
 
     def jump_to(self, seconds: int) -> None:
@@ -31,7 +31,13 @@ class Faults:
 
     def refuse_writing(self, refuse: bool) -> None:
         """Every write to a file fails with "Read-only file system", open files or not."""
-        self._shared[8:] = struct.pack("q", refuse)
+        self._shared[8:16] = struct.pack("q", refuse)
+
+    @property
+    def closed_twice(self) -> int:
+        """How many descriptors were closed that were not open."""
+        count: int = struct.unpack("q", self._shared[16:])[0]
+        return count
 
 
 @functools.cache

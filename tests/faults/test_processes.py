@@ -33,6 +33,7 @@ from tests.daemons import (
     types,
     wait_until,
 )
+from tests.faults.preload import Faults
 
 LINE_LIMIT = 96 << 20
 
@@ -314,6 +315,18 @@ def test_an_agent_inherits_three_descriptors_and_no_more(client: Client) -> None
         client.turn(session, "hi")
         for pid in (agent, second):
             assert sorted(os.listdir(f"/proc/{pid}/fd")) == ["0", "1", "2"]
+
+
+def test_no_descriptor_is_closed_twice(tmp_path: Path) -> None:
+    """The second close would hit what another thread has just opened under the same number: the log, for one."""
+    faults = Faults(tmp_path)
+    daemon = Daemon(tmp_path / "data", env=faults.env)
+    with running(daemon), client_of(daemon) as client:
+        for ending in ("hello", "crash 1", "end"):
+            client.turn(client.create(), ending)
+        client.post(f"/v1/sessions/{client.sessions[0]}/terminate")
+        client.events(client.sessions[1])
+    assert faults.closed_twice == 0
 
 
 # -- long lines ---------------------------------------------------------------------------------

@@ -106,13 +106,13 @@ class AgentProcess:
             theirs.close()
             for fd in (child_in, child_out, child_err):
                 os.close(fd)
-        self._stdin, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(our_in, "wb", 0))
+        self._stdin, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, _End(our_in, loop))
         self._stdout, _ = await loop.connect_read_pipe(
-            lambda: _Pipe(self._hear, self._stdout_closed), os.fdopen(our_out, "rb", 0)
+            lambda: _Pipe(self._hear, self._stdout_closed), _End(our_out, loop)
         )
         self._stderr_pipe, _ = await loop.connect_read_pipe(
             lambda: _Pipe(lambda data: self._stderr.feed_piece(decode(data)), self._stderr_closed),
-            os.fdopen(our_err, "rb", 0),
+            _End(our_err, loop),
         )
         loop.add_reader(self._control.fileno(), self._read_control)
 
@@ -235,6 +235,25 @@ class AgentProcess:
         self.ended.set()
         code, signal_name = exit_facts(self._returncode if self._failure is None else 127)
         self._on_exit(Exit(code, signal_name, self._stderr.read()))
+
+
+class _End:
+    """Our end of a pipe, as the event loop wants it: something with a number that can be closed.
+
+    uvloop closes the descriptor itself and then this, too. By then another thread may have been given the same number, and a file
+    object would close what the log has just opened.
+    """
+
+    def __init__(self, fd: int, loop: asyncio.AbstractEventLoop) -> None:
+        self._fd = fd
+        self._is_closed_by_loop = type(loop).__module__.startswith("uvloop")
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def close(self) -> None:
+        if not self._is_closed_by_loop:
+            os.close(self._fd)
 
 
 class _Pipe(asyncio.Protocol):
