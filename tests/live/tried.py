@@ -105,5 +105,6 @@ def cannot_run(name: str) -> str | None:
         except agent_cache.CannotInstall as error:
             # On a developer's machine the agent that is there is better than none.
             if os.environ.get("CI") or shutil.which(program) is None:
-                return str(error)
+                # The same reason is told once for all agents: it does not begin with the name of one.
+                return str(error).partition("could not be installed. ")[2] or str(error)
     return None
