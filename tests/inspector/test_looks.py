@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import ViewportSize, expect
 from tests.daemons import Client
 
 from .window import Window
 
-PHONE = {"width": 375, "height": 720}
+PHONE = ViewportSize(width=375, height=720)
 
 # Every visible text against what lies behind it (WCAG 2, 1.4.3). Disabled things are exempt.
 LOW_CONTRAST = """
