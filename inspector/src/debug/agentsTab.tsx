@@ -9,7 +9,7 @@ import { InstallButton } from "../sessions/installButton";
 import type { Offer } from "../state/agentList";
 import { useObserved } from "../state/observable";
 import { useWorkspace } from "../state/workspace";
-import { pretty } from "../parts/format";
+import { duration, plural } from "../parts/format";
 
 export function AgentsTab() {
   const workspace = useWorkspace();
@@ -62,7 +62,7 @@ function AgentFacts({ agent }: { agent: AgentInfo }) {
         {agent.testedVersion && <Fact name="Tested with" value={agent.testedVersion} />}
         {agent.path && <Fact name="Path" value={agent.path} />}
         <Fact name="Credentials" value={agent.credentialsAvailable ? "found" : "none found"} />
-        {agent.serverStatus && <Fact name="Server" value={pretty(agent.serverStatus)} />}
+        {agent.serverStatus && <Fact name="Server" value={serverText(agent.serverStatus)} />}
         {offer && <Fact name="Modes" value={offer.modes.map((mode) => mode.id).join(", ") || "none"} />}
         {offer && (
           <Fact
@@ -83,6 +83,14 @@ export function Fact({ name, value }: { name: string; value: string }) {
       <dd>{value}</dd>
     </div>
   );
+}
+
+/** The process that sessions of an agent share. */
+function serverText(server: Readonly<Record<string, unknown>>): string {
+  const uptime = Number(server.uptimeMs ?? 0);
+  const restarts = Number(server.restartCount ?? 0);
+  const facts = [server.status, uptime > 0 && `for ${duration(uptime)}`, restarts > 0 && plural(restarts, "restart"), server.lastError];
+  return facts.filter(Boolean).join(" · ");
 }
 
 /** `streamingDeltas` as words. */

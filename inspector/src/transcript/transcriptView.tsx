@@ -85,7 +85,7 @@ export function TranscriptView({ view, showAll }: { view: ConversationView; show
                 key={item.key}
                 data-index={item.index}
                 ref={virtual.measureElement}
-                className={`row kind-${row.entry.kind}`}
+                className={`row kind-${row.entry.kind} ${row.depth > 0 ? "nested" : ""}`}
                 style={{ transform: `translateY(${item.start}px)`, "--depth": row.depth } as React.CSSProperties}
               >
                 <EntryView entry={row.entry} unfolded={unfolded.has(row.entry.id)} onFold={onFold} />
