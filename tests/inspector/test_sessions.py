@@ -56,13 +56,6 @@ def test_a_refused_session_says_why_and_keeps_what_was_typed(window: Window) -> 
     expect(form.get_by_label("Directory")).to_have_value("/nowhere/at/all")
 
 
-def test_an_agent_that_is_missing_can_be_installed_from_the_list(window: Window) -> None:
-    window.button("New session").first.click()
-    claude = window.page.get_by_role("dialog").locator(".agentChoice").filter(has_text="claude")
-    expect(claude).to_contain_text("not installed")
-    expect(claude.get_by_role("button", name="Install")).to_be_enabled()
-
-
 def test_what_other_clients_do_shows_at_once(window: Window, client: Client) -> None:
     session = client.create(title="Made elsewhere")
     mine = row(window, "Made elsewhere")
