@@ -13,12 +13,13 @@ from msgspec import Struct, field
 
 from tools.daemon import Daemon
 
-from .ledger import broken_promises, digest
+from .ledger import Promised, broken_promises, digest
 from .users import User, Watcher
 from .world import World
 
 GONE_SECONDS = 5.0
 REST_SECONDS = 60.0
+MOMENT_SECONDS = 1.0
 
 
 class Figures(Struct):
@@ -119,19 +120,29 @@ class Campaign:
         world, broken = self._world, self.figures.broken
         broken += self._watcher.broken
         for session, promised in list(world.promised.items()):
-            queue = (await world.get(f"/v1/sessions/{session}/queue")).get("messages", [])
-            log = await world.log(session)
-            if log is None:
-                if not promised.deleted:
-                    broken.append(f"{session} was acknowledged and is lost")
+            if promised.deleted:
                 continue
-            queued = {message["turnId"] for message in queue}
-            found = broken_promises(promised, log, queued, at_rest=at_rest or promised.ended)
+            log, found = await self._look_up(session, promised, at_rest or promised.ended)
+            if found:
+                # A queued turn that is being started is for a moment neither in the queue nor in the log.
+                await asyncio.sleep(MOMENT_SECONDS)
+                log, found = await self._look_up(session, promised, at_rest or promised.ended)
             broken += [f"{session}: {one}" for one in found]
             if promised.ended:
                 world.sealed[session] = digest(log)
                 self.figures.events += len(log)
                 del world.promised[session]
+
+    async def _look_up(
+        self, session: str, promised: Promised, at_rest: bool
+    ) -> tuple[list[bytes], list[str]]:
+        """A session's log, and what it breaks of what was promised."""
+        queue = (await self._world.get(f"/v1/sessions/{session}/queue")).get("messages", [])
+        log = await self._world.log(session)
+        if log is None:
+            return [], ["it was acknowledged and is lost"]
+        queued = {message["turnId"] for message in queue}
+        return log, broken_promises(promised, log, queued, at_rest=at_rest)
 
     async def _finish(self) -> None:
         """Let everything come to rest, stop and start once more, and look at all there ever was."""
@@ -144,10 +155,9 @@ class Campaign:
             await asyncio.sleep(0.05)
         await self._stop()
         self.figures.restarts.append(await self._victim.start())
-        for session, promised in world.promised.items():
-            self.figures.events += len(await world.log(session) or ())
-            promised.ended = False
         await self._check(at_rest=True)
+        for session in world.promised:
+            self.figures.events += len(await world.log(session) or ())
         for session, whole in world.sealed.items():
             if digest(await world.log(session) or ()) != whole:
                 broken.append(f"{session} changed after its end")
