@@ -326,6 +326,8 @@ def test_the_stream_of_all_tells_what_becomes_of_sessions(client: Client) -> Non
         news("idle")
         client.patch(f"/v1/sessions/{session}", {"title": "Second"})
         news("idle", title="Second")
+        client.patch(f"/v1/sessions/{session}", {"model": "mock-2", "permissionMode": "bypass"})
+        news("idle", model="mock-2", permissionMode="bypass")
         client.delete(f"/v1/sessions/{session}")
         assert news("ended", deleted=True)["sessionId"] == session
 

@@ -31,7 +31,7 @@ from ..schema.events import (
     Usage,
 )
 from ..schema.ids import random_id
-from ..schema.inputs import Decision
+from ..schema.inputs import Decision, Settings
 from ..schema.sessions import SessionInfo, SessionState, SessionUsage
 from ..store.base import (
     AddPending,
@@ -64,7 +64,7 @@ class Recorded(ABC):
         self.scribe = self._prepare(Scribe(random_id, time.monotonic, (), self._image_folder()))
         self._judged: set[str] = set()
         self._record_changed = True
-        self._announced: tuple[SessionState, str | None] | None = None
+        self._announced: tuple[SessionState, str | None, Settings] | None = None
 
     def _prepare(self, scribe: Scribe) -> Scribe:
         scribe.native_session_id = self.record.native_id
@@ -190,7 +190,7 @@ class Recorded(ABC):
     def _session_over(self) -> None: ...
 
     def _tell_state(self) -> None:
-        shown = (self.state, self.record.title)
+        shown = (self.state, self.record.title, self.record.settings)
         if shown != self._announced:
             self._announced = shown
             self._daemon.session_changed(self)
