@@ -77,3 +77,23 @@ def test_a_message_that_could_not_be_sent_stays_and_is_sent_once(window: Window,
     window.turn_is_over()
     expect(window.log.locator(".message.user")).to_have_count(1)
     assert [event["type"] for event in client.events(session)].count("turn.started") == 1
+
+
+def test_a_conversation_that_is_gone_can_be_begun_anew(new_page: Callable[[], Page], tmp_path: Path) -> None:
+    with running(Daemon(tmp_path / "data")) as daemon, client_of(daemon) as client:
+        session = client.create()
+        client.turn(session, "hello")
+        native = client.info(session)["nativeSessionId"]
+        daemon.stop()
+        [file] = tmp_path.rglob(f"{native}.jsonl")
+        file.unlink()
+        daemon.start()
+        window = Window(new_page(), daemon)
+        window.open()
+        window.enter(session)
+        window.message.fill("hi")
+        window.message.press("Enter")
+        expect(window.page.get_by_role("alert")).to_contain_text("conversation is gone")
+        window.button("Begin a new conversation with it").click()
+        window.sees("You said: hi (message 1 of this conversation)")
+        window.sees("resume lost")

@@ -121,6 +121,22 @@ def test_the_permission_mode_is_switched_in_the_head(window: Window, client: Cli
     assert client.info(session)["permissionMode"] == "bypass"
 
 
+def test_model_variant_and_mode_are_switched(window: Window, client: Client) -> None:
+    session = client.create()
+    window.enter(session)
+    choose(window, "Session menu", "Model and mode")
+    dialog = window.page.get_by_role("dialog")
+    dialog.get_by_role("combobox", name="Mode", exact=True).select_option("plan")
+    dialog.get_by_label("Model").fill("mock-2")
+    dialog.get_by_label("Variant").fill("high")
+    dialog.get_by_role("button", name="Switch").click()
+    expect(window.page.locator(".sessionFacts")).to_contain_text("mock-2 · high")
+    window.say("hello")
+    window.sees("Planning: You said: hello")
+    info = client.info(session)
+    assert [info[name] for name in ("agentMode", "model", "variant")] == ["plan", "mock-2", "high"]
+
+
 def test_a_session_that_is_not_there_says_so(window: Window) -> None:
     window.page.goto(f"{window.address}#/sessions/never-was")
     expect(window.page.get_by_role("note")).to_contain_text("There is no session “never-was”")

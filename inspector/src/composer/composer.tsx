@@ -2,7 +2,7 @@
 import { type ClipboardEvent, type DragEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
 import type { Transcript } from "sdk/transcript";
 import { idempotencyKey, sessionPath } from "../daemon/daemon";
-import { sayWhy, Unreachable } from "../daemon/problem";
+import { Refused, sayWhy, Unreachable } from "../daemon/problem";
 import type { SessionInfo } from "../daemon/types";
 import { Button, IconButton } from "../parts/button";
 import { useWorkspace } from "../state/workspace";
@@ -21,7 +21,9 @@ export function Composer({ sessionId, info, transcript }: Props) {
   const { daemon } = useWorkspace();
   const [text, setText] = useState(() => drafts.get(sessionId));
   const [sending, setSending] = useState(false);
-  const [failure, setFailure] = useState<string | null>(null);
+  // It was sent while a file was still on its way: it goes when the file is there.
+  const [waiting, setWaiting] = useState(false);
+  const [failure, setFailure] = useState<unknown>(null);
   const [recalled, setRecalled] = useState<number | null>(null);
   // A message that may have arrived is sent again under the same key: it becomes one turn, not two.
   const retryKey = useRef<string | null>(null);
@@ -30,13 +32,20 @@ export function Composer({ sessionId, info, transcript }: Props) {
   const attachments = useAttachments(daemon, sessionId);
   const state = info?.state ?? transcript.state;
   const busy = state === "running" || state === "requires_action";
-  const ready = (text.trim() !== "" || attachments.ready.length > 0) && !attachments.uploading && !sending;
+  const ready = (text.trim() !== "" || attachments.uploads.length > 0) && !sending && !waiting;
 
   useEffect(() => drafts.set(sessionId, text), [sessionId, text]);
   useEffect(() => area.current?.focus({ preventScroll: true }), [sessionId]);
   useEffect(() => {
     if (area.current) fit(area.current);
   }, [text]);
+
+  const latestSend = useRef<() => void>(() => undefined);
+  useEffect(() => {
+    if (!waiting || attachments.uploading) return;
+    setWaiting(false);
+    latestSend.current();
+  }, [waiting, attachments.uploading]);
 
   if (state === "ended") {
     return (
@@ -51,12 +60,18 @@ export function Composer({ sessionId, info, transcript }: Props) {
     retryKey.current = null;
   };
 
-  const send = async () => {
+  const submit = () => {
     if (!ready) return;
+    if (attachments.uploading) setWaiting(true);
+    else void send();
+  };
+
+  const send = async (fresh = false) => {
     setSending(true);
     setFailure(null);
+    if (fresh) retryKey.current = null;
     retryKey.current ??= idempotencyKey();
-    const body = { message: text, attachments: attachments.ready };
+    const body = { message: text, attachments: attachments.ready, ...(fresh && { fresh }) };
     try {
       await daemon.post(sessionPath(sessionId, "messages"), body, { "Idempotency-Key": retryKey.current });
       history.add(text);
@@ -64,18 +79,20 @@ export function Composer({ sessionId, info, transcript }: Props) {
       setRecalled(null);
       attachments.clear();
     } catch (error) {
-      setFailure(error instanceof Unreachable ? "Not sent: the daemon does not answer. Send it again when it is back." : sayWhy(error));
+      setFailure(error);
     } finally {
       setSending(false);
       area.current?.focus();
     }
   };
 
+  latestSend.current = () => void send();
+
   const cancel = async () => {
     try {
       await daemon.post(sessionPath(sessionId, "cancel"));
     } catch (error) {
-      setFailure(sayWhy(error));
+      setFailure(error);
     }
   };
 
@@ -90,7 +107,7 @@ export function Composer({ sessionId, info, transcript }: Props) {
     if (event.nativeEvent.isComposing || event.altKey) return;
     if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
-      void send();
+      submit();
     } else if (event.key === "Escape" && busy) {
       event.preventDefault();
       void cancel();
@@ -148,17 +165,30 @@ export function Composer({ sessionId, info, transcript }: Props) {
               Stop
             </Button>
           )}
-          <Button look="primary" icon="arrowUp" onClick={send} disabled={!ready}>
-            {busy ? "Queue" : "Send"}
+          <Button look="primary" icon="arrowUp" onClick={submit} disabled={!ready}>
+            {waiting ? "Uploading…" : busy ? "Queue" : "Send"}
           </Button>
         </div>
       </div>
-      {failure && (
-        <p className="badText" role="alert">
-          {failure}
-        </p>
-      )}
+      {failure !== null && <NotSent why={failure} onFresh={() => send(true)} />}
     </footer>
+  );
+}
+
+/** Why a message was not taken. A session that goes on although its agent's conversation is gone can begin a new one. */
+function NotSent({ why, onFresh }: { why: unknown; onFresh: () => void }) {
+  const gone = why instanceof Refused && why.type === "conflict";
+  return (
+    <div className="notSent" role="alert">
+      <span className="badText">
+        {why instanceof Unreachable ? "Not sent: the daemon does not answer. Send it again when it is back." : sayWhy(why)}
+      </span>
+      {gone && (
+        <Button small onClick={onFresh}>
+          Begin a new conversation with it
+        </Button>
+      )}
+    </div>
   );
 }
 

@@ -87,7 +87,12 @@ export class LiveStream extends Observable<Link> {
     opened();
     this.#set({ state: "catching up", why: null, retryAt: null, opened: this.#link.opened + 1 });
     const caughtUp = this.listener.onOpen().then(() => this.#set({ state: "live" }));
-    await Promise.all([caughtUp, this.#read(response)]);
+    try {
+      await Promise.all([caughtUp, this.#read(response)]);
+    } finally {
+      // Whichever of the two failed, the other ends with it.
+      this.#abort.abort();
+    }
   }
 
   async #read(response: Response): Promise<void> {
@@ -106,7 +111,6 @@ export class LiveStream extends Observable<Link> {
       }
     } finally {
       clearTimeout(watch);
-      this.#abort.abort();
     }
   }
 

@@ -14,6 +14,7 @@ import { StateBadge } from "../parts/stateBadge";
 import { go } from "../route";
 import { PERMISSION_MODES } from "../sessions/newSession";
 import { useWorkspace } from "../state/workspace";
+import { Settings } from "./settings";
 
 interface Props {
   sessionId: string;
@@ -25,7 +26,7 @@ interface Props {
   onShowAll: () => void;
 }
 
-type Asking = "rename" | "terminate" | "delete" | null;
+type Asking = "rename" | "settings" | "terminate" | "delete" | null;
 
 export function SessionHeader({ sessionId, info, transcript, debugging, onDebug, showAll, onShowAll }: Props) {
   const { daemon } = useWorkspace();
@@ -75,6 +76,7 @@ export function SessionHeader({ sessionId, info, transcript, debugging, onDebug,
         label="Session menu"
         items={[
           { label: "Rename", icon: "edit", onChoose: () => setAsking("rename"), disabled: !info },
+          { label: "Model and mode", icon: "robot", onChoose: () => setAsking("settings"), disabled: !info || info.ended },
           { label: showAll ? "Hide quiet statuses" : "Show every status", icon: "list", onChoose: onShowAll },
           { label: "Terminate", icon: "stop", onChoose: () => setAsking("terminate"), disabled: !info || info.ended },
           { label: "Delete", icon: "trash", danger: true, onChoose: () => setAsking("delete"), disabled: !info },
@@ -93,6 +95,7 @@ export function SessionHeader({ sessionId, info, transcript, debugging, onDebug,
           onRename={(title) => change(() => daemon.patch(sessionPath(sessionId), { title }))}
         />
       )}
+      {asking === "settings" && info && <Settings info={info} onClose={() => setAsking(null)} />}
       {asking === "terminate" && (
         <Confirm
           title="Terminate the session?"
