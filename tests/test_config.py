@@ -50,13 +50,12 @@ def test_an_empty_variable_is_as_good_as_none() -> None:
 
 
 def test_every_setting_can_be_given_in_the_environment() -> None:
-    samples = {bool: "true", int: "7", float: "7.5", str: "/x"}
+    by_type = {bool: "true", int: "7", float: "7.5", str: "/x"}
+    by_name = {"synchronous": "normal", "log_level": "debug", "parent_pid": "7"}
     default = Config()
     for field in msgspec.structs.fields(Config):
         before = getattr(default, field.name)
-        sample = samples.get(type(before), "x")
-        if field.name in ("synchronous", "log_level"):
-            sample = {"synchronous": "normal", "log_level": "debug"}[field.name]
+        sample = by_name.get(field.name) or by_type.get(type(before), "x")
         config = from_environment({}, {PREFIX + field.name.upper(): sample})
         changed = [
             name for name in Config.__struct_fields__ if getattr(config, name) != getattr(default, name)
