@@ -9,8 +9,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 from ..errors import Conflict, InvalidRequest, SessionNotFound
+from ..runtime.channel import Batch
 from ..runtime.daemon import Daemon
-from ..runtime.log import Batch, with_raw_spliced
+from ..runtime.log import with_raw_spliced
 from ..runtime.session import Session
 from ..schema.answers import EventPage
 from .operation import Stream, operation

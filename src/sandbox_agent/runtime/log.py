@@ -2,35 +2,33 @@
 
 One place invents sequence, position, id and time. A group is whatever arrived while the group before it was being
 committed; pieces of a stream, which nobody acts on, wait a few milliseconds for more of their kind. Readers read the store;
-the tail kept here is the part of it that was committed last, so that readers who keep up share the same bytes.
+a channel keeps the part of it that was committed last, so that readers who keep up share the same bytes.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import queue
-import threading
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from itertools import chain
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from ..agents.scribe import Draft
 from ..errors import Internal, Unavailable
-from ..store.base import AppendEvents, Change, EventRow, ImpossibleChange, Probe, Store, StoredEvent
+from ..store.base import AppendEvents, Change, EventRow, ImpossibleChange, Store, StoredEvent
+from .channel import Batch, Channel
+from .group import Entry, Group, Writer
 
 logger = logging.getLogger("sandbox_agent.log")
 
 PAGE_ROWS = 1_000
 PAGE_BYTES = 1 << 20
-TAIL_BYTES = 1 << 20
 BACKLOG_BYTES = 8 << 20
 RETRY_SECONDS = 0.25
 GATHER_SECONDS = 0.010  # a commit and its delivery cost as much as twenty deltas; nobody sees 10 ms
@@ -52,104 +50,6 @@ def now() -> str:
     if whole != _second[0]:
         _second = whole, datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     return f"{_second[1]}.{rest:03d}Z"
-
-
-class Batch:
-    """Events of one channel that were committed together, numbered by that channel."""
-
-    __slots__ = ("_frames", "bodies", "first", "last", "numbers", "size")
-
-    def __init__(self, numbers: list[int], bodies: list[bytes]) -> None:
-        self.numbers = numbers
-        self.bodies = bodies
-        self.first = numbers[0]
-        self.last = numbers[-1]
-        self.size = sum(map(len, bodies))
-        self._frames: bytes | None = None
-
-    def frames(self) -> bytes:
-        """The batch as SSE, made once for all its readers."""
-        if self._frames is None:
-            self._frames = b"".join(
-                b"id: %d\ndata: %b\n\n" % pair for pair in zip(self.numbers, self.bodies, strict=True)
-            )
-        return self._frames
-
-    def after(self, number: int) -> Batch:
-        """What of it lies past a number; there must be something."""
-        if number < self.first:
-            return self
-        start = next(i for i, one in enumerate(self.numbers) if one > number)
-        return Batch(self.numbers[start:], self.bodies[start:])
-
-
-class Channel:
-    """What readers wait at: the committed end of one session's log, or of the whole log."""
-
-    def __init__(self, committed: int) -> None:
-        self.committed = committed
-        self.closed = False
-        self.readers = 0
-        self._tail: deque[Batch] = deque()
-        self._tail_size = 0
-        self._waiters: set[asyncio.Future[bool]] = set()
-
-    def publish(self, batch: Batch) -> None:
-        self.committed = batch.last
-        if self.readers:
-            self._tail.append(batch)
-            self._tail_size += batch.size
-            while self._tail_size > TAIL_BYTES and len(self._tail) > 1:
-                self._tail_size -= self._tail.popleft().size
-            self.wake()
-
-    def wake(self) -> None:
-        for waiter in self._waiters:
-            _settle(waiter, True)
-        self._waiters.clear()
-
-    def close(self) -> None:
-        """There is nothing more to come: the session was deleted, or the daemon stops."""
-        self.closed = True
-        self.wake()
-
-    def enter(self) -> None:
-        self.readers += 1
-
-    def leave(self) -> None:
-        self.readers -= 1
-        if not self.readers:
-            self._tail.clear()
-            self._tail_size = 0
-
-    def next_after(self, number: int) -> Batch | None:
-        """The next batch past a number if the tail reaches back that far."""
-        tail = self._tail
-        if not tail or number + 1 < tail[0].first or number >= tail[-1].last:
-            return None
-        if number + 1 == tail[-1].first:
-            return tail[-1]
-        for batch in tail:
-            if batch.last > number:
-                return batch.after(number)
-        return None
-
-    async def wait(self, seconds: float) -> bool:
-        """Wait to be woken; False when the time is up."""
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[bool] = loop.create_future()
-        self._waiters.add(waiter)
-        timer = loop.call_later(seconds, _settle, waiter, False)
-        try:
-            return await waiter
-        finally:
-            timer.cancel()
-            self._waiters.discard(waiter)
-
-
-def _settle(waiter: asyncio.Future[bool], woken: bool) -> None:
-    if not waiter.done():
-        waiter.set_result(woken)
 
 
 class SessionLog:
@@ -217,93 +117,6 @@ class SessionLog:
         return EventRow(position, self.sequence, body, raw)
 
 
-class _Entry(NamedTuple):
-    """What one caller wants written. The future is the caller's own: one that gives up waiting disturbs nobody."""
-
-    session_id: str
-    changes: Sequence[Change]
-    done: asyncio.Future[None]
-    refusable: bool
-
-    def fail(self, error: Exception) -> None:
-        if not self.done.done():
-            self.done.set_exception(error)
-            self.done.exception()  # not everybody who writes waits for it
-
-
-class _Group:
-    """Entries that will be committed together, in the order they came."""
-
-    def __init__(self) -> None:
-        self.entries: list[_Entry] = []
-        self.rows: dict[SessionLog, list[EventRow]] = {}
-        self.size = 0
-        self.urgent = False
-
-    def changes(self) -> list[Change]:
-        # Nothing may be left after a refusal; then a probe finds out when the disk is back.
-        return [change for entry in self.entries for change in entry.changes] or [Probe()]
-
-    def refuse(self, error: Callable[[], Exception]) -> None:
-        """Drop what nobody was promised."""
-        for entry in self.entries:
-            if entry.refusable:
-                entry.fail(error())
-        self.entries = [entry for entry in self.entries if not entry.refusable]
-
-    def sessions(self) -> set[str]:
-        return {entry.session_id for entry in self.entries}
-
-    def take_out(self, session_id: str) -> _Group:
-        """What one session wants written, as a group of its own."""
-        part = _Group()
-        part.urgent = self.urgent
-        part.entries = [entry for entry in self.entries if entry.session_id == session_id]
-        part.rows = {log: rows for log, rows in self.rows.items() if log.session_id == session_id}
-        part.size = sum(len(row.body) + len(row.raw or b"") for rows in part.rows.values() for row in rows)
-        self.entries = [entry for entry in self.entries if entry.session_id != session_id]
-        self.rows = {log: rows for log, rows in self.rows.items() if log.session_id != session_id}
-        self.size -= part.size
-        return part
-
-
-class _Writer:
-    """The one thread that writes. A queue of our own costs a third less per commit than an executor."""
-
-    def __init__(self, store: Store, loop: asyncio.AbstractEventLoop) -> None:
-        self._store = store
-        self._loop = loop
-        self._work: queue.SimpleQueue[tuple[list[Change], _Written] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="log-writer", daemon=True)
-        self._thread.start()
-
-    def write(self, changes: list[Change], written: _Written) -> None:
-        self._work.put((changes, written))
-
-    def close(self) -> None:
-        self._work.put(None)
-        self._thread.join()
-
-    def _run(self) -> None:
-        # Without it all is only slower.
-        with contextlib.suppress(Exception):
-            self._store.warm_up()
-        while (work := self._work.get()) is not None:
-            changes, written = work
-            error: Exception | None = None
-            try:
-                self._store.write(changes)
-            except Exception as raised:
-                error = raised
-            # The loop may be gone already: then nobody waits any more.
-            with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(written, error)
-
-
-_Written = Callable[[Exception | None], None]
-"""Is told on the event loop that a group is on disk, or why it is not."""
-
-
 class Log:
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -315,13 +128,13 @@ class Log:
         self._position = store.position()
         self._identity = store.identity.encode()
         self._loop = asyncio.get_running_loop()
-        self._writer = _Writer(store, self._loop)
+        self._writer = Writer(store, self._loop)
         self._readers = ThreadPoolExecutor(4, "log-reader")
-        self._group = _Group()
+        self._group = Group()
         self._backlog = 0
         self._drained: list[Callable[[], None]] = []
-        self._writing: _Group | None = None
-        self._parts: deque[_Group] = deque()
+        self._writing: Group | None = None
+        self._parts: deque[Group] = deque()
         self._apart: dict[SessionLog, list[EventRow]] | None = None
         """What was written of a group that had to be written in parts; published together, in the order of positions."""
         self.on_lost: Callable[[SessionLog], None] = lambda session: None
@@ -397,7 +210,7 @@ class Log:
         self, session_id: str, changes: Sequence[Change], *, refusable: bool, urgent: bool
     ) -> asyncio.Future[None]:
         done: asyncio.Future[None] = self._loop.create_future()
-        self._group.entries.append(_Entry(session_id, changes, done, refusable))
+        self._group.entries.append(Entry(session_id, changes, done, refusable))
         self._group.urgent = self._group.urgent or urgent
         self._schedule()
         return done
@@ -419,7 +232,7 @@ class Log:
         self._gathering = None
         self._is_next = False
         self._written_at = self._loop.time()
-        self._writing, self._group = self._group, _Group()
+        self._writing, self._group = self._group, Group()
         self._write()
 
     def _write(self) -> None:
@@ -450,7 +263,7 @@ class Log:
             self._all_written.set_result(None)
             self._all_written = None
 
-    def _set_apart(self, group: _Group, error: ImpossibleChange) -> None:
+    def _set_apart(self, group: Group, error: ImpossibleChange) -> None:
         """One session is to blame, by a fault of ours: the others are written without it, and it is given up."""
         sessions = group.sessions()
         if len(sessions) > 1:
@@ -468,7 +281,7 @@ class Log:
         for session in lost:
             self.on_lost(session)
 
-    def _refuse(self, group: _Group, error: Exception) -> None:
+    def _refuse(self, group: Group, error: Exception) -> None:
         """The disk is full, read-only or broken: refuse what nobody was promised, keep the rest and try again."""
         if self.failure is None:
             logger.error("the log cannot be written: %s", error)
@@ -476,7 +289,7 @@ class Log:
         group.refuse(self._unavailable)
         self._group.refuse(self._unavailable)
 
-    def _committed(self, group: _Group) -> None:
+    def _committed(self, group: Group) -> None:
         if self.failure is not None:
             logger.warning("the log can be written again")
             self.failure = None
