@@ -90,6 +90,7 @@ class Writer:
         # Without it all is only slower.
         with contextlib.suppress(Exception):
             self._store.warm_up()
+        self._tidy()
         while (work := self._work.get()) is not None:
             changes, written = work
             error: Exception | None = None
@@ -100,3 +101,10 @@ class Writer:
             # The loop may be gone already: then nobody waits any more.
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(written, error)
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """As long as nothing waits. A disk that refuses it will be asked again after the next write."""
+        with contextlib.suppress(Exception):
+            while self._work.empty() and self._store.tidy():
+                pass

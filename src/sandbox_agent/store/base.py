@@ -190,6 +190,10 @@ class Store(ABC):
     @abstractmethod
     def write(self, changes: Iterable[Change]) -> None: ...
 
+    def tidy(self) -> bool:
+        """Remove a little of what deleted sessions left behind; True when there is more. Called when nothing waits to be written."""
+        return False
+
     @abstractmethod
     def position(self) -> int:
         """The highest position ever given."""

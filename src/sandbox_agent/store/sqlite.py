@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets as random
 import threading
@@ -47,6 +46,10 @@ CHECK_BELOW_BYTES = 64 << 20
 # SQLite begins the write-ahead log anew when it has grown to this size.
 WAL_BYTES = 4 << 20
 WAL_ONLY_WITH_FREE_BYTES = 256 << 20
+
+# How much of what deleted sessions left is removed in one step: a few milliseconds, in which nothing else is written.
+TIDY_EVENTS = 1_000
+TIDY_PAGES = 250
 
 # What the changes themselves are to blame for, whatever becomes of the disk.
 IMPOSSIBLE = (
@@ -94,7 +97,7 @@ class SqliteStore(Store):
             self._check()
             self._migrate()
             self._ordinals: dict[str, int] = {}
-            self._deleted = False  # pages were freed that the disk can have back
+            self._is_untidy = True  # an earlier life may have left something
             self.identity = self._meta("identity", random.token_hex(4))
         except (apsw.CorruptError, apsw.NotADBError) as error:
             self._close_untouched()
@@ -138,12 +141,29 @@ class SqliteStore(Store):
             if isinstance(error, IMPOSSIBLE):
                 raise ImpossibleChange(f"{type(error).__name__}: {error}") from error
             raise
-        if self._deleted:
-            # All is written by now: what goes wrong here must not look as if it were not.
-            with contextlib.suppress(apsw.Error):
-                for _ in self._writer.execute("PRAGMA incremental_vacuum"):
-                    pass
-                self._deleted = False
+
+    def tidy(self) -> bool:
+        if not self._is_untidy:
+            return False
+        doomed = next(iter(self._writer.execute("SELECT session FROM doomed LIMIT 1")), None)
+        if doomed is not None:
+            self._remove_some_events(doomed[0])
+        elif self._writer.pragma("freelist_count"):
+            for _ in self._writer.execute(f"PRAGMA incremental_vacuum({TIDY_PAGES})"):
+                pass
+        else:
+            self._is_untidy = False
+        return self._is_untidy
+
+    def _remove_some_events(self, session: int) -> None:
+        with self._writer:
+            self._writer.execute(
+                "DELETE FROM events WHERE position IN "
+                "(SELECT position FROM events WHERE session = ? ORDER BY sequence LIMIT ?)",
+                (session, TIDY_EVENTS),
+            )
+            if self._writer.changes() < TIDY_EVENTS:
+                self._writer.execute("DELETE FROM doomed WHERE session = ?", (session,))
 
     def _apply(self, change: Change) -> None:
         match change:
@@ -155,7 +175,7 @@ class SqliteStore(Store):
                 )
             case DeleteSession(session_id):
                 self._delete(session_id)
-                self._deleted = True
+                self._is_untidy = True
             case Probe():
                 self._set_meta("probe", random.token_hex(8))
             case _:
@@ -207,7 +227,9 @@ class SqliteStore(Store):
             return
         # The last events may go: keep their position, so that it is never given again.
         self._set_meta("position", self._highest_position(self._writer))
-        for table in ("events", "queue", "pending", "keys", "calls"):
+        # There may be millions of events: they can be read no more from now on, and are removed bit by bit.
+        self._writer.execute("INSERT INTO doomed (session) VALUES (?)", (session,))
+        for table in ("queue", "pending", "keys", "calls"):
             self._writer.execute(f"DELETE FROM {table} WHERE session = ?", (session,))  # noqa: S608 - our own names
         self._writer.execute("DELETE FROM sessions WHERE ordinal = ?", (session,))
         self._ordinals.pop(session_id, None)
@@ -243,7 +265,8 @@ class SqliteStore(Store):
 
     def read_log(self, after: int, limit: int, max_bytes: int) -> list[StoredEvent]:
         rows = self._reader().execute(
-            "SELECT position, sequence, body, NULL FROM events WHERE position > ? ORDER BY position LIMIT ?",
+            "SELECT position, sequence, body, NULL FROM events "
+            "WHERE position > ? AND session NOT IN (SELECT session FROM doomed) ORDER BY position LIMIT ?",
             (after, limit),
         )
         return bounded((StoredEvent(*row) for row in rows), max_bytes)
