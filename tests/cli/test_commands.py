@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import pty
+import select
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import FileIO
@@ -163,6 +165,13 @@ class Terminal:
     def type(self, text: str) -> None:
         self._file.write(text.encode())
 
+    def wait_until_full(self) -> None:
+        """Do not read, until nothing more fits: then the program waits in the middle of a write."""
+        end = os.open(f"/proc/{self._pid}/fd/1", os.O_WRONLY | os.O_NOCTTY)
+        while select.select([], [end], [], 0)[1]:
+            time.sleep(0.05)
+        os.close(end)
+
     def exit_code(self) -> int:
         # The terminal gives an error, not an end, when the last program on it is gone.
         with suppress(OSError):
@@ -185,6 +194,16 @@ def test_ctrl_c_cancels_the_turn_and_its_end_is_shown(environ: dict[str, str], t
         terminal.wait_for("Counting slowly:")
         terminal.type("\x03")
         assert terminal.exit_code() == 130
+    assert b"interrupted \xc2\xb7 " in terminal.shown
+
+
+def test_ctrl_c_in_the_middle_of_a_write_cancels_too(environ: dict[str, str], tmp_path: Path) -> None:
+    with on_terminal(("run", "mock", "pace 100000 10 20"), environ, tmp_path) as terminal:
+        terminal.wait_for("@")
+        terminal.wait_until_full()
+        terminal.type("\x03")
+        assert terminal.exit_code() == 130
+    assert b"Traceback" not in terminal.shown
     assert b"interrupted \xc2\xb7 " in terminal.shown
 
 

@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, TypeVar
@@ -253,10 +254,11 @@ class Turn:
         self._interrupts += 1
         if self._asking or self._interrupts > 1:
             raise KeyboardInterrupt
-        self._cancel()
+        # Not here: the signal may have come in the middle of a write to the terminal, which allows no other inside it.
+        threading.Thread(target=self._cancel, daemon=True).start()
 
     def _cancel(self) -> None:
         say("cancelling (Ctrl-C again to leave at once)")
         # A connection of its own: the other one may be in the middle of something.
-        with Remote(self._remote.address) as remote, contextlib.suppress(CommandFailed):
+        with contextlib.suppress(CommandFailed), Remote(self._remote.address) as remote:
             remote.post(session_path(self._session_id, "cancel"), {})
