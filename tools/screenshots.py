@@ -117,11 +117,11 @@ def _broken(browser: Browser, client: Client, address: str) -> None:
     )
     client.turn(session, "tool 2")
     client.turn(session, "crash 3")
-    client.turn(session, "error")
     with _window(browser, "dark", DESK) as page:
         page.goto(f"{address}#/sessions/{session}")
         page.get_by_label("Error").last.wait_for()
         page.locator(".tool .foldLine").first.click()
+        page.get_by_text("$ seq 3").wait_for()
         _save(page, "error")
 
 

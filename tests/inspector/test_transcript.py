@@ -28,6 +28,51 @@ def permissions_of(client: Client, session: str) -> list[tuple[str, str | None]]
     ]
 
 
+def comes_to_the_end(window: Window) -> None:
+    """Nothing of the transcript lies below what is seen."""
+    window.page.wait_for_function(
+        "box => box.scrollHeight - box.scrollTop - box.clientHeight < 1", arg=window.log.element_handle()
+    )
+
+
+# -- the end of the transcript ------------------------------------------------------------------
+
+
+def test_what_is_opened_at_the_end_stays_at_the_end_and_in_sight(window: Window, client: Client) -> None:
+    session = client.create()
+    for prompt in ("markdown", "markdown", "tool"):
+        client.turn(session, prompt)
+    window.enter(session)
+    to_end = window.button("To the end")
+    window.tool("bash").click()
+    expect(window.log.locator(".tool .foldBody")).to_be_in_viewport()
+    window.turn_is_over()
+    comes_to_the_end(window)
+    expect(to_end).to_be_hidden()
+
+    window.tool("bash").click()
+    window.page.set_viewport_size({"width": 1280, "height": 330})
+    window.tool("bash").click()
+    expect(window.tool("bash")).to_be_in_viewport(ratio=1)
+    expect(to_end).to_be_visible()
+
+
+def test_the_way_to_the_end_is_offered_only_when_it_is_far(window: Window, client: Client) -> None:
+    session = client.create()
+    for _ in range(3):
+        client.turn(session, "markdown")
+    window.enter(session)
+    expect(window.log.locator(".turnEnd").last).to_be_in_viewport()
+    to_end = window.button("To the end")
+    window.log.evaluate("box => box.scrollTop -= box.clientHeight / 4")
+    window.page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+    expect(to_end).to_be_hidden()
+    window.log.evaluate("box => box.scrollTop -= box.clientHeight / 4")
+    to_end.click()
+    expect(to_end).to_be_hidden()
+    comes_to_the_end(window)
+
+
 # -- messages -----------------------------------------------------------------------------------
 
 

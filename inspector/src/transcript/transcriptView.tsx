@@ -1,6 +1,6 @@
 /**
- * The transcript: only what is on the screen is drawn. It stays at the bottom while one is there; otherwise it stands
- * still and says that something new has come.
+ * The transcript: only what is on the screen is drawn. It stays at the end while one is there, though what was opened
+ * stays in sight; otherwise it stands still, says that something new has come, and offers the way to an end far below.
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
@@ -15,6 +15,8 @@ import { rowsOf } from "./rows";
 
 /** How near to the end counts as being there. */
 const NEAR = 60;
+/** How much of what one sees must lie below it before the way there is worth a button over the text. */
+const FAR = 1 / 3;
 
 export function TranscriptView({ view, showAll }: { view: ConversationView; showAll: boolean }) {
   const { transcript, catchingUp, failure, count } = view;
@@ -23,6 +25,8 @@ export function TranscriptView({ view, showAll }: { view: ConversationView; show
   const rows = useMemo(() => rowsOf(transcript.entries, unfolded, showAll), [transcript.entries, unfolded, showAll]);
   const scroller = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
+  const opened = useRef<string | null>(null);
+  const [far, setFar] = useState(false);
   const [seen, setSeen] = useState<number | null>(null);
 
   const virtual = useVirtualizer({
@@ -36,8 +40,7 @@ export function TranscriptView({ view, showAll }: { view: ConversationView; show
   });
 
   const onFold = useCallback((id: string) => {
-    // Opening something is reading it: the page must not run away to the end.
-    atEnd.current = false;
+    opened.current = id;
     setUnfolded((before) => {
       const after = new Set(before);
       if (!after.delete(id)) after.add(id);
@@ -45,32 +48,41 @@ export function TranscriptView({ view, showAll }: { view: ConversationView; show
     });
   }, []);
 
+  /** To the end, but not past what was opened: that is being read. */
   const toEnd = useCallback(() => {
     const box = scroller.current;
-    if (box) box.scrollTop = box.scrollHeight;
-  }, []);
+    if (!box) return;
+    const reading = virtual.getVirtualItems().find((item) => item.key === opened.current);
+    const isInSight = reading && reading.start > box.scrollTop - 1;
+    box.scrollTop = isInSight ? reading.start : box.scrollHeight;
+  }, [virtual]);
 
   /** Find out whether the end is in sight. */
   const look = useCallback(() => {
     const box = scroller.current;
     if (!box) return;
-    atEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR;
+    const below = box.scrollHeight - box.scrollTop - box.clientHeight;
+    atEnd.current = below < NEAR;
+    setFar(below > box.clientHeight * FAR);
     setSeen((before) => (atEnd.current ? null : (before ?? conversation.snapshot.count)));
   }, [conversation]);
 
   const height = virtual.getTotalSize();
   useLayoutEffect(() => {
     if (atEnd.current) toEnd();
-    else look();
+    look();
   }, [height, count, toEnd, look]);
 
   useEffect(() => {
     const box = scroller.current;
     if (!box) return;
-    const watch = new ResizeObserver(() => atEnd.current && toEnd());
+    const watch = new ResizeObserver(() => {
+      if (atEnd.current) toEnd();
+      look();
+    });
     watch.observe(box);
     return () => watch.disconnect();
-  }, [toEnd]);
+  }, [toEnd, look]);
 
   const fresh = seen === null ? 0 : count - seen;
   return (
@@ -103,13 +115,13 @@ export function TranscriptView({ view, showAll }: { view: ConversationView; show
         </div>
       )}
       {catchingUp && count === 0 && <p className="transcriptLoading">Reading the events…</p>}
-      {seen !== null && (
+      {(fresh > 0 || far) && (
         <button
           type="button"
           className={fresh > 0 ? "newPill fresh" : "newPill"}
           onClick={() => {
             atEnd.current = true;
-            setSeen(null);
+            opened.current = null;
             toEnd();
           }}
         >
