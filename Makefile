@@ -87,7 +87,7 @@ setup: .venv/run $(PAGE) ## Make .venv/bin/sandbox-agent, and the inspector's pa
 	@touch $@
 
 # The inspector. Nothing but its page needs Node.js, so that a machine without it, or without a network, still serves the API.
-PAGE_SOURCES := $(shell find inspector sdks/typescript/src -name node_modules -prune -o -type f -print)
+PAGE_SOURCES := docs/coverage.md $(shell find inspector sdks/typescript/src -name node_modules -prune -o -type f -print)
 NPM_CI := npm ci --silent --no-progress
 
 $(PAGE): $(PAGE_SOURCES)

@@ -93,6 +93,31 @@ def test_agents_and_what_they_can_do_are_listed(window: Window, session: str, cl
     expect(mock).to_contain_text("build, plan")
 
 
+def test_each_agent_shows_its_coverage_with_the_reasons_of_its_gaps(window: Window, session: str) -> None:
+    lines = (Path(__file__).parents[2] / "docs" / "coverage.md").read_text().replace("`", "").splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")]
+    titles, _, versions, stability, *features = rows
+    at = titles.index("Codex")
+    starts = {feature[0]: f"- Codex, {feature[0]}: " for feature in features}
+    reasons = {
+        title: line.removeprefix(start)
+        for title, start in starts.items()
+        for line in lines
+        if line.startswith(start)
+    }
+    wanted = [f"{feature[0]}: {feature[at]}{reasons.get(feature[0], '')}" for feature in features]
+    yes = [feature[at] for feature in features].count("yes")
+
+    panel(window).get_by_role("tab", name="Agents").click()
+    codex = panel(window).locator(".agentFacts", has=window.page.get_by_text("codex", exact=True))
+    codex.get_by_text(f"Coverage: {yes} of {len(features)} features").click()
+    expect(codex.get_by_role("list", name="Coverage of codex").get_by_role("listitem")).to_have_text(wanted)
+    expect(codex).to_contain_text(f"Tested with {versions[at]} · {stability[at]}")
+    expect(panel(window).get_by_text("not in the coverage matrix")).to_have_text(
+        ["mock is not in the coverage matrix"]
+    )
+
+
 def test_the_connection_says_to_whom_and_since_when(window: Window, session: str) -> None:
     panel(window).get_by_role("tab", name="Connection").click()
     expect(panel(window)).to_contain_text(window.address.removesuffix("/ui/"))

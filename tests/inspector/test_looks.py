@@ -90,6 +90,8 @@ def test_everything_is_readable_and_named(busy: Window) -> None:
     busy.page.keyboard.press("Alt+d")
     for tab in ("HTTP", "Agents", "Connection", "Events"):
         busy.page.get_by_role("tab", name=tab).click()
+        for coverage in busy.page.locator(".coverage summary").all():
+            coverage.click()
         assert faults(busy) == [], tab
     busy.page.keyboard.press("Alt+d")
     busy.page.keyboard.press("Alt+n")
@@ -103,6 +105,9 @@ def test_a_phone_shows_one_thing_at_a_time_and_nothing_sticks_out(busy: Window) 
     expect(sidebar).to_be_hidden()
     assert faults(busy) == []
     busy.button("Debug").click()
+    assert faults(busy) == []
+    busy.page.get_by_role("tab", name="Agents").click()
+    busy.page.get_by_text("Coverage:").first.click()
     assert faults(busy) == []
     busy.button("Close the debug panel").click()
     busy.button("Sessions").click()

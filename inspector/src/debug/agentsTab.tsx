@@ -10,6 +10,7 @@ import type { Offer } from "../state/agentList";
 import { useObserved } from "../state/observable";
 import { useWorkspace } from "../state/workspace";
 import { duration, plural } from "../parts/format";
+import { AgentCoverage } from "./agentCoverage";
 
 export function AgentsTab() {
   const workspace = useWorkspace();
@@ -72,6 +73,7 @@ function AgentFacts({ agent }: { agent: AgentInfo }) {
         )}
       </dl>
       {offer?.failure && <Notice tone="warn">{offer.failure}</Notice>}
+      <AgentCoverage agent={agent.id} />
     </section>
   );
 }
