@@ -29,7 +29,7 @@ AGENT = Path(__file__).with_name("delegating_agent.py")
 Body = Callable[[], Coroutine[Any, Any, None]]
 
 
-@pytest.fixture(params=["asyncio", "uvloop"])
+@pytest.fixture(params=[pytest.param("asyncio", marks=pytest.mark.slow), "uvloop"])
 def run(request: pytest.FixtureRequest) -> Callable[[Body], None]:
     """Runs a test on each kind of loop."""
     factory = uvloop.new_event_loop if request.param == "uvloop" else None

@@ -34,7 +34,7 @@ Body = Callable[[], Coroutine[Any, Any, None]]
 Run = Callable[[Body], None]
 
 
-@pytest.fixture(params=["asyncio", "uvloop"])
+@pytest.fixture(params=[pytest.param("asyncio", marks=pytest.mark.slow), "uvloop"])
 def run(request: pytest.FixtureRequest) -> Run:
     """Runs a test on each kind of loop; the daemon uses uvloop."""
     factory = uvloop.new_event_loop if request.param == "uvloop" else None

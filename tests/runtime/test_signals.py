@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from tests.daemons import Client, Daemon, client_of, refusal, running
 
+pytestmark = pytest.mark.slow
+
 AGENT = Path(__file__).with_name("signalled_agent.py")
 
 
