@@ -293,14 +293,13 @@ class Log:
         if self.failure is not None:
             logger.warning("the log can be written again")
             self.failure = None
-        # Whoever wrote it goes on before its readers: a prompt reaches its agent that much earlier.
-        for entry in group.entries:
-            if not entry.done.done():
-                entry.done.set_result(None)
         if self._apart is None:
             self._publish(group.rows)
         else:
             self._apart.update(group.rows)
+        for entry in group.entries:
+            if not entry.done.done():
+                entry.done.set_result(None)
         self._backlog -= group.size
         if self._drained and self._backlog <= BACKLOG_BYTES // 2:
             waiting, self._drained = self._drained, []
