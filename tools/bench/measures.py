@@ -58,8 +58,8 @@ def measure(name: str) -> Callable[[Callable[[Bench], list[Metric]]], Callable[[
 @measure("start")
 def start(bench: Bench) -> list[Metric]:
     """From the start of the process to the first 200, in a new home; then its memory while nothing happens."""
-    cold = Metric("cold_start", "cold start to the first health answer", "ms", 8)
-    rss = Metric("idle_rss", "idle memory (RSS)", "MiB", 3.5)
+    cold = Metric("cold_start", "cold start to the first health answer", "ms", 5)
+    rss = Metric("idle_rss", "idle memory (RSS)", "MiB", 3)
     pss = Metric("idle_pss", "idle memory (PSS)", "MiB")
     for one in bench.started_anew(bench.rounds):
         side = one.daemon.side
@@ -73,7 +73,7 @@ def start(bench: Bench) -> list[Metric]:
 
 @measure("health")
 def health(bench: Bench) -> list[Metric]:
-    metric = Metric("health", "CPU per health request", "us", 1.6)
+    metric = Metric("health", "CPU per health request", "us", 1.2)
     requests = 1600 if bench.quick else 6400
     with bench.all_running() as sides:
         for one in sides:
@@ -89,7 +89,7 @@ def health(bench: Bench) -> list[Metric]:
 @measure("readers")
 def readers(bench: Bench) -> list[Metric]:
     """What one more reader costs while nothing happens. Memory once used is kept, so each round is a new process."""
-    metric = Metric("idle_reader", "memory per idle event stream reader (RSS)", "KiB", 0.1)
+    metric = Metric("idle_reader", "memory per idle event stream reader (RSS)", "KiB", 0.05)
     count = 200 if bench.quick else 1000
     for one in bench.started_anew(1 if bench.quick else min(bench.rounds, 3)):
         with one.session() as session:
@@ -107,7 +107,7 @@ def readers(bench: Bench) -> list[Metric]:
 @measure("first-event")
 def first_event(bench: Bench) -> list[Metric]:
     """From posting a prompt to what a reader sees first, and to what the agent says first; ours is on disk by then."""
-    first = Metric("first_event", "prompt to first event", "ms", 2)
+    first = Metric("first_event", "prompt to first event", "ms", 1.3)
     answer = Metric("first_answer", "prompt to first event of the agent", "ms")
     turns = 10 if bench.quick else 40
     with bench.all_running() as sides, ExitStack() as stack:
@@ -131,17 +131,17 @@ def _median_ms(seconds: Iterable[float | None]) -> float | None:
 def events(bench: Bench) -> list[Metric]:
     share = 0.25 if bench.quick else 1
     plans = [
-        ("10/ms, 1 reader", 1, Pace(int(6000 * share), 1, 10), 2.0),
-        ("1/ms, 1 reader", 1, Pace(int(1500 * share), 1, 1), None),
-        ("10/ms, 50 readers", 50, Pace(int(2000 * share), 1, 10), 0.2),
-        ("1/ms, 50 readers", 50, Pace(int(1000 * share), 1, 1), 0.2),
+        ("10/ms, 1 reader", 1, Pace(int(6000 * share), 1, 10), 1.0),
+        ("1/ms, 1 reader", 1, Pace(int(1500 * share), 1, 1), 2.0),
+        ("10/ms, 50 readers", 50, Pace(int(2000 * share), 1, 10), 0.12),
+        ("1/ms, 50 readers", 50, Pace(int(1000 * share), 1, 1), 0.12),
     ]
     with bench.all_running() as sides:
         return [_cpu_per_event(bench, sides, *plan) for plan in plans]
 
 
 def _cpu_per_event(
-    bench: Bench, sides: Sequence[Running], title: str, readers: int, pace: Pace, aim: float | None
+    bench: Bench, sides: Sequence[Running], title: str, readers: int, pace: Pace, aim: float
 ) -> Metric:
     """Per event that a reader got: what one side lost, it is not credited for."""
     name = "event_" + title.replace("/", "_per_").replace(", ", "_").replace(" ", "_")
