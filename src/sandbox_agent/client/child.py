@@ -47,7 +47,7 @@ class Child:
             env=_environment(token) | dict(env or {}),
             cwd=cwd,
             stdin=subprocess.DEVNULL,
-            stdout=log,
+            stdout=subprocess.DEVNULL,  # where it would tell its token
             stderr=log,
             start_new_session=True,  # Ctrl-C here is not meant for it
         )

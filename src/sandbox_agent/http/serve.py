@@ -189,7 +189,12 @@ def _say_where(config: Config, token: str | None, listening: socket.socket) -> N
     host = f"[{config.host}]" if ":" in config.host else config.host
     address = f"http://{host}:{port}"
     print(f"listening on {address}", file=sys.stderr)  # noqa: T201
-    # For whoever reads along. A file keeps what is written to it, so a token has no place there.
-    kept = stat.S_ISREG(os.fstat(sys.stderr.fileno()).st_mode)
-    print(f"inspector    {address_of(address, None if kept else token)}", file=sys.stderr)  # noqa: T201
     sys.stderr.flush()
+    # With a token, for whoever reads along. A log that is kept in a file is no place for one.
+    is_kept = stat.S_ISREG(os.fstat(sys.stderr.fileno()).st_mode)
+    with contextlib.suppress(OSError):
+        print(
+            f"inspector    {address_of(address, token)}",
+            file=sys.stdout if is_kept else sys.stderr,
+            flush=True,
+        )
