@@ -38,6 +38,7 @@ class Daemon:
                 cwd=work,
                 env={"PATH": os.environ["PATH"], "HOME": str(self.folder)},
                 stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
                 stderr=log,
             )
 
