@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
-import mimetypes
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -51,10 +51,14 @@ class File(NamedTuple):
 
 
 class Inspector:
-    """The page's files, read once: they are few and small."""
+    """The page's files, few and small: read once, when a browser first asks for one."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
-        self._files = _files(folder)
+        self._folder = folder
+
+    @functools.cached_property
+    def _files(self) -> dict[str, File]:
+        return _files(self._folder)
 
     def find(self, path: str) -> File | None:
         """The file at a path below `/ui/`."""
@@ -73,6 +77,8 @@ def _files(folder: Path) -> dict[str, File]:
 
 def _file(name: str, body: bytes, hashed_name: bool) -> File:
     """The build writes everything but the page itself into a folder, under names that change with the content."""
+    import mimetypes  # reads the system's tables: not at the start of every daemon
+
     media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
     if media_type.startswith("text/"):
         media_type += "; charset=utf-8"
