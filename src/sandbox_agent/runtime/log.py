@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from itertools import chain
+from operator import attrgetter
 from typing import TypeVar
 
 import msgspec
@@ -36,6 +37,7 @@ GATHER_SECONDS = 0.010  # a commit and its delivery cost as much as twenty delta
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 _encode = msgspec.json.Encoder().encode
+_position = attrgetter("position")
 Found = TypeVar("Found")
 
 
@@ -310,16 +312,12 @@ class Log:
         for session, rows in written.items():
             self.committed_events += len(rows)
             session.channel.publish(Batch([row.sequence for row in rows], [row.body for row in rows]))
-        if not written:
-            return
-        everything = list(chain.from_iterable(written.values()))
-        if len(written) > 1:
-            everything.sort(key=lambda row: row.position)
-        if self.channel.readers:
-            bodies = [row.body for row in everything]
-            self.channel.publish(Batch([row.position for row in everything], bodies))
+        if written and self.channel.readers:
+            rows = sorted(chain.from_iterable(written.values()), key=_position)
+            self.channel.publish(Batch([row.position for row in rows], [row.body for row in rows]))
         else:
-            self.channel.committed = everything[-1].position
+            last = (rows[-1].position for rows in written.values())
+            self.channel.committed = max(last, default=self.channel.committed)
 
     # -- reading ------------------------------------------------------------------------------
 
