@@ -181,13 +181,13 @@ class Wire(ABC):
     def prompt(self, conversation: Conversation, prompt: Prompt) -> None:
         """Hand a prompt to the agent. The runtime has opened the turn and written the user's message."""
 
+    @abstractmethod
     def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:
         """Tell the agent what was decided about the permission under `key`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def answer(self, conversation: Conversation, key: str, answer: Answer) -> None:
         """Tell the agent the answer to the question under `key`."""
-        raise NotImplementedError
 
     @abstractmethod
     def cancel(self, conversation: Conversation) -> None:

@@ -10,6 +10,7 @@ A store that forgets when it is closed proves itself with `StoreContract`, which
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -136,12 +137,12 @@ def contents_of(store: Store, session_id: str) -> tuple[object, ...]:
 NOTHING: tuple[object, ...] = (None, [], Secrets(), [], [], [], None, [])
 
 
-class StoreContract:
+class StoreContract(ABC):
     """What every store keeps. Subclass it under a name that pytest collects, and implement `make_store`."""
 
+    @abstractmethod
     def make_store(self, folder: Path) -> Store:
         """Open the store that lives in this folder; an empty one when there is none yet."""
-        raise NotImplementedError
 
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[Store]:

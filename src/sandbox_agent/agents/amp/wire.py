@@ -19,7 +19,7 @@ import msgspec
 
 from ...schema.events import StopReason, Usage
 from ...schema.features import Catalogue
-from ...schema.inputs import Attachment, Decision, Prompt, Settings
+from ...schema.inputs import Answer, Attachment, Decision, Prompt, Settings
 from ...schema.items import ContentPart, FileRef, Image, arguments_of
 from ..base import Action, Began, Conversation, Decided, Ending, Listed, Prompted, Ready, Start, Wire
 from ..diffs import diff_of_texts
@@ -108,6 +108,9 @@ class AmpWire(Wire):
 
     def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:
         self.send(DelegateReply(key, decision.reply != "reject", decision.message))
+
+    def answer(self, conversation: Conversation, key: str, answer: Answer) -> None:
+        """It has no way to ask, so no question ever waits for one."""
 
     def cancel(self, conversation: Conversation) -> None:
         """The runtime sends SIGINT: see `interrupts_by_signal`."""
