@@ -6,13 +6,13 @@ import os
 import pty
 import select
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 
 import msgspec
+from tests.daemons import wait_until
 
 from sandbox_agent.cli.state import lock_holder
 
@@ -168,8 +168,7 @@ class Terminal:
     def wait_until_full(self) -> None:
         """Do not read, until nothing more fits: then the program waits in the middle of a write."""
         end = os.open(f"/proc/{self._pid}/fd/1", os.O_WRONLY | os.O_NOCTTY)
-        while select.select([], [end], [], 0)[1]:
-            time.sleep(0.05)
+        wait_until(lambda: not select.select([], [end], [], 0)[1])
         os.close(end)
 
     def exit_code(self) -> int:
