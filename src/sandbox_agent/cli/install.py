@@ -22,7 +22,7 @@ from ..install.installer import Installer
 from ..install.progress import Progress, Tell
 from ..schema.answers import Installed
 from .failures import CommandFailed, ProblemAnswered, WrongUsage
-from .installing import Display
+from .install_display import Display
 from .output import print_json, say, wants_json
 from .remote import Remote, call, find_address
 from .state import data_dir

@@ -27,7 +27,7 @@ from ..schema.inputs import Answer, Decision
 from .asking import ask_permission, ask_question
 from .failures import INTERRUPTED, CommandFailed, ProblemAnswered, WrongUsage
 from .install import install_remotely
-from .installing import Display
+from .install_display import Display
 from .narration import Narrator, View, summary
 from .output import console, say, write_line
 from .remote import Remote, call, find_address, session_path
