@@ -6,6 +6,8 @@ import "./styles/tokens.css";
 import "./styles/parts.css";
 import "./styles/layout.css";
 import "./styles/transcript.css";
+import "./styles/folds.css";
+import "./styles/diffs.css";
 import "./styles/cards.css";
 import "./styles/debug.css";
 
