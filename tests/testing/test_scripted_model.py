@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -709,6 +710,14 @@ def test_an_error_is_told_in_the_terms_of_the_wire(model: ScriptedModel, wire: s
 def test_there_is_a_scenario_for_each_error(model: ScriptedModel, status: int) -> None:
     reply = post(model, "messages", request_of("messages", user(f"SCENARIO:error_{status}")))
     assert (reply.status_code, reply.headers.get("retry-after")) == (status, "1" if status == 429 else None)
+
+
+def test_a_delay_before_an_http_error_is_waited_for(model: ScriptedModel) -> None:
+    script = '[{"type": "delay", "seconds": 0.2}, {"type": "http_error", "status": 500}]'
+    began = time.monotonic()
+    reply = post(model, "messages", request_of("messages", user(f"SCRIPT:{script}")))
+    assert reply.status_code == 500
+    assert time.monotonic() - began >= 0.2
 
 
 @pytest.mark.parametrize("wire", WIRES)

@@ -17,6 +17,7 @@ from .steps import (
     Call,
     Command,
     Cut,
+    Delay,
     Edit,
     HttpError,
     Mcp,
@@ -25,6 +26,7 @@ from .steps import (
     Plan,
     Question,
     Read,
+    Refusal,
     Reply,
     Step,
     Stop,
@@ -57,7 +59,7 @@ class Attempts:
 
 def reply_to(
     asked: Asked, scenarios: Mapping[str, Scenario], attempts: Attempts, call_prefix: str
-) -> Reply | HttpError:
+) -> Reply | Refusal:
     """The reply that is due, or the error to answer with."""
     match asked.kind:
         case "title":
@@ -74,7 +76,7 @@ def reply_to(
 
 def _play(
     steps: Iterable[Written], asked: Asked, chosen: Chosen, attempts: Attempts, call_prefix: str
-) -> Reply | HttpError:
+) -> Reply | Refusal:
     reply = _reply(asked, ())
     parts: list[Part] = []
     usage, stop = reply.usage, reply.stop
@@ -85,7 +87,7 @@ def _play(
             ):
                 pass
             case HttpError():
-                return step
+                return Refusal(step, sum(part.seconds for part in parts if isinstance(part, Delay)))
             case Usage():
                 usage = step
             case Stop(reason):

@@ -20,7 +20,7 @@ from .amp import AmpService
 from .asked import Asked, Kind, Wire
 from .scenarios import SCENARIOS, Scenario, choose
 from .script import Attempts, reply_to
-from .steps import Cut, Delay, HttpError, Reply, Step, StreamError
+from .steps import Cut, Delay, HttpError, Refusal, Reply, Step, StreamError
 from .wire import Frame, WireFormat
 
 WIRES: dict[str, WireFormat] = {
@@ -126,13 +126,13 @@ class ScriptedModel:
         """Teach it a scenario: steps, or a function from the marker's argument to steps."""
         self._scenarios[name] = steps
 
-    def answer(self, asked: Asked, call_prefix: str) -> Reply | HttpError:
+    def answer(self, asked: Asked, call_prefix: str) -> Reply | Refusal:
         """Note a request and decide what to say to it."""
         with self._arrived:
             self._requests.append(self._noted(asked))
             self._arrived.notify_all()
         if asked.model.startswith(UNKNOWN_MODEL):
-            return HttpError(404, f"model: {asked.model}")
+            return Refusal(HttpError(404, f"model: {asked.model}"))
         return reply_to(asked, self._scenarios, self._attempts, call_prefix)
 
     def answer_amp(self, body: bytes) -> dict[str, Any]:
@@ -241,8 +241,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(400, wire.problem(400, f"That is no request: {error}", ""))
             return
         match self.server.model.answer(asked, wire.CALL_ID_PREFIX):
-            case HttpError() as failure:
-                self._fail(wire, failure)
+            case Refusal() as refusal:
+                self.server.model.pause(refusal.after_seconds)
+                self._fail(wire, refusal.error)
             case reply if asked.stream:
                 self._stream(wire.stream(reply))
             case reply:

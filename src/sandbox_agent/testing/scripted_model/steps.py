@@ -135,7 +135,7 @@ class Stop(_Step, frozen=True, tag="stop"):
 
 
 class HttpError(_Step, frozen=True, tag="http_error"):
-    """Answers with an error instead of a reply; with `times`, only so often for the same prompt."""
+    """Answers with an error instead of a reply, after the delays before it; with `times`, only so often for the same prompt."""
 
     status: int
     message: str = ""
@@ -183,6 +183,13 @@ class ToolSearch(Struct, frozen=True):
 
 
 Part = Text | Thinking | ToolUse | ToolSearch | Delay | Cut | StreamError
+
+
+class Refusal(Struct, frozen=True):
+    """An error in the place of a reply."""
+
+    error: HttpError
+    after_seconds: float = 0.0
 
 
 class Reply(Struct, frozen=True):
