@@ -42,11 +42,12 @@ BASH = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"cmd": "l
 class Session:
     """A wire with an open conversation, as the runtime would hold them."""
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, settings: Settings | None = None, *, resumed: bool = False) -> None:
         self.settings = settings or Settings("/ws")
         self.scribe = Scribe(counting_ids(), itertools.count().__next__)
         self.wire = AmpWire()
-        conversation = self.wire.open(Start(self.scribe, self.settings, Amp().metadata(None, self.settings)))
+        metadata = Amp().metadata(None, self.settings)
+        conversation = self.wire.open(Start(self.scribe, self.settings, metadata, "T-1", resumed))
         assert isinstance(conversation, AmpConversation)
         self.conversation = conversation
         conversation.announce("daemon")
@@ -313,6 +314,29 @@ def test_the_last_word_of_a_process_tells_that_it_ends(failed: bool) -> None:
     session.prompt()
     session.feed("result", is_error=failed, error="broken" if failed else None)
     assert session.wire.notices == [Ending(session.conversation)]
+
+
+def test_a_resumed_thread_may_fail_over_an_older_message_before_it_reads_ours() -> None:
+    session = Session(resumed=True)
+    session.prompt()
+    session.feed("result", is_error=True, error="broken again")
+    assert session.wire.notices == [Ending(session.conversation, unread="broken again")]
+    assert session.data(ErrorEvent, TurnEnded) == []
+
+
+def test_a_resumed_thread_may_answer_an_older_message_before_it_reads_ours() -> None:
+    session = Session(resumed=True)
+    session.prompt()
+    session.say(text("to the older one"))
+    assert session.data(TurnEnded) == []
+    session.tell(text("go"))
+    session.say(text("to ours"))
+    assert [item.content for item in session.items("message")][1:] == [
+        (Text("to the older one"),),
+        (Text("to ours"),),
+    ]
+    assert len(session.data(TurnEnded)) == 1
+    assert session.broken_rules() == []
 
 
 def test_results_tell_exit_code_and_change() -> None:

@@ -12,7 +12,16 @@ from sandbox_agent.agents.base import Agent
 from sandbox_agent.schema.ids import random_id
 from sandbox_agent.testing.rules import violations
 from sandbox_agent.testing.scripted_model import SCENARIOS as KNOWN
-from sandbox_agent.testing.scripted_model import Command, Read, Request, Scenario, ScriptedModel, Step, Text
+from sandbox_agent.testing.scripted_model import (
+    Command,
+    Delay,
+    Read,
+    Request,
+    Scenario,
+    ScriptedModel,
+    Step,
+    Text,
+)
 
 from .client import DaemonProcess, Fifo, Refused, Session, Turn
 
@@ -38,7 +47,12 @@ def _read_then_slow(words: str) -> list[Step]:
     return [Read("begin.txt"), *(slow(words) if callable(slow) else slow)]
 
 
-SCENARIOS: Mapping[str, Scenario] = {"twice": _twice, "read_then_slow": _read_then_slow}
+def _late(scenario: str) -> list[Step]:
+    steps = KNOWN[scenario]
+    return [Delay(1.0), *(steps("") if callable(steps) else steps)]
+
+
+SCENARIOS: Mapping[str, Scenario] = {"twice": _twice, "read_then_slow": _read_then_slow, "late": _late}
 
 
 def _numbers(words: int) -> str:
@@ -87,6 +101,14 @@ class Live:
 
     def echo(self, words: str) -> str:
         return words if REAL else f"{words} SCENARIO:echo"
+
+    def failing(self, scenario: str) -> str:
+        """A prompt whose answer fails, in Amp's case as late as over a network.
+
+        A resumed Amp begins with the message that failed, until it has read the new one. Where the model fails at once, that
+        may be too late, and the new turn fails over the old message.
+        """
+        return self.say("late", scenario, "") if self.agent.name == "amp" else self.say(scenario, "", "")
 
     def begin(self, session: Session, words: int) -> str:
         """Start a slow answer and return its turn when the agent is at work on it."""

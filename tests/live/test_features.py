@@ -604,7 +604,7 @@ def test_tells_that_the_stream_was_cut(live: Live) -> None:
 def _fails_with(live: Live, scenario: str, code: str) -> None:
     """One failure is one error event, and the next turn works."""
     session = live.session()
-    turn = session.run(live.say(scenario, "", ""))
+    turn = session.run(live.failing(scenario))
     assert turn.stop_reason == "error"
     assert [error.code for error in turn.errors] == [code]
     assert turn.errors[0].message

@@ -38,10 +38,18 @@ if "continue" in sys.argv:
 else:
     thread = THREADS / f"T-{os.getpid()}"
 signal.signal(signal.SIGINT, interrupted)
+unanswered = Path(f"{thread}.unanswered")
 say({"type": "system", "subtype": "init"})
 for line in sys.stdin:
+    if unanswered.exists() and (times := int(unanswered.read_text())):
+        unanswered.write_text(str(times - 1))
+        # A thread that is continued begins with what was left unanswered, and fails before it looks at the new message.
+        say({"type": "result", "is_error": True, "error": "500 broken again"})
+        sys.exit()
     content = json.loads(line)["message"]["content"]
-    text = content[0]["text"]
+    say({"type": "user", "message": {"content": content}})
+    text, _, times_again = content[0]["text"].partition(" again ")
+    unanswered.write_text(times_again or "0")
     if text == "hang":
         signal.pause()
     if text == "forget":

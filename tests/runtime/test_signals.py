@@ -66,6 +66,19 @@ def test_after_an_error_that_ends_the_process_the_next_message_resumes(client: C
     assert told(client.turn(session, "two")) == ["two 3", "end_turn"]
 
 
+@pytest.mark.parametrize(
+    ("times", "answer"), [(1, ["two 3", "end_turn"]), (9, ["500 broken again", "error"])]
+)
+def test_a_process_that_ends_over_an_older_message_does_not_take_the_new_one_with_it(
+    client: Client, times: int, answer: list[str]
+) -> None:
+    """The next process gets it; after a few of them the turn fails with what they say."""
+    session = client.create(agent="amp")
+    client.turn(session, "one")
+    assert told(client.turn(session, f"fail again {times}")) == ["500 broken", "error"]
+    assert told(client.turn(session, "two")) == answer
+
+
 def test_a_conversation_that_was_never_stored_starts_anew(client: Client) -> None:
     session = client.create(agent="amp")
     client.send(session, "hang")

@@ -93,6 +93,8 @@ class Ending(Struct, frozen=True):
     """The process is about to end by itself: it takes no more prompts."""
 
     conversation: Conversation
+    unread: str | None = None
+    """Why it ends, when that has nothing to do with the running turn, whose prompt it never read."""
 
 
 class Closed(Struct, frozen=True):

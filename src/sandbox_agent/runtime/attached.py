@@ -144,8 +144,10 @@ class Attached(Recorded):
             case StartFailed(_, message, gone) if opening is not None and not opening.done():
                 self._failing = True
                 self._daemon.spawn(self._fail_opening(opening, message, gone))
-            case Ending():
+            case Ending(_, unread):
                 self._restart_when_idle = True
+                if unread is not None:
+                    self._prompt_unread(unread)
 
     async def _fail_opening(self, opening: asyncio.Future[None], message: str, gone: bool) -> None:
         """A process of our own is about to exit: its exit code and stderr belong to the failure."""
@@ -179,6 +181,10 @@ class Attached(Recorded):
         else:
             self.scribe.crash(exit.code, exit.signal, exit.stderr)
         self.flush()
+
+    @abstractmethod
+    def _prompt_unread(self, reason: str) -> None:
+        """The process ends for a reason older than the running turn, and never read its prompt."""
 
     @abstractmethod
     def _stop_idle_timer(self) -> None:

@@ -18,7 +18,14 @@ import msgspec
 
 from ..agents.base import Agent
 from ..agents.scribe import Pending, RecoveringScribe, Turn
-from ..errors import AgentProcessExited, Conflict, IdempotencyMismatch, NotFound, SandboxAgentError
+from ..errors import (
+    AgentProcessExited,
+    Conflict,
+    IdempotencyMismatch,
+    NotFound,
+    SandboxAgentError,
+    StreamError,
+)
 from ..schema.events import PermissionRequested, QuestionRequested, decode_event
 from ..schema.ids import random_id
 from ..schema.inputs import Answer, Decision, Prompt, Settings
@@ -42,6 +49,8 @@ if TYPE_CHECKING:
     from .daemon import Daemon
 
 CANCEL_SECONDS = 5.0
+MOST_HAND_OVERS = 3
+"""So many processes may end before they read a prompt."""
 
 
 class Accepted(NamedTuple):
@@ -62,6 +71,8 @@ class Session(Attached):
         self._pump: object | None = None
         self._starting: QueuedMessage | None = None
         self._cancel_start = False
+        self._handed_over: list[QueuedMessage] = []
+        """The prompt of the running turn, once for each process that was given it."""
         self._at_rest = asyncio.Event()
         self._at_rest.set()
         self._idle_timer: asyncio.TimerHandle | None = None
@@ -222,10 +233,23 @@ class Session(Attached):
             self.scribe.end_turn("interrupted", source="daemon")
             self.flush()
         else:
+            self._handed_over.append(message)
             self._tell(lambda host, conversation: host.wire.prompt(conversation, message.prompt))
+
+    def _prompt_unread(self, reason: str) -> None:
+        turn = self.scribe.turn
+        if turn is None or not self._handed_over:
+            return
+        if len(self._handed_over) < MOST_HAND_OVERS:
+            self._unheard = turn
+            self._daemon.spawn(self._hand_over_anew(turn, self._handed_over[-1]))
+        else:
+            self._fail_turn(StreamError(reason, agent=self.agent.name))
 
     async def _hand_over_anew(self, turn: Turn, message: QueuedMessage) -> None:
         """The agent died before it heard of the turn, so nothing of it crashed: the next process gets the prompt."""
+        if self._restart_when_idle:
+            await self._detach()
         failure = await self._try_to_attach(message)
         if self.scribe.turn is turn and failure is not None:
             self._fail_turn(failure)
@@ -324,6 +348,7 @@ class Session(Attached):
         self.scribe.start_turn(message.turn_id)
         self.scribe.user_message(message.prompt.text, message.prompt.attachments)
         self._unheard = self.scribe.turn
+        self._handed_over.clear()
         if self._conversation is not None:
             self._conversation.cancelling = False
             self.record.prompted = True

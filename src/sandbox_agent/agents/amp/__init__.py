@@ -60,6 +60,8 @@ class Amp(Agent):
         "later ones. Either is passed on; a build refuses the modes of the other.",
         "Permissions, `bypass` too, go into a settings file of the session's own, which all builds read: the flag for it is gone in later "
         "ones. A workspace's `.amp/settings.json` wins over that file, and can allow what would be asked for.",
+        "A message that failed stays unanswered in its thread, and a process that continues the thread begins with it, until it has "
+        "read the new one. If it fails again within that moment, the new message goes to another process.",
         "A login: set `AMP_API_KEY`, or log in with `amp login` first. Later builds that find neither open a browser and wait: "
         "the session then fails to start after a minute with `timeout`.",
     )

@@ -70,6 +70,11 @@ class AmpConversation(Conversation):
         """Tool and input of those calls, by key."""
         self.usage: Usage | None = None
 
+    @property
+    def takes_up_old(self) -> bool:
+        """A resumed thread begins with its last message, if that was never answered, and only then reads ours."""
+        return self.resumed and self.echoes > 0
+
     def end_turn(self, stop: StopReason) -> None:
         self.scribe.end_turn(stop, self.usage)
         self.usage = None
@@ -221,7 +226,7 @@ class AmpWire(Wire):
 
     def _end_of_turn(self, conversation: AmpConversation, message: Message) -> None:
         """A message without a call is the main agent's last."""
-        if any(block.type == "tool_use" for block in message.content):
+        if any(block.type == "tool_use" for block in message.content) or conversation.takes_up_old:
             return
         match message.stop_reason:
             case None:
@@ -280,12 +285,16 @@ class AmpWire(Wire):
     def _result(self, conversation: AmpConversation, result: Result) -> None:
         """The process is about to end: at the end of its input, by an error, or by a signal."""
         scribe = conversation.scribe
+        message = result.error or result.result or "the turn failed"
+        cancelled = message.startswith(CANCELLED) or conversation.cancelling
+        if result.is_error and not cancelled and conversation.takes_up_old:
+            self.notices.append(Ending(conversation, unread=message))
+            return
         self.notices.append(Ending(conversation))
         if not result.is_error:
             conversation.end_turn("end_turn")
             return
-        message = result.error or result.result or "the turn failed"
-        if message.startswith(CANCELLED) or conversation.cancelling:
+        if cancelled:
             conversation.end_turn("interrupted")
             return
         failure = read_failure(message)
