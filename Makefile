@@ -15,7 +15,7 @@ help: ## Show this list
 run: setup ## Serve on 127.0.0.1:2468 without a token (ARGS="--port 3000 --token-file token" to change that)
 	$(BIN)/sandbox-agent server $(if $(ARGS),$(ARGS),--no-token)
 
-test: .venv/dev agents inspector ## Everything: unit tests, the real daemon, the real agents on a scripted model
+test: .venv/dev compiled agents inspector ## Everything: unit tests, the real daemon, the real agents on a scripted model
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 unit: .venv/dev ## The quick part: everything that needs no running daemon (under 30 s)
@@ -49,7 +49,7 @@ $(SDK)/node_modules: $(SDK)/package-lock.json
 	cd $(SDK) && npm ci --silent --ignore-scripts
 	@touch $@
 
-bench: .venv/dev agents ## Measure beside the Rust daemon and the native agents
+bench: .venv/dev compiled agents ## Measure beside the Rust daemon and the native agents
 	$(BIN)/python -m tools.bench $(ARGS)
 
 faults: .venv/dev ## Every fault of docs/reliability.md, the ones that take minutes too
@@ -73,7 +73,7 @@ lock: .venv/dev ## Pin dependencies anew, hashed and without addresses
 
 LOCK_FLAGS := -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
-setup: .venv/run $(PAGE) ## Make .venv/bin/sandbox-agent, and the inspector's page where Node.js is
+setup: .venv/run compiled $(PAGE) ## Make .venv/bin/sandbox-agent, and the inspector's page where Node.js is
 
 .venv/run: requirements/run.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sandbox-agent needs Python 3.11 or newer; set PYTHON=...")'
@@ -81,6 +81,11 @@ setup: .venv/run $(PAGE) ## Make .venv/bin/sandbox-agent, and the inspector's pa
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
+
+# With PYTHONDONTWRITEBYTECODE, as in many containers, every start would compile everything anew: it takes half as long again.
+.PHONY: compiled
+compiled: .venv/run
+	@$(BIN)/python -m compileall -q src
 
 .venv/dev: .venv/run requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
