@@ -103,7 +103,6 @@ def test_help_loads_nothing_heavy() -> None:
         "msgspec",
         "httpx2",
         "rich",
-        "starlette",
         "uvicorn",
         "asyncio",
         "sandbox_agent.runtime",

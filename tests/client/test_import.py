@@ -42,7 +42,7 @@ def test_a_client_loads_neither_the_daemon_nor_yet_the_http_client() -> None:
     use = "from sandbox_agent import SandboxAgent; SandboxAgent.connect('http://127.0.0.1:1').session('s')"
     _, modules = loaded_by(use)
     ours = [f"sandbox_agent.{name}" for name in DAEMON]
-    theirs = ["httpx2", "asyncio", "uvicorn", "starlette", "apsw", "rich"]
+    theirs = ["httpx2", "asyncio", "uvicorn", "apsw", "rich"]
     assert [name for name in (*ours, *theirs) if name in modules] == []
 
 
