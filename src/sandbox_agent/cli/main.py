@@ -110,8 +110,8 @@ class Parser(argparse.ArgumentParser):
             self._mixing = False
 
 
-def parser() -> argparse.ArgumentParser:
-    """Every command. Options for the daemon's address may stand before the command or after it."""
+def parser(*, server_alone: bool = False) -> argparse.ArgumentParser:
+    """Every command, or for the sake of a quick start only the server. Options for the daemon's address may stand before the command or after it."""
     from .. import __version__
 
     root: argparse.ArgumentParser = Parser(
@@ -125,6 +125,8 @@ def parser() -> argparse.ArgumentParser:
     _add_client_options(root, hidden=True)
     commands = root.add_subparsers(metavar="COMMAND", required=True)
     _add_server(commands)
+    if server_alone:
+        return root
     _add_run(commands)
     _add_daemon(commands)
     _add_operations(commands)
@@ -454,7 +456,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise SystemExit(WrongUsage.exit_code)
     if _is_bare_server(words):
         words = ["server", *words]
-    return parser().parse_args(words)
+    return parser(server_alone=words[0] == "server").parse_args(words)
 
 
 def _is_bare_server(words: list[str]) -> bool:

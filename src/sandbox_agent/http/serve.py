@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -103,6 +104,8 @@ async def _serve(config: Config, token: str | None, listening: socket.socket) ->
         loop.add_signal_handler(number, stopping.set)
     serving = loop.create_task(server.serve(sockets=[listening]))
     await daemon.start()
+    gc.freeze()
+    gc.enable()
     _say_where(config, token, listening)
     waiting = loop.create_task(stopping.wait())
     watching = loop.create_task(_watch_parent(config.parent_pid, stopping))

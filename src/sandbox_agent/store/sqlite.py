@@ -6,7 +6,6 @@ import os
 import secrets as random
 import threading
 from collections.abc import Iterable, Iterator
-from importlib import resources
 from pathlib import Path
 from typing import Literal
 
@@ -71,12 +70,7 @@ _message = msgspec.json.Decoder(QueuedMessage)
 
 def migrations() -> list[str]:
     """The SQL files in their order; the schema's version is how many of them ran."""
-    folder = resources.files(__package__) / "migrations"
-    return [
-        file.read_text()
-        for file in sorted(folder.iterdir(), key=lambda one: one.name)
-        if file.name.endswith(".sql")
-    ]
+    return [file.read_text() for file in sorted(Path(__file__).with_name("migrations").glob("*.sql"))]
 
 
 class SqliteStore(Store):
