@@ -194,10 +194,12 @@ def test_what_arrives_during_a_commit_is_committed_together_in_order() -> None:
 def test_pieces_of_a_stream_wait_for_more_of_their_kind_until_something_urgent_comes() -> None:
     async def scenario() -> None:
         store = GatedStore()
-        store.gate.release(4)
+        store.gate.release(5)
         async with opened(store) as log:
             await log.commit("a", [SaveSession(record("a")), SaveSession(record("b"))])
             a, b = log.session("a", 0), log.session("b", 0)
+            # The first waits for nobody.
+            await a.append([said("0")], (), urgent=False)
             pieces = []
             for text in "123":
                 pieces.append(a.append([said(text)], (), urgent=False))
@@ -209,10 +211,10 @@ def test_pieces_of_a_stream_wait_for_more_of_their_kind_until_something_urgent_c
                 [len(change.rows) for change in changes if isinstance(change, AppendEvents)]
                 for changes in store.begun
             ]
-            assert written == [[], [4, 1]]
+            assert written == [[], [1], [4, 1]]
             # Nothing urgent follows: it is written all the same.
             await b.append([said("6")], (), urgent=False)
-            assert len(store.begun) == 3
+            assert len(store.begun) == 4
 
     asyncio.run(scenario())
 

@@ -32,7 +32,7 @@ PAGE_ROWS = 1_000
 PAGE_BYTES = 1 << 20
 BACKLOG_BYTES = 8 << 20
 RETRY_SECONDS = 0.25
-GATHER_SECONDS = 0.010  # a commit and its delivery cost as much as twenty deltas; nobody sees 10 ms
+GATHER_SECONDS = 0.020  # a commit and its delivery cost as much as forty deltas; nobody sees 20 ms
 
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
@@ -141,7 +141,8 @@ class Log:
         """What was written of a group that had to be written in parts; published together, in the order of positions."""
         self.on_lost: Callable[[SessionLog], None] = lambda session: None
         """Is told of a session whose events could not be written, by a fault of ours: only the store knows its state."""
-        self._written_at = 0.0
+        self._gathered_at = 0.0
+        """When pieces of streams were last written by themselves: the first after a prompt need not wait for others."""
         self._is_next = False
         self._gathering: asyncio.TimerHandle | None = None
         self._all_written: asyncio.Future[None] | None = None
@@ -221,7 +222,7 @@ class Log:
         """See to it that the group is written, but not before what is said in the same breath is in it."""
         if self._writing is not None or self._is_next or not self._group.entries:
             return
-        wait = self._written_at + GATHER_SECONDS - self._loop.time()
+        wait = self._gathered_at + GATHER_SECONDS - self._loop.time()
         if self._group.urgent or wait <= 0:
             if self._gathering is not None:
                 self._gathering.cancel()
@@ -233,7 +234,8 @@ class Log:
     def _write_group(self) -> None:
         self._gathering = None
         self._is_next = False
-        self._written_at = self._loop.time()
+        if not self._group.urgent:
+            self._gathered_at = self._loop.time()
         self._writing, self._group = self._group, Group()
         self._write()
 
