@@ -191,7 +191,12 @@ def test_what_arrives_during_a_commit_is_committed_together_in_order() -> None:
     asyncio.run(scenario())
 
 
-def test_pieces_of_a_stream_wait_for_more_of_their_kind_until_something_urgent_comes() -> None:
+def test_pieces_of_a_stream_wait_for_more_of_their_kind_until_something_urgent_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Long enough that a busy machine does not spend it between two lines.
+    monkeypatch.setattr("sandbox_agent.runtime.log.GATHER_SECONDS", 0.5)
+
     async def scenario() -> None:
         store = GatedStore()
         store.gate.release(5)
