@@ -25,6 +25,8 @@ class LineSplitter:
 
     def feed(self, chunk: bytes) -> list[bytes | LineTooLong]:
         """The lines that this chunk completes, without their newline; empty lines are left out."""
+        if not self._pieces and not self._skipping and chunk.endswith(b"\n") and len(chunk) <= self._limit:
+            return [line for line in chunk.split(b"\n") if line]  # whole lines, as they mostly come
         first, newline, rest = chunk.partition(b"\n")
         if not newline:
             self._keep(chunk)
