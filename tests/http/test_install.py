@@ -80,6 +80,17 @@ def test_an_agent_is_installed_and_then_is_there(site: Site, start: Start, tmp_p
         }
 
 
+def test_a_program_that_nobody_can_fetch_is_there_though_it_tells_no_version(
+    start: Start, tmp_path: Path
+) -> None:
+    own = tmp_path / "own-agent"
+    own.write_text("#!/bin/sh\nexit 1\n")
+    own.chmod(0o700)
+    with start("--acp-agent", f"mine={own}") as client:
+        answer = done(client.post("/v1/agents/mine/install", {}))
+        assert answer == {"alreadyInstalled": True, "version": None, "path": str(own), "source": "path"}
+
+
 def test_a_client_that_accepts_a_stream_sees_it_come(site: Site, start: Start, tmp_path: Path) -> None:
     file = publish_claude(site, "2.1.325", program("2.1.325"), BUILD)
     size = len(file.body)

@@ -94,4 +94,4 @@ def install_remotely(remote: Remote, name: str, body: dict[str, object], tell: T
 
 def _told(name: str, answer: Installed) -> str:
     state = "is there already" if answer.already_installed else f"was installed from {answer.source}"
-    return f"{name} {answer.version} {state}: {answer.path}"
+    return f"{name} {answer.version or '(version unknown)'} {state}: {answer.path}"

@@ -21,6 +21,7 @@ from ..errors import (
     Timeout,
     UnsupportedAgent,
 )
+from ..install.publishers import RECIPES
 from ..install.version import check_version
 from ..runtime.credentials import has_credentials
 from ..runtime.daemon import Daemon
@@ -106,7 +107,8 @@ async def _by_default(daemon: Daemon, agent: Agent, wanted: str | None) -> Insta
     """The program that runs when no version is asked for, if it is the one that is wanted."""
     path = daemon.programs.find(agent)
     version = await daemon.programs.version(agent, path) if path else None
-    if path is None or version is None or wanted not in (None, version):
+    broken = version is None and agent.name in RECIPES
+    if path is None or broken or wanted not in (None, version):
         return None
     return Installed(True, version, str(path), daemon.programs.source(agent, path))
 
