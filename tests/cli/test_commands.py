@@ -14,9 +14,9 @@ from pathlib import Path
 import msgspec
 from tests.daemons import wait_until
 
-from sandbox_agent.cli.state import lock_holder
+from sandbox_agent.cli.state import lock_holder, running_daemon
 
-from .conftest import Cli, command, types_of
+from .conftest import Cli, command, environment, types_of
 
 
 def test_a_session_from_its_creation_to_its_end(cli: Cli, tmp_path: Path) -> None:
@@ -223,6 +223,46 @@ def test_run_starts_a_daemon_of_its_own_and_leaves_none(local: Cli, tmp_path: Pa
     ran = local("run", "mock", "hello")
     assert (ran.returncode, ran.stdout) == (0, "You said: hello (message 1 of this conversation)\n")
     assert lock_holder(tmp_path / "state") is None
+
+
+def test_two_runs_at_once_share_a_daemon_which_ends_with_the_last(local: Cli, tmp_path: Path) -> None:
+    slow = subprocess.Popen(
+        command("run", "mock", "pace 10 100"),
+        env=environment(tmp_path),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(lambda: lock_holder(tmp_path / "state") is not None)
+    longer = local("run", "mock", "pace 30 100")
+    out, err = slow.communicate(timeout=30)
+    assert (longer.returncode, slow.returncode) == (0, 0)
+    assert [len(text.split()) for text in (out, longer.stdout)] == [10, 30]
+    assert "other sessions still run on this daemon" in err
+    assert lock_holder(tmp_path / "state") is None
+    assert not (tmp_path / "state" / "daemon.json").exists()
+
+
+def test_a_server_in_the_foreground_is_found(local: Cli, tmp_path: Path) -> None:
+    server = subprocess.Popen(
+        command("server", "--port", "0", "--no-token"),
+        env=environment(tmp_path),
+        cwd=tmp_path,
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: running_daemon(tmp_path / "state") is not None)
+        assert local("run", "mock", "hello").returncode == 0
+        status = msgspec.json.decode(local("daemon", "status", "--json").stdout)
+        assert (status["running"], status["pid"]) == (True, server.pid)
+        refused = local("daemon", "stop")
+        assert "was not started by `daemon start`" in refused.stderr
+    finally:
+        server.terminate()
+        server.wait(10)
+    assert not (tmp_path / "state" / "daemon.json").exists()
 
 
 def test_a_daemon_in_the_background_is_found_until_it_is_stopped(local: Cli, tmp_path: Path) -> None:

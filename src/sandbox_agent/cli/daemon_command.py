@@ -34,7 +34,7 @@ def start(args: argparse.Namespace) -> int:
         return 0
     if holder := lock_holder(folder):
         raise CommandFailed(
-            f"a daemon that `daemon start` did not start (pid {holder}) uses {folder}: stop it, "
+            f"a daemon (pid {holder}) that is starting or stopping uses {folder}: try again in a moment, "
             "or give this one another --data-dir"
         )
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -42,7 +42,7 @@ def start(args: argparse.Namespace) -> int:
     flags = [*_flags(args), "--data-dir", str(folder)]
     child = Child(flags, token, log_file(folder / "daemon.log"), ends_with_us=False)
     with Remote(child) as remote:
-        state = DaemonState(child.process.pid, remote.address.endpoint, token, __version__)
+        state = DaemonState(child.process.pid, remote.address.endpoint, token, __version__, background=True)
         save(folder, state)
         child.leave()
     from ..http.inspector import address_of  # not needed by the other commands
@@ -55,13 +55,13 @@ def start(args: argparse.Namespace) -> int:
 def stop(args: argparse.Namespace) -> int:
     folder = data_dir(args)
     state = running_daemon(folder)
+    holder = lock_holder(folder)
+    if holder is not None and not (state and state.background):
+        raise CommandFailed(
+            f"the daemon here (pid {holder}) was not started by `daemon start`: stop it yourself"
+        )
     if state is None:
         forget(folder)
-        holder = lock_holder(folder)
-        if holder is not None:
-            raise CommandFailed(
-                f"the daemon here (pid {holder}) was not started by `daemon start`: stop it yourself"
-            )
         say("no daemon runs")
         _print({"stopped": False}, args)
         return 0
@@ -83,7 +83,7 @@ def status(args: argparse.Namespace) -> int:
     state = running_daemon(folder)
     if state is None:
         holder = lock_holder(folder)
-        say(f"a daemon (pid {holder}) runs that `daemon start` did not start" if holder else "no daemon runs")
+        say(f"a daemon (pid {holder}) is starting or stopping" if holder else "no daemon runs")
         _print({"running": False, "dataDir": str(folder)}, args)
         return 1
     with Remote(Address(state.endpoint, state.token)) as remote:

@@ -96,7 +96,7 @@ def _daemon(args: argparse.Namespace, folder: Path) -> Finding:
     if named or running_daemon(folder):
         return _answering(args)
     if holder := lock_holder(folder):
-        return Finding("daemon", "ok", f"runs in the foreground (pid {holder}) on this data folder")
+        return Finding("daemon", "ok", f"a program's own (pid {holder}) runs on this data folder")
     return _port(Config().host, int(os.environ.get(f"{PREFIX}PORT") or Config().port))
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from ..config import PREFIX
+from ..presence import reachable
 from .call import Address
 from .discovery import data_folder, lock_holder
 from .failures import DaemonNotStarted
@@ -60,7 +61,7 @@ class Child:
             told = f"the daemon did not start:\n{self.last_words()}"
             raise DaemonNotStarted(told, exitCode=self.process.returncode)
         found = re.search(r"^listening on (\S+)$", self._said(), re.MULTILINE)
-        return Address(_reachable(found[1]), self.token) if found else None
+        return Address(reachable(found[1]), self.token) if found else None
 
     def has_ended(self) -> bool:
         return self.process.poll() is not None
@@ -114,11 +115,6 @@ def _environment(token: str | None) -> dict[str, str]:
     """The token travels in the environment, which only its owner can read."""
     environ = {name: value for name, value in os.environ.items() if name not in TOKEN_SETTINGS}
     return environ | ({f"{PREFIX}TOKEN": token} if token is not None else {f"{PREFIX}NO_TOKEN": "true"})
-
-
-def _reachable(endpoint: str) -> str:
-    """An address that listens everywhere is reached on this machine."""
-    return endpoint.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
 
 
 def _end(process: subprocess.Popen[bytes], log: IO[bytes], owner: int) -> None:

@@ -1,4 +1,4 @@
-"""Where the daemon is: what was said, the environment, what `daemon start` left, the default address."""
+"""Where the daemon is: what was said, the environment, what a daemon left in the state folder, the default address."""
 
 from __future__ import annotations
 
@@ -7,30 +7,18 @@ import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import msgspec
-from msgspec import Struct
-
 from ..config import PREFIX, Config, default_data_dir
+from ..presence import DaemonState, load
 from .call import Address
 from .failures import BadAddress
 
-STATE_FILE = "daemon.json"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-
-
-class DaemonState(Struct, frozen=True):
-    """What `daemon start` writes down, in the state folder and for its owner alone."""
-
-    pid: int
-    endpoint: str
-    token: str | None
-    version: str
 
 
 def find_address(
     endpoint: str | None = None, token: str | None = None, folder: Path | None = None
 ) -> Address:
-    """From what is given, then the environment, then what `daemon start` left, then the default address."""
+    """From what is given, then the environment, then what a daemon left, then the default address."""
     endpoint = endpoint or os.environ.get(f"{PREFIX}ENDPOINT")
     token = token or os.environ.get(f"{PREFIX}TOKEN") or None
     state = running_daemon(folder or data_folder())
@@ -57,12 +45,9 @@ def data_folder(given: str | os.PathLike[str] | None = None) -> Path:
 
 
 def running_daemon(folder: Path) -> DaemonState | None:
-    """The daemon that `daemon start` started here, if it still runs."""
-    try:
-        state = msgspec.json.decode((folder / STATE_FILE).read_bytes(), type=DaemonState)
-    except (OSError, msgspec.DecodeError):
-        return None
-    return state if lock_holder(folder) == state.pid else None
+    """The daemon that runs on this folder, if it has told where it listens."""
+    state = load(folder)
+    return state if state is not None and lock_holder(folder) == state.pid else None
 
 
 def lock_holder(folder: Path) -> int | None:

@@ -18,8 +18,10 @@ import msgspec
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from .. import __version__
 from ..config import Config
 from ..errors import InvalidRequest, PayloadTooLarge, SandboxAgentError
+from ..presence import DaemonState, forget, reachable, save
 from ..runtime.daemon import Daemon
 from ..runtime.folder import FolderUnusable
 from ..store.base import StoreCorrupt, StoreTooNew
@@ -106,13 +108,18 @@ async def _serve(config: Config, token: str | None, listening: socket.socket) ->
     await daemon.start()
     gc.freeze()
     gc.enable()
-    _say_where(config, token, listening)
+    address = _address(config, listening)
+    if config.parent_pid is None:  # one that belongs to a program is not for others
+        _leave_word(daemon.folder, address)
+    _say_where(address, token)
     waiting = loop.create_task(stopping.wait())
     watching = loop.create_task(_watch_parent(config.parent_pid, stopping))
     await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
     watching.cancel()
     logger.info("stopping")
+    if config.parent_pid is None:
+        forget(daemon.folder)
     await daemon.stop()
     server.should_exit = True
     await serving
@@ -187,10 +194,18 @@ def _uvicorn_config(app: App) -> uvicorn.Config:
     )
 
 
-def _say_where(config: Config, token: str | None, listening: socket.socket) -> None:
-    port = listening.getsockname()[1]
+def _address(config: Config, listening: socket.socket) -> str:
     host = f"[{config.host}]" if ":" in config.host else config.host
-    address = f"http://{host}:{port}"
+    return f"http://{host}:{listening.getsockname()[1]}"
+
+
+def _leave_word(folder: Path, address: str) -> None:
+    """For clients on this machine. Without the token: whoever chose it keeps it where they want."""
+    with contextlib.suppress(OSError):
+        save(folder, DaemonState(os.getpid(), reachable(address), None, __version__))
+
+
+def _say_where(address: str, token: str | None) -> None:
     print(f"listening on {address}", file=sys.stderr)  # noqa: T201
     sys.stderr.flush()
     # With a token, for whoever reads along. A log that is kept in a file is no place for one.

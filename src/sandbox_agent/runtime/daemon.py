@@ -77,8 +77,8 @@ class Daemon:
         self.agents = {**AGENTS, **parse_acp_agents(config.acp_agent, AGENTS)} if agents is None else agents
         self.draining = False
         self.started_at = time.monotonic()
-        self._folder = DataFolder(config.data_path)
-        folder = self._folder.path.resolve()
+        self._data = DataFolder(config.data_path)
+        self.folder = folder = self._data.path.resolve()
         self.log = Log(open_store(config, folder))
         self.log.on_lost = self._lost
         self.attachments = Attachments(folder)
@@ -129,7 +129,7 @@ class Daemon:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.log.close()
-        self._folder.close()
+        self._data.close()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run something beside the caller; the daemon owns it and logs what it raises."""
