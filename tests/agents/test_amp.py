@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from sandbox_agent.agents.amp import Amp, user_settings
 from sandbox_agent.agents.amp.wire import AmpConversation, AmpWire
 from sandbox_agent.agents.base import Action, Began, Decided, Ending, Launch, Place, Prompted, Ready, Start
+from sandbox_agent.agents.failures import Failure
 from sandbox_agent.agents.scribe import Rule, Scribe
 from sandbox_agent.schema.events import (
     ErrorEvent,
@@ -319,8 +320,9 @@ def test_the_last_word_of_a_process_tells_that_it_ends(failed: bool) -> None:
 def test_a_resumed_thread_may_fail_over_an_older_message_before_it_reads_ours() -> None:
     session = Session(resumed=True)
     session.prompt()
-    session.feed("result", is_error=True, error="broken again")
-    assert session.wire.notices == [Ending(session.conversation, unread="broken again")]
+    session.feed("result", subtype="error_during_execution", is_error=True, error="429 slow down")
+    failure = Failure("429 slow down", "rate_limited", {"subtype": "error_during_execution", "status": 429})
+    assert session.wire.notices == [Ending(session.conversation, unread=failure)]
     assert session.data(ErrorEvent, TurnEnded) == []
 
 

@@ -24,6 +24,7 @@ from ..schema.events import SessionMetadata, Source
 from ..schema.features import Capabilities, Catalogue, Mode
 from ..schema.inputs import Answer, Decision, Prompt, Settings
 from .credentials import Sources
+from .failures import Failure
 from .scribe import Frame, Scribe
 
 # -- a conversation ---------------------------------------------------------------------------
@@ -93,7 +94,7 @@ class Ending(Struct, frozen=True):
     """The process is about to end by itself: it takes no more prompts."""
 
     conversation: Conversation
-    unread: str | None = None
+    unread: Failure | None = None
     """Why it ends, when that has nothing to do with the running turn, whose prompt it never read."""
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from ...schema.inputs import Attachment, Prompt
+from ..files import read_if_there
 from ..scribe import Scribe
 from .frames import Content
 
@@ -24,7 +25,7 @@ def blocks_of(
     blocks: list[dict[str, Any]] = [{"type": "text", "text": prompt.text}] if prompt.text else []
     for file in prompt.attachments:
         mime = file.mime or mimetypes.guess_type(file.path)[0]
-        data = _read(read_file, file.path) if sees_images and mime in SEEN_IMAGES else None
+        data = read_if_there(read_file, file.path) if sees_images and mime in SEEN_IMAGES else None
         if data is not None:
             shown = {"type": "image", "data": base64.b64encode(data).decode(), "mimeType": mime}
             blocks.append({**shown, "uri": _uri(file.path)})
@@ -54,13 +55,6 @@ def prompt_in(blocks: Iterable[Content], scribe: Scribe) -> Prompt:
                 uri = block.resource.uri
                 files.append(Attachment(_path(uri) or uri, block.resource.mime_type))
     return Prompt("\n".join(texts), tuple(files))
-
-
-def _read(read_file: Callable[[str], bytes], path: str) -> bytes | None:
-    try:
-        return read_file(path)
-    except OSError:
-        return None  # a link is left; the agent can say that it cannot open it
 
 
 def _uri(path: str) -> str:

@@ -16,6 +16,7 @@ MODES = (
     Mode("ultra", "Ultra", "Later builds: the most effort."),
 )
 
+# They neither write nor run: Amp may use them without asking. A sub-agent's own calls are asked for one by one.
 READ_ONLY = (
     "Read",
     "Grep",

@@ -23,7 +23,8 @@ from ...schema.inputs import Answer, Attachment, Decision, Prompt, Settings
 from ...schema.items import ContentPart, FileRef, Image, arguments_of
 from ..base import Action, Began, Conversation, Decided, Ending, Listed, Prompted, Ready, Start, Wire
 from ..diffs import diff_of_texts
-from ..failures import read_failure
+from ..failures import Failure, read_failure
+from ..files import read_if_there
 from ..scribe import Ask, AskKind, Rule
 from .frames import (
     Assistant,
@@ -53,7 +54,6 @@ KINDS: dict[str, AskKind] = {
     "undo_edit": "edit",
     "apply_patch": "edit",
 }
-# Tools that neither write nor run: Amp may use them without asking. A sub-agent's own calls are asked for one by one.
 CANCELLED = "User cancelled"
 
 
@@ -101,9 +101,8 @@ class AmpWire(Wire):
         blocks: list[Block] = []
         for file in prompt.attachments:
             mime = file.mime or mimetypes.guess_type(file.path)[0] or ""
-            if mime.startswith("image/"):
-                data = base64.b64encode(self.read_file(file.path)).decode()
-                blocks.append(Block("image", source=ImageSource(mime, data)))
+            if mime.startswith("image/") and (data := read_if_there(self.read_file, file.path)) is not None:
+                blocks.append(Block("image", source=ImageSource(mime, base64.b64encode(data).decode())))
             else:
                 text += f"\n\nAttached file: {file.path}"
         if text:
@@ -288,7 +287,7 @@ class AmpWire(Wire):
         message = result.error or result.result or "the turn failed"
         cancelled = message.startswith(CANCELLED) or conversation.cancelling
         if result.is_error and not cancelled and conversation.takes_up_old:
-            self.notices.append(Ending(conversation, unread=message))
+            self.notices.append(Ending(conversation, unread=_failure(message, result)))
             return
         self.notices.append(Ending(conversation))
         if not result.is_error:
@@ -297,9 +296,9 @@ class AmpWire(Wire):
         if cancelled:
             conversation.end_turn("interrupted")
             return
-        failure = read_failure(message)
         if scribe.turn:
-            scribe.error(message, failure.code, {"subtype": result.subtype, **(failure.details or {})})
+            failure = _failure(message, result)
+            scribe.error(failure.message, failure.code, failure.details)
         conversation.end_turn("error")
 
     def _ask(self, conversation: AmpConversation, asked: Delegate) -> Ask:
@@ -353,6 +352,11 @@ class AmpWire(Wire):
 
 
 # -- reading what Amp tells ---------------------------------------------------------------------
+
+
+def _failure(message: str, result: Result) -> Failure:
+    known = read_failure(message)
+    return Failure(message, known.code, {"subtype": result.subtype, **(known.details or {})})
 
 
 def _convert(value: object, kind: type[T]) -> T | None:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ...schema.inputs import Attachment, Decision, PermissionMode, Prompt, Settings
+from ..files import read_if_there
 from ..scribe import Scribe
 from .frames import ImageBlock, Reply, TextBlock, blocks
 
@@ -111,7 +112,7 @@ def content_of(prompt: Prompt, read_file: Callable[[str], bytes]) -> str | list[
     for file in prompt.attachments:
         content.append(_text_block(_mention(file)))
         mime = file.mime or mimetypes.guess_type(file.path)[0]
-        if mime in SEEN_IMAGES and (data := _read(read_file, file.path)) is not None:
+        if mime in SEEN_IMAGES and (data := read_if_there(read_file, file.path)) is not None:
             source = {"type": "base64", "media_type": mime, "data": base64.b64encode(data).decode()}
             content.append({"type": "image", "source": source})
     return content
@@ -119,13 +120,6 @@ def content_of(prompt: Prompt, read_file: Callable[[str], bytes]) -> str | list[
 
 def _text_block(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
-
-
-def _read(read_file: Callable[[str], bytes], path: str) -> bytes | None:
-    try:
-        return read_file(path)
-    except OSError:
-        return None  # the mention is left; the agent can say that it cannot open it
 
 
 def _mention(file: Attachment) -> str:

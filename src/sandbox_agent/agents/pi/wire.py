@@ -36,6 +36,7 @@ from ..base import (
     Wire,
 )
 from ..failures import Failure, read_failure
+from ..files import read_if_there
 from . import frames as pi
 from .dialogs import (
     KINDS,
@@ -139,8 +140,8 @@ class PiWire(Wire):
         paths: list[str] = []
         for file in prompt.attachments:
             mime = file.mime or mimetypes.guess_type(file.path)[0] or ""
-            if mime.startswith("image/"):
-                images.append(pi.Picture(base64.b64encode(self.read_file(file.path)).decode(), mime))
+            if mime.startswith("image/") and (data := read_if_there(self.read_file, file.path)) is not None:
+                images.append(pi.Picture(base64.b64encode(data).decode(), mime))
             else:
                 paths.append(file.path)
         message = prompt.text
