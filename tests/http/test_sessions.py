@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
 from tests.daemons import (
     Client,
     Daemon,
+    agent_pids,
     client_of,
     done,
     of_type,
@@ -18,6 +22,7 @@ from tests.daemons import (
     stop_reason,
     texts,
     types,
+    wait_until,
 )
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -464,3 +469,28 @@ def test_a_daemon_without_bypass_refuses_it_everywhere(tmp_path: Path) -> None:
         session = client.create()
         changed = client.patch(f"/v1/sessions/{session}", {"permissionMode": "bypass"})
         assert refusal(changed) == (403, "permission_denied")
+
+
+def create(path: str, client: Client) -> int:
+    return client.post(path, {"agent": "mock"}).status_code
+
+
+def test_of_many_who_create_one_session_at_once_one_does(daemon: Daemon) -> None:
+    with ExitStack() as stack, ThreadPoolExecutor(6) as pool:
+        clients = [stack.enter_context(client_of(daemon)) for _ in range(6)]
+        before = len(agent_pids(daemon))
+        for number in range(5):
+            path = f"/v1/sessions/at-once-{number}"
+            answers = pool.map(partial(create, path), clients)
+            assert sorted(answers) == [200, 409, 409, 409, 409, 409]
+        assert len(agent_pids(daemon)) - before == 5
+
+
+def test_an_agent_that_is_never_given_a_prompt_is_stopped_too(tmp_path: Path) -> None:
+    with (
+        running(Daemon(tmp_path / "data", "--no-token", "--idle-seconds", "0.3")) as daemon,
+        client_of(daemon) as client,
+    ):
+        session = client.create()
+        wait_until(lambda: agent_pids(daemon) == [])
+        assert texts(client.turn(session, "hi")) == ["You said: hi (message 1 of this conversation)"]

@@ -86,7 +86,7 @@ class Daemon:
         self.installs = Installs(folder, config.mirror)
         # Names our processes, so that leftovers of an earlier life can be found and no others.
         self._instance = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
-        self.hosts = Hosts(self.log, folder, self._instance, self.spawn)
+        self.hosts = Hosts(self.log, folder, self._instance)
         self._sessions: dict[str, Session] = {}
         self._creating: set[str] = set()
         self._loading: dict[str, asyncio.Lock] = {}
@@ -162,7 +162,9 @@ class Daemon:
         agent = self.agent(agent_name)
         self._check_settings(agent, settings)
         check_version(pinned_version)
-        if session_id in self._creating or await self._exists(session_id):
+        stored = await self.log.look_up(lambda: self.log.store.session(session_id))
+        # Looked at last, so that nobody comes between: of several who want an id at once, one gets it.
+        if stored is not None or session_id in self._sessions or session_id in self._creating:
             raise SessionAlreadyExists(f"session {session_id} exists", sessionId=session_id)
         self._creating.add(session_id)
         try:
@@ -185,11 +187,6 @@ class Daemon:
             return session, failure
         finally:
             self._creating.discard(session_id)
-
-    async def _exists(self, session_id: str) -> bool:
-        if session_id in self._sessions:
-            return True
-        return await self.log.look_up(lambda: self.log.store.session(session_id)) is not None
 
     async def session(self, session_id: str) -> Session:
         """A session by its id, loaded from the store when it is not in memory."""
@@ -279,9 +276,11 @@ class Daemon:
                 )
 
     def check_directory(self, directory: str) -> None:
+        if not os.path.isabs(directory):
+            raise InvalidRequest(f"directory {directory} is not an absolute path", field="directory")
         # `os.path.isdir` says no to impossible names, too.
-        if not os.path.isabs(directory) or not os.path.isdir(directory):
-            raise InvalidRequest(f"directory {directory} is not an absolute path to a folder")
+        if not os.path.isdir(directory):
+            raise InvalidRequest(f"there is no folder {directory}", field="directory")
 
     # -- agents -------------------------------------------------------------------------------
 
