@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 THREADS = Path(os.environ["AMP_THREADS"])
@@ -38,6 +39,8 @@ if "continue" in sys.argv:
 else:
     thread = THREADS / f"T-{os.getpid()}"
 signal.signal(signal.SIGINT, interrupted)
+while (THREADS / "slow").exists():
+    time.sleep(0.05)
 unanswered = Path(f"{thread}.unanswered")
 say({"type": "system", "subtype": "init"})
 for line in sys.stdin:

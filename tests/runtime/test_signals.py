@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.daemons import Client, Daemon, client_of, refusal, running
+from tests.daemons import Client, Daemon, client_of, descendants, refusal, running, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -16,16 +17,25 @@ AGENT = Path(__file__).with_name("signalled_agent.py")
 
 
 @pytest.fixture
-def client(tmp_path: Path) -> Iterator[Client]:
+def threads(tmp_path: Path) -> Path:
+    """What the agent keeps. It starts only when there is no file `slow` in it."""
+    (tmp_path / "threads").mkdir()
+    return tmp_path / "threads"
+
+
+@pytest.fixture
+def daemon(tmp_path: Path, threads: Path) -> Iterator[Daemon]:
     program = tmp_path / "data" / "bin" / "amp"
     program.parent.mkdir(parents=True)
     program.write_text(f"#!{sys.executable}\n{AGENT.read_text()}")
     program.chmod(0o700)
-    (tmp_path / "threads").mkdir()
-    with (
-        running(Daemon(tmp_path / "data", env={"AMP_THREADS": str(tmp_path / "threads")})) as daemon,
-        client_of(daemon) as client,
-    ):
+    with running(Daemon(tmp_path / "data", env={"AMP_THREADS": str(threads)})) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def client(daemon: Daemon) -> Iterator[Client]:
+    with client_of(daemon) as client:
         yield client
 
 
@@ -94,3 +104,67 @@ def test_a_conversation_that_is_gone_is_not_replaced_unasked(client: Client) -> 
     gone = client.post(f"/v1/sessions/{session}/messages", {"message": "two"})
     assert refusal(gone) == (409, "conflict")
     assert told(client.turn(session, "two", fresh=True))[-2:] == ["two 1", "end_turn"]
+
+
+# -- sessions that end, and daemons that stop, while an agent starts ------------------------------
+
+
+def test_a_session_that_ends_while_its_agent_starts_lets_nobody_wait_and_leaves_no_process(
+    daemon: Daemon, client: Client, threads: Path
+) -> None:
+    session = client.create(agent="amp")
+    client.turn(session, "one")
+    client.turn(session, "fail")
+    (threads / "slow").touch()
+    with ThreadPoolExecutor() as pool, client_of(daemon) as other:
+        waiting = pool.submit(client.post, f"/v1/sessions/{session}/messages", {"message": "two"})
+        wait_until(lambda: len(descendants(daemon.pid)) == 2)  # guardian and agent
+        assert other.post(f"/v1/sessions/{session}/terminate").status_code == 204
+        assert descendants(daemon.pid) == set()
+        assert refusal(waiting.result(10)) == (409, "conflict")
+    assert descendants(daemon.pid) == set()
+
+
+def test_a_queued_message_whose_agent_starts_when_the_daemon_stops_is_left_to_the_next_life(
+    daemon: Daemon, client: Client, threads: Path
+) -> None:
+    session = client.create(agent="amp")
+    client.turn(session, "one")
+    client.send(session, "hang")
+    last = client.send(session, "two")
+    (threads / "slow").touch()
+    client.post(f"/v1/sessions/{session}/cancel")
+    wait_until(lambda: len(descendants(daemon.pid)) == 2)  # guardian and agent
+    daemon.stop()
+    (threads / "slow").unlink()
+    daemon.start()
+    with client_of(daemon) as again, again.follow(session) as reader:
+        events = reader.until(
+            lambda event: event["data"].get("turn_id") == last and event["type"] == "turn.ended"
+        )
+    assert told(events)[-2:] == ["two 3", "end_turn"]
+
+
+def test_a_start_that_the_disk_refuses_is_told_and_works_when_it_is_mended(
+    client: Client, tmp_path: Path
+) -> None:
+    launch = tmp_path / "data" / "launch"
+    launch.write_text("a file where a folder should be")
+    refused = client.post("/v1/sessions/s", {"agent": "amp", "directory": str(tmp_path)})
+    assert refusal(refused) == (503, "unavailable")
+    launch.unlink()
+    assert told(client.turn(client.create(agent="amp"), "one")) == ["one 1", "end_turn"]
+
+
+def test_a_picture_that_is_gone_is_named_all_the_same(client: Client, tmp_path: Path) -> None:
+    session = client.create(agent="amp")
+    picture = tmp_path / "picture.png"
+    picture.write_bytes(b"\x89PNG")
+    client.send(session, "hang")
+    client.send(session, "look", attachments=[{"path": str(picture), "mime": "image/png"}])
+    picture.unlink()
+    client.post(f"/v1/sessions/{session}/cancel")
+    with client.follow(session) as reader:
+        reader.until_type("turn.ended")
+        events = reader.until_type("turn.ended")
+    assert told(events)[-2:] == [f"look\n\nAttached file: {picture} 3", "end_turn"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..agents.base import Agent, Conversation, Ending, Notice, Ready, Start, StartFailed
+from ..agents.failures import Failure
 from ..agents.scribe import Turn
 from ..errors import AgentProcessExited, Conflict, SandboxAgentError, Timeout
 from ..schema.inputs import Decision, Settings
@@ -42,9 +43,13 @@ class Attached(Recorded):
         # The agent said that the start fails; its exit adds facts, not a second failure.
         self._failing = False
         self._attach_lock = asyncio.Lock()
+        self._releases: set[asyncio.Task[None]] = set()
+        """Processes that we have let go and that have not ended yet."""
+        self._given_up = False
+        """Nothing may be started for this session any more, whatever waits."""
         self._restart_when_idle = False
         self._unheard: Turn | None = None
-        """A turn that has begun and that the agent has not been told of yet."""
+        """A turn whose prompt is still on its way to an agent: a process that ends now is no crash of it."""
 
     async def attach(self, *, fresh: bool = False) -> None:
         """Have a process that knows this conversation: the one that runs, or a new one that resumes it."""
@@ -53,6 +58,7 @@ class Attached(Recorded):
                 await self._see_it_end(self.host)
             if self.host is not None:
                 return
+            await self._released()
             try:
                 await self._open(resume=self.record.prompted)
             except ConversationGone as error:
@@ -72,14 +78,22 @@ class Attached(Recorded):
                     source="daemon",
                 )
                 await self._open(resume=False)
+            self._arm_idle_timer()
 
     async def _open(self, *, resume: bool) -> None:
         if self.record.native_id is None:
             self.record.native_id = self.agent.choose_native_id()
         program = await self._program()
         self.record.agent_version = program.version
+        self._require_wanted()
         host = await self._daemon.hosts.get(self._seat(program, resume))
         self.host = host
+        self._conversation = None
+        try:
+            self._require_wanted()
+        except Conflict:
+            await self._detach()
+            raise
         self._opening = asyncio.get_running_loop().create_future()
         self._failing = False
         metadata = self.agent.metadata(program.version, self.record.settings)
@@ -100,6 +114,11 @@ class Attached(Recorded):
         finally:
             self._opening = None
 
+    def _require_wanted(self) -> None:
+        """Looked at around everything that takes time at a start: nobody would end a process that comes too late."""
+        if self.record.ended or self._given_up:
+            raise Conflict("the session has ended", sessionId=self.id)
+
     async def _program(self) -> Program:
         """The agent's program, in the version that was asked for."""
         return await self._daemon.provide(self.agent, self.record.pinned_version)
@@ -118,13 +137,25 @@ class Attached(Recorded):
             await self._detach()
 
     async def _detach(self) -> None:
-        """Let the process go, or our place on it."""
-        host, conversation = self.host, self._conversation
+        """Let the process go, or our place on it. What it left open is closed, and nothing of it runs when this returns."""
+        host, conversation, opening = self.host, self._conversation, self._opening
         self.host = self._conversation = None
         self._restart_when_idle = False
         self._stop_idle_timer()
+        if opening is not None and not opening.done():
+            opening.set_exception(Conflict("the agent was let go while it started", sessionId=self.id))
+        if conversation is not None:
+            self.scribe.close_background()
+            self.flush()
         if host is not None:
-            await self._daemon.hosts.release(host, conversation)
+            release = self._daemon.spawn(self._daemon.hosts.release(host, conversation))
+            self._releases.add(release)
+            release.add_done_callback(self._releases.discard)
+        await self._released()
+
+    async def _released(self) -> None:
+        if self._releases:
+            await asyncio.wait(set(self._releases))
 
     def _tell(self, say: Callable[[Host, Conversation], None]) -> None:
         """Say something to the agent, if it is there."""
@@ -183,8 +214,12 @@ class Attached(Recorded):
         self.flush()
 
     @abstractmethod
-    def _prompt_unread(self, reason: str) -> None:
+    def _prompt_unread(self, failure: Failure) -> None:
         """The process ends for a reason older than the running turn, and never read its prompt."""
+
+    @abstractmethod
+    def _arm_idle_timer(self) -> None:
+        """From now on the process has nothing to do."""
 
     @abstractmethod
     def _stop_idle_timer(self) -> None:

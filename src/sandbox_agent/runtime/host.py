@@ -13,7 +13,7 @@ import logging
 import os
 import tempfile
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -32,7 +32,7 @@ from ..agents.base import (
     Start,
 )
 from ..agents.environment import environment
-from ..errors import AgentProcessExited, StreamError, Timeout
+from ..errors import AgentProcessExited, StreamError, Timeout, Unavailable
 from ..schema.features import Catalogue
 from ..schema.inputs import Settings
 from .delegate import DelegatingProcess
@@ -259,12 +259,10 @@ class Hosts:
         log: Log,
         data_dir: Path,
         instance: str,
-        spawn: Callable[[Coroutine[Any, Any, None]], object],
     ) -> None:
         self._log = log
         self._data_dir = data_dir
         self._instance = instance
-        self._spawn = spawn
         self._running: set[Host] = set()
         self._shared: dict[str, Host] = {}
         self._locks: dict[str, asyncio.Lock] = {}
@@ -295,6 +293,9 @@ class Hosts:
         directory = str(self._data_dir) if agent.capabilities.shared_process else seat.settings.directory
         try:
             await host.start(env, directory)
+        except OSError as error:
+            self._running.discard(host)
+            raise Unavailable(f"{agent.title} cannot be started: {error}", agent=agent.name) from error
         except BaseException:
             self._running.discard(host)
             raise

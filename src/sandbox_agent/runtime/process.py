@@ -71,9 +71,12 @@ class AgentProcess:
         decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
         self._control, theirs = socket.socketpair()
         self._control.setblocking(False)
-        child_in, our_in = os.pipe()
-        our_out, child_out = os.pipe()
-        our_err, child_err = os.pipe()
+        try:
+            (child_in, our_in), (our_out, child_out), (our_err, child_err) = _pipes(3)
+        except OSError:
+            self._control.close()
+            theirs.close()
+            raise
         try:
             # Returns within a millisecond; a thread would cost more than it frees.
             self._popen = subprocess.Popen(  # noqa: ASYNC220
@@ -266,6 +269,19 @@ class _Pipe(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._on_close()
+
+
+def _pipes(count: int) -> list[tuple[int, int]]:
+    """So many pipes or none."""
+    pipes: list[tuple[int, int]] = []
+    try:
+        for _ in range(count):
+            pipes += [os.pipe()]
+    except OSError:
+        for end in itertools.chain.from_iterable(pipes):
+            os.close(end)
+        raise
+    return pipes
 
 
 def sweep(marker: str) -> int:

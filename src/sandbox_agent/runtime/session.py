@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import copy
 import hashlib
+import logging
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,14 +18,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from ..agents.base import Agent
+from ..agents.failures import Failure
 from ..agents.scribe import Pending, RecoveringScribe, Turn
 from ..errors import (
     AgentProcessExited,
     Conflict,
     IdempotencyMismatch,
+    Internal,
     NotFound,
     SandboxAgentError,
-    StreamError,
 )
 from ..schema.events import PermissionRequested, QuestionRequested, decode_event
 from ..schema.ids import random_id
@@ -47,6 +49,8 @@ from .log import now
 
 if TYPE_CHECKING:
     from .daemon import Daemon
+
+logger = logging.getLogger("sandbox_agent.session")
 
 CANCEL_SECONDS = 5.0
 MOST_HAND_OVERS = 3
@@ -71,8 +75,10 @@ class Session(Attached):
         self._pump: object | None = None
         self._starting: QueuedMessage | None = None
         self._cancel_start = False
-        self._handed_over: list[QueuedMessage] = []
-        """The prompt of the running turn, once for each process that was given it."""
+        self._prompt: QueuedMessage | None = None
+        """Of the running turn."""
+        self._hand_overs = 0
+        """How many processes were given it."""
         self._at_rest = asyncio.Event()
         self._at_rest.set()
         self._idle_timer: asyncio.TimerHandle | None = None
@@ -145,6 +151,7 @@ class Session(Attached):
 
     async def let_go(self) -> None:
         """The session was not kept after all: end what was started for it."""
+        self._given_up = True
         await self._detach()
 
     async def wait_at_rest(self, seconds: float) -> None:
@@ -153,6 +160,7 @@ class Session(Attached):
 
     async def rest(self) -> None:
         """The daemon stops: end the turn as unknown and let the agent go."""
+        self._given_up = True
         self.scribe.end_turn("outcome_unknown", source="daemon")
         self.scribe.close_background()
         done = self.flush()
@@ -233,21 +241,32 @@ class Session(Attached):
             self.scribe.end_turn("interrupted", source="daemon")
             self.flush()
         else:
-            self._handed_over.append(message)
-            self._tell(lambda host, conversation: host.wire.prompt(conversation, message.prompt))
+            self._prompt = message
+            self._hand_overs += 1
+            self._give_prompt(message.prompt)
 
-    def _prompt_unread(self, reason: str) -> None:
+    def _give_prompt(self, prompt: Prompt) -> None:
+        try:
+            self._tell(lambda host, conversation: host.wire.prompt(conversation, prompt))
+        except Exception as error:
+            # The turn is open already, and nobody else would end it.
+            logger.exception("a prompt of session %s could not be handed over", self.id)
+            self._fail_turn(Internal(f"the prompt could not be handed over: {error}"))
+            self.flush()
+
+    def _prompt_unread(self, failure: Failure) -> None:
         turn = self.scribe.turn
-        if turn is None or not self._handed_over:
+        if turn is None or self._prompt is None:
             return
-        if len(self._handed_over) < MOST_HAND_OVERS:
+        if self._hand_overs < MOST_HAND_OVERS:
             self._unheard = turn
-            self._daemon.spawn(self._hand_over_anew(turn, self._handed_over[-1]))
+            self._daemon.spawn(self._hand_over_anew(turn, self._prompt))
         else:
-            self._fail_turn(StreamError(reason, agent=self.agent.name))
+            self.scribe.error(failure.message, failure.code, failure.details)
+            self.scribe.end_turn("error")
 
     async def _hand_over_anew(self, turn: Turn, message: QueuedMessage) -> None:
-        """The agent died before it heard of the turn, so nothing of it crashed: the next process gets the prompt."""
+        """The agent ended before it read the prompt, so nothing of the turn crashed: the next process gets it."""
         if self._restart_when_idle:
             await self._detach()
         failure = await self._try_to_attach(message)
@@ -311,13 +330,17 @@ class Session(Attached):
 
     def wake(self) -> None:
         """Start the next queued message if nothing stands in its way."""
-        may_start = self.queue and self.scribe.turn is None and not self.record.ended
-        if may_start and self._pump is None and not self._daemon.draining:
+        if self._pump is None and self._may_start_next():
             self._pump = self._daemon.spawn(self._start_next())
+
+    def _may_start_next(self) -> bool:
+        """A daemon that stops leaves the queue to its next life."""
+        idle = self.scribe.turn is None and not self.record.ended
+        return idle and bool(self.queue) and not self._daemon.draining
 
     async def _start_next(self) -> None:
         try:
-            while self.queue and self.scribe.turn is None and not self.record.ended:
+            while self._may_start_next():
                 await self._start_turn(self.queue[0])
         finally:
             self._pump = None
@@ -331,7 +354,7 @@ class Session(Attached):
             failure = await self._try_to_attach(message)
         finally:
             self._starting = None
-        if self.record.ended or message not in self.queue:
+        if self.record.ended or message not in self.queue or self._daemon.draining:
             return
         self.queue.remove(message)
         self._stop_idle_timer()
@@ -348,7 +371,7 @@ class Session(Attached):
         self.scribe.start_turn(message.turn_id)
         self.scribe.user_message(message.prompt.text, message.prompt.attachments)
         self._unheard = self.scribe.turn
-        self._handed_over.clear()
+        self._prompt, self._hand_overs = None, 0
         if self._conversation is not None:
             self._conversation.cancelling = False
             self.record.prompted = True
@@ -390,15 +413,20 @@ class Session(Attached):
 
     def _turn_began(self) -> None:
         self._at_rest.clear()
+        if self._conversation is not None:
+            self._conversation.cancelling = False  # that was another turn
 
     def _turn_over(self) -> None:
         self._at_rest.set()
         if self._turn_timer is not None:
             self._turn_timer.cancel()
-        loop = asyncio.get_running_loop()
+        self._arm_idle_timer()
+        asyncio.get_running_loop().call_soon(self.wake)
+
+    def _arm_idle_timer(self) -> None:
         self._stop_idle_timer()
-        self._idle_timer = loop.call_later(self._daemon.config.idle_seconds, self._give_back)
-        loop.call_soon(self.wake)
+        seconds = self._daemon.config.idle_seconds
+        self._idle_timer = asyncio.get_running_loop().call_later(seconds, self._give_back)
 
     def _give_back(self) -> None:
         """Nothing happened for long: stop the process. The next message resumes the conversation."""
