@@ -37,6 +37,10 @@ def test_a_token_file_must_hold_a_token(tmp_path: Path, content: bytes | None) -
     assert str(file) in refused(Daemon(tmp_path / "data", "--token-file", str(file)))
 
 
+def test_a_token_must_fit_into_a_header(tmp_path: Path) -> None:
+    assert "printable ASCII" in refused(Daemon(tmp_path / "data", "--token", "tökén"))
+
+
 @pytest.mark.parametrize("way", ["flag", "file", "variable"])
 def test_a_token_comes_by_flag_file_or_variable(tmp_path: Path, way: str) -> None:
     token = "right-token"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import gc
 import logging
 import os
@@ -64,12 +65,20 @@ def token_of(config: Config) -> str | None:
             raise InvalidRequest(f"cannot read --token-file {config.token_file}: {error}") from None
         if not token:
             raise InvalidRequest(f"--token-file {config.token_file} is empty")
-        return token
+        return _fit_for_a_header(token)
     if config.token:
-        return config.token
+        return _fit_for_a_header(config.token)
     if config.no_token:
         return None
     raise InvalidRequest(HOW_TO_TOKEN)
+
+
+def _fit_for_a_header(token: str) -> str:
+    if not token.isascii() or not token.isprintable():
+        raise InvalidRequest(
+            "a token must be of printable ASCII characters: many clients could not send this one"
+        )
+    return token
 
 
 @contextlib.contextmanager
@@ -80,9 +89,10 @@ def bound_socket(config: Config) -> Iterator[socket.socket]:
         try:
             listening.bind((config.host, config.port))
         except OSError as error:
+            hint = "; is another daemon running? `--port 0` picks a free port"
             raise InvalidRequest(
-                f"cannot listen on {config.host}:{config.port}: {error.strerror}; "
-                "is another daemon running? `--port 0` picks a free port"
+                f"cannot listen on {config.host}:{config.port}: {error.strerror}"
+                f"{hint if error.errno == errno.EADDRINUSE else ''}"
             ) from None
         listening.listen(2048)
         yield listening
