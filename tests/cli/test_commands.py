@@ -91,6 +91,14 @@ def test_nobody_at_the_address_is_said_with_what_to_do(cli: Cli) -> None:
     assert "no daemon at http://127.0.0.1:1: start one with `sandbox-agent daemon start`" in failed.stderr
 
 
+def test_an_export_that_fails_leaves_the_file_as_it_was(cli: Cli, tmp_path: Path) -> None:
+    kept = tmp_path / "keep.jsonl"
+    kept.write_text("of yesterday\n")
+    failed = cli("sessions", "export", "nobody", "--output", "keep.jsonl")
+    assert (failed.returncode, kept.read_text()) == (1, "of yesterday\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["keep.jsonl"]
+
+
 def test_old_sessions_are_pruned_and_first_shown(cli: Cli) -> None:
     cli("sessions", "create", "doomed", "--agent", "mock")
     looked = msgspec.json.decode(cli("sessions", "prune", "--max-size", "0", "--dry-run").stdout)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sandbox_agent.cli.failures import CommandFailed, ProblemAnswered
-from sandbox_agent.cli.output import cell, heading, print_answer, print_rows, size
+from sandbox_agent.cli.output import cell, heading, print_answer, print_rows, size, written
 
 
 def test_a_name_becomes_words() -> None:
@@ -54,6 +55,32 @@ def test_sizes_in_words() -> None:
         "5.0 MiB",
         "3072.0 GiB",
     ]
+
+
+def test_a_file_is_replaced_when_all_of_it_is_there(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_text("old")
+    target.chmod(0o600)
+    link.symlink_to(target)
+    with written(str(link)) as file:
+        file.write(b"new")
+        assert target.read_text() == "old"
+    assert (target.read_text(), target.stat().st_mode & 0o777, link.is_symlink()) == ("new", 0o600, True)
+    assert sorted(tmp_path.iterdir()) == [link, target]
+
+
+def test_what_is_no_file_is_written_to_and_not_replaced() -> None:
+    with written("/dev/null") as device:
+        device.write(b"gone")
+    assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize(
+    ("path", "why"), [("/nowhere/x", "No such file or directory"), ("/", "Is a directory")]
+)
+def test_a_file_that_cannot_be_written_is_a_failure_in_words(path: str, why: str) -> None:
+    with pytest.raises(CommandFailed, match=f"^cannot write {path}: {why}$"), written(path):
+        pass
 
 
 def test_a_problem_is_told_with_its_facts() -> None:

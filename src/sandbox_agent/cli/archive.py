@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import re
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
 from ..schema.sessions import SessionInfo
 from .call import EventHead, EventPage
-from .failures import CommandFailed, WrongUsage
-from .output import console, print_json, print_rows, say, wants_json
+from .failures import WrongUsage
+from .output import console, print_json, print_rows, say, wants_json, written
 from .remote import Call, Remote, find_address, session_path
 
 PAGE = "1000"
@@ -25,7 +23,7 @@ SIZE_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def export(args: argparse.Namespace) -> int:
-    with Remote(find_address(args)) as remote, _target(args.output) as target:
+    with Remote(find_address(args)) as remote, written(args.output) as target:
         count = 0
         for event in all_events(remote, args.session_id, include_raw=args.include_raw):
             target.write(event + b"\n")
@@ -33,18 +31,6 @@ def export(args: argparse.Namespace) -> int:
     if args.output:
         say(f"wrote {count} events to {args.output}")
     return 0
-
-
-@contextlib.contextmanager
-def _target(path: str | None) -> Iterator[BinaryIO]:
-    if path is None or path == "-":
-        yield sys.stdout.buffer
-        return
-    try:
-        with Path(path).open("wb") as file:
-            yield file
-    except OSError as error:
-        raise CommandFailed(f"cannot write {path}: {error.strerror}") from None
 
 
 def all_events(remote: Remote, session_id: str, *, include_raw: bool) -> Iterator[bytes]:

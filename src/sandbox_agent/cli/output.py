@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import shutil
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
+
+from .failures import CommandFailed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,6 +64,38 @@ def write_line(line: bytes) -> None:
     """One line of data, at once: a reader at the other end of a pipe waits for it."""
     sys.stdout.buffer.write(line + b"\n")
     sys.stdout.buffer.flush()
+
+
+@contextlib.contextmanager
+def written(path: str | None) -> Iterator[BinaryIO]:
+    """Where `--output` leads: stdout, or a file."""
+    if path is None or path == "-":
+        yield sys.stdout.buffer
+        return
+    try:
+        with _replaced(Path(path).resolve()) as file:
+            yield file
+    except OSError as error:
+        raise CommandFailed(f"cannot write {path}: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def _replaced(path: Path) -> Iterator[BinaryIO]:
+    """A file that keeps what it had until all of the new content is there."""
+    if path.exists() and not path.is_file():
+        # A pipe or a device takes what is written to it, and must not be replaced by a file.
+        with path.open("wb") as special:
+            yield special
+        return
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with partial.open("wb") as file:
+            yield file
+        if path.exists():
+            shutil.copymode(path, partial)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def print_json(value: object) -> None:
