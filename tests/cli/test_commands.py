@@ -113,6 +113,14 @@ def test_metrics_are_printed_as_they_are(cli: Cli) -> None:
     assert "sandbox_agent_log_bytes " in cli("system", "metrics").stdout
 
 
+def test_content_that_cannot_be_written_is_said_in_words(cli: Cli) -> None:
+    failed = cli("system", "metrics", "--output", "/nowhere/metrics")
+    assert (failed.returncode, failed.stderr) == (
+        1,
+        "error: cannot write /nowhere/metrics: No such file or directory\n",
+    )
+
+
 # -- run --------------------------------------------------------------------------------------
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from .command import Command
 from .failures import CommandFailed, ProblemAnswered
-from .output import print_answer, print_json, say, write_line
+from .output import print_answer, print_json, say, write_line, written
 from .remote import Call, Remote, find_address
 from .request import call_of
 from .table import COMMANDS
@@ -91,7 +90,8 @@ def _print_stream(remote: Remote, request: Call) -> int:
 def _write_content(remote: Remote, request: Call, args: argparse.Namespace) -> int:
     answer = remote.send(request)
     if args.output is not None:
-        Path(args.output).write_bytes(answer.content)
+        with written(args.output) as file:
+            file.write(answer.content)
         say(f"wrote {len(answer.content)} bytes to {args.output}")
         return 0
     is_text = answer.media_type.startswith("text/")
