@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -40,7 +41,9 @@ def load(folder: Path) -> DaemonState | None:
 
 
 def forget(folder: Path) -> None:
-    (folder / STATE_FILE).unlink(missing_ok=True)
+    # What is named as a folder may be a file.
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        (folder / STATE_FILE).unlink()
 
 
 def reachable(endpoint: str) -> str:

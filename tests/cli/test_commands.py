@@ -324,6 +324,16 @@ def test_a_daemon_that_cannot_start_says_why(local: Cli, endpoint: str) -> None:
     assert "cannot listen on" in failed.stderr
 
 
+def test_a_state_folder_that_is_a_file_is_refused_in_words(local: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "a-file"
+    file.touch()
+    for words in (("daemon", "start", "--port", "0"), ("server", "--no-token", "--port", "0")):
+        refused = local(*words, "--data-dir", str(file))
+        told = refused.stderr.splitlines()[-1].partition(": ")[2]
+        assert (refused.returncode, told) == (1, f"cannot keep state in --data-dir {file}: File exists")
+    assert local("daemon", "stop", "--data-dir", str(file)).stderr == "no daemon runs\n"
+
+
 def test_the_server_refuses_to_start_without_a_token(local: Cli) -> None:
     refused = local("server", "--port", "0")
     assert (refused.returncode, "--token-file FILE" in refused.stderr) == (1, True)

@@ -9,7 +9,7 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from .. import __version__
 from ..client.child import Child, log_file
@@ -37,10 +37,9 @@ def start(args: argparse.Namespace) -> int:
             f"a daemon (pid {holder}) that is starting or stopping uses {folder}: try again in a moment, "
             "or give this one another --data-dir"
         )
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     token = _token(config)
     flags = [*_flags(args), "--data-dir", str(folder)]
-    child = Child(flags, token, log_file(folder / "daemon.log"), ends_with_us=False)
+    child = Child(flags, token, _new_log(folder), ends_with_us=False)
     with Remote(child) as remote:
         state = DaemonState(child.process.pid, remote.address.endpoint, token, __version__, background=True)
         save(folder, state)
@@ -95,6 +94,15 @@ def status(args: argparse.Namespace) -> int:
             ready = False
     _print({"running": True, "ready": ready, **_facts(state), "dataDir": str(folder)}, args)
     return 0 if ready else 1
+
+
+def _new_log(folder: Path) -> IO[bytes]:
+    """The daemon's log, in a state folder that is made where there is none."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return log_file(folder / "daemon.log")
+    except OSError as error:
+        raise CommandFailed(f"cannot keep state in --data-dir {folder}: {error.strerror}") from None
 
 
 def _token(config: Config) -> str | None:
