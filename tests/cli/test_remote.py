@@ -111,6 +111,12 @@ def test_something_else_at_the_address_is_said_to_be_that() -> None:
     )
 
 
+@pytest.mark.parametrize("token", ["tökén", "two\nlines"])
+def test_what_cannot_be_a_token_is_refused_in_words(token: str) -> None:
+    with pytest.raises(CommandFailed, match="the token holds something else than printable ASCII"):
+        Remote(Address("http://127.0.0.1:1", token))
+
+
 @pytest.mark.parametrize("endpoint", ["127.0.0.1:2468", "ftp://host", "http://"])
 def test_what_is_no_address_is_refused(endpoint: str) -> None:
     with pytest.raises(CommandFailed, match="is not an address"):

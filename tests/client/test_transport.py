@@ -15,6 +15,7 @@ from sandbox_agent import (
     AgentProcessExited,
     AsyncSandboxAgent,
     BadAddress,
+    BadToken,
     ClientClosed,
     Conflict,
     DaemonUnreachable,
@@ -278,6 +279,11 @@ def test_a_wrong_token_is_told_where_to_give_it() -> None:
 def test_what_is_no_address_is_told_how_one_looks(endpoint: str) -> None:
     with pytest.raises(BadAddress, match=r"it should look like http://127\.0\.0\.1:2468"):
         SandboxAgent.connect(endpoint)
+
+
+def test_what_cannot_be_a_token_is_said_before_anything_is_sent() -> None:
+    with pytest.raises(BadToken, match="something else than printable ASCII"):
+        SandboxAgent.connect("http://127.0.0.1:1", "tökén")
 
 
 def test_a_closed_client_says_so() -> None:

@@ -41,7 +41,8 @@ class Remote:
     """One daemon. Nothing has a total timeout: an install or a stream takes as long as it takes."""
 
     def __init__(self, target: Address | Child) -> None:
-        self._transport = _Transport(target, program="sandbox-agent-cli")
+        with _in_words():
+            self._transport = _Transport(target, program="sandbox-agent-cli")
 
     def __enter__(self) -> Self:
         return self

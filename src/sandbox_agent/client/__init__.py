@@ -59,6 +59,7 @@ from .blocking.turn import Turn
 from .call import Address
 from .failures import (
     BadAddress,
+    BadToken,
     ClientClosed,
     ClientError,
     DaemonNotStarted,
@@ -88,6 +89,7 @@ __all__ = [
     "AsyncTurn",
     "Attachment",
     "BadAddress",
+    "BadToken",
     "ClientClosed",
     "ClientError",
     "Conflict",

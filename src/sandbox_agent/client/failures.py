@@ -8,6 +8,7 @@ SandboxAgentError
     ├── DaemonNotStarted                         `start()` failed; its log is in the message
     ├── NoAnswerInTime                           your own `timeout` ran out
     ├── BadAddress                               what was given is no address at all
+    ├── BadToken                                 what was given cannot be a token
     ├── NotADaemon                               something else answered at this address
     └── ClientClosed                             the client was used after its end
 """
@@ -63,6 +64,10 @@ class NoAnswerInTime(ClientError):
 
 class BadAddress(ClientError):
     type, title = "bad_address", "Not an address"
+
+
+class BadToken(ClientError):
+    type, title = "bad_token", "Not a token"
 
 
 class NotADaemon(ClientError):

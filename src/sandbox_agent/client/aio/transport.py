@@ -15,6 +15,7 @@ from ..call import Address, Answer, Call
 from ..child import START_SECONDS, Child
 from ..discovery import is_on_this_machine
 from ..failures import (
+    BadToken,
     ClientClosed,
     DaemonNotStarted,
     DaemonUnreachable,
@@ -54,7 +55,7 @@ class AsyncTransport:
         program: str = "sandbox-agent-python",
     ) -> None:
         self._target = target
-        self._address = target if isinstance(target, Address) else None
+        self._address = _checked(target) if isinstance(target, Address) else None
         self._http = http
         self._is_ours = http is None
         self._timeout = timeout
@@ -229,6 +230,14 @@ class AsyncTransport:
         else:
             told = f"no daemon at {endpoint}: {self.HOW_TO_REACH}"
         return DaemonUnreachable(told, sent=sent)
+
+
+def _checked(address: Address) -> Address:
+    """A header takes nothing else, and would say so in the words of the HTTP client."""
+    token = address.token or ""
+    if not (token.isascii() and token.isprintable()):
+        raise BadToken("the token holds something else than printable ASCII: was it copied whole, and alone?")
+    return address
 
 
 def _new_client(address: Address) -> httpx2.AsyncClient:
