@@ -37,6 +37,16 @@ def test_a_leading_api_is_skipped() -> None:
     assert vars(parse(["api", "sessions", "get", "x"])) == vars(parse(["sessions", "get", "x"]))
 
 
+def test_options_may_stand_before_the_api_that_is_skipped() -> None:
+    before = ["--endpoint", "http://h", "--token=T", "--json"]
+    assert vars(parse([*before, "api", "sessions", "list"])) == vars(parse([*before, "sessions", "list"]))
+
+
+def test_an_api_that_is_no_command_is_kept() -> None:
+    assert parse(["run", "mock", "api"]).prompt == "api"
+    assert parse(["--token", "api", "sessions", "list"]).token == "api"
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -18,6 +18,7 @@ from .failures import INTERRUPTED, CommandFailed, WrongUsage
 from .table import AGENTS, COMMANDS, SETTINGS
 
 PROG = "sandbox-agent"
+CLIENT_FLAGS = ("--endpoint", "--token", "--data-dir", "--json")
 AGENT_NAMES = tuple(name for name, _ in AGENTS)
 PERMISSION_MODES = next(
     argument.choices
@@ -450,13 +451,24 @@ def _escaped(text: str) -> str:
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """A leading `api` is skipped, and flags of the server alone are the server."""
-    words = list(argv[1:] if argv[:1] == ["api"] else argv)
+    words = _without_api(argv)
     if not words:
         parser().print_help(sys.stderr)
         raise SystemExit(WrongUsage.exit_code)
     if _is_bare_server(words):
         words = ["server", *words]
     return parser(server_alone=words[0] == "server").parse_args(words)
+
+
+def _without_api(argv: Sequence[str]) -> list[str]:
+    """Only in the place of a command, which options for the daemon's address may precede: a prompt may be `api`."""
+    place = 0
+    while place < len(argv) and argv[place].partition("=")[0] in CLIENT_FLAGS:
+        place += 1 if argv[place] == "--json" or "=" in argv[place] else 2
+    words = list(argv)
+    if words[place : place + 1] == ["api"]:
+        del words[place]
+    return words
 
 
 def _is_bare_server(words: list[str]) -> bool:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from .main import EXAMPLES, PROG, parser
+from .main import CLIENT_FLAGS, EXAMPLES, PROG, parser
 from .table import SETTINGS
 from .walk import Node, arguments, walk
 
-CLIENT_FLAGS = {"--endpoint", "--token", "--data-dir", "--json"}
 SETTING_FLAGS = {setting.flag for setting in SETTINGS} | {"--json"}
 INTRODUCTION = """\
 # The command line
@@ -28,7 +27,7 @@ does a few things that take more than one call (`run`, `sessions export`, `docto
 - **Streams** (`events-sse`, `stream-message`, `events sse`) print one event per line. A lost connection is made again and goes on where it
   was, so that every event is printed exactly once.
 - **Exit codes:** 0 ok, 1 failed, 2 wrong usage, 130 interrupted.
-- A leading `api` is accepted and skipped: `sandbox-agent api sessions list`. Flags of the server alone start it: `sandbox-agent --token T --port 2468`.
+- A leading `api` is accepted and skipped: `sandbox-agent api sessions list`, also after options. Flags of the server alone start it: `sandbox-agent --token T --port 2468`.
 """
 
 
@@ -60,7 +59,7 @@ def _own_arguments(node: Node) -> list[argparse.Action]:
     hidden = (
         SETTING_FLAGS
         if node.words == ("daemon", "start")
-        else CLIENT_FLAGS
+        else set(CLIENT_FLAGS)
         if node.words != ("server",)
         else set()
     )
