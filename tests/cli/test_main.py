@@ -60,8 +60,8 @@ def test_flags_of_the_server_alone_are_the_server(words: list[str]) -> None:
 
 
 def test_the_address_may_stand_before_or_after_the_command() -> None:
-    before = parse(["--endpoint", "http://h", "--token", "T", "--json", "sessions", "list"])
-    after = parse(["sessions", "list", "--endpoint", "http://h", "--token", "T", "--json"])
+    before = parse(["--endpoint", "http://h", "--token-file", "T", "--json", "sessions", "list"])
+    after = parse(["sessions", "list", "--endpoint", "http://h", "--token-file", "T", "--json"])
     assert vars(before) == vars(after)
 
 

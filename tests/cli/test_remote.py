@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent import __version__
-from sandbox_agent.cli.failures import CommandFailed
+from sandbox_agent.cli.failures import CommandFailed, WrongUsage
 from sandbox_agent.cli.remote import Address, Call, Remote, call, find_address
 from sandbox_agent.cli.state import DaemonState, save
 from sandbox_agent.runtime.folder import DataFolder
@@ -44,6 +44,25 @@ def test_flags_win_over_the_environment_and_that_over_the_file(
     monkeypatch.setenv("SANDBOX_AGENT_TOKEN", "T")
     assert find_address(argparse.Namespace()) == Address("http://env", "T")
     assert find_address(argparse.Namespace(endpoint="http://flag", token="F")) == Address("http://flag", "F")
+
+
+def test_a_token_may_be_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("T\n")
+    assert find_address(argparse.Namespace(endpoint="http://h", token_file=str(file))).token == "T"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"token_file": "/dev/null"}, "--token-file /dev/null is empty"),
+        ({"token_file": "/nowhere"}, "cannot read --token-file /nowhere: No such file or directory"),
+        ({"token_file": "/dev/null", "token": "T"}, "give either --token or --token-file"),
+    ],
+)
+def test_a_token_file_that_says_nothing_is_wrong_usage(given: dict[str, str], told: str) -> None:
+    with pytest.raises(WrongUsage, match=f"^{told}$"):
+        find_address(argparse.Namespace(**given))
 
 
 def test_the_files_token_is_told_to_no_other_daemon(state_folder: Path) -> None:

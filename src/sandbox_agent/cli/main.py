@@ -18,7 +18,7 @@ from .failures import INTERRUPTED, CommandFailed, WrongUsage
 from .table import AGENTS, COMMANDS, SETTINGS
 
 PROG = "sandbox-agent"
-CLIENT_FLAGS = ("--endpoint", "--token", "--data-dir", "--json")
+CLIENT_FLAGS = ("--endpoint", "--token", "--token-file", "--data-dir", "--json")
 AGENT_NAMES = tuple(name for name, _ in AGENTS)
 PERMISSION_MODES = next(
     argument.choices
@@ -428,6 +428,12 @@ def _add_client_options(parser: argparse.ArgumentParser, *, hidden: bool = False
         help=text("Its address. Default: the one of `daemon start`."),
     )
     client.add_argument("--token", metavar="TOKEN", default=absent, help=text("Its token."))
+    client.add_argument(
+        "--token-file",
+        metavar="FILE",
+        default=absent,
+        help=text("File that holds its token (a flag shows in process lists)."),
+    )
     _add_data_dir(client, hidden=hidden)
     _add_json(parser, hidden=hidden)
 

@@ -18,7 +18,7 @@ INTRODUCTION = """\
 `sandbox-agent` runs the daemon (`server`, `daemon start`), talks to it (one command for every operation of the HTTP API), and
 does a few things that take more than one call (`run`, `sessions export`, `doctor` and others).
 
-- **Which daemon:** `--endpoint` and `--token`, else `SANDBOX_AGENT_ENDPOINT` and `SANDBOX_AGENT_TOKEN`, else the one that runs on
+- **Which daemon:** `--endpoint` and `--token` or `--token-file`, else `SANDBOX_AGENT_ENDPOINT` and `SANDBOX_AGENT_TOKEN`, else the one that runs on
   the state folder (its address is in `daemon.json` there, readable by its owner alone; the token too if `daemon start` or `run` made it, never one that
   you chose), else `http://127.0.0.1:2468`. The options may stand before the command or after it. `--data-dir` names another state folder; every command that talks to a daemon takes these
   and `--json`.

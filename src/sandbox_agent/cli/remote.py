@@ -22,7 +22,7 @@ from ..client.failures import ClientError
 from ..client.frames import Frame
 from ..client.retry import Retry
 from ..errors import SandboxAgentError
-from .failures import CommandFailed, ProblemAnswered
+from .failures import CommandFailed, ProblemAnswered, WrongUsage
 from .state import data_dir
 
 __all__ = ["Address", "Answer", "Call", "Frame", "Remote", "call", "find_address", "session_path"]
@@ -32,9 +32,25 @@ LAST_EVENT_ID = "Last-Event-ID"
 
 def find_address(args: argparse.Namespace) -> Address:
     """From flags, then the environment, then what `daemon start` left, then the default address."""
-    endpoint, token = getattr(args, "endpoint", None), getattr(args, "token", None)
+    endpoint, token = getattr(args, "endpoint", None), _given_token(args)
     with _in_words():
         return discovery.find_address(endpoint, token, data_dir(args))
+
+
+def _given_token(args: argparse.Namespace) -> str | None:
+    token, path = getattr(args, "token", None), getattr(args, "token_file", None)
+    if path is None:
+        return token
+    if token is not None:
+        raise WrongUsage("give either --token or --token-file")
+    try:
+        # What is no text cannot be a token either, and is refused as one.
+        token = Path(path).expanduser().read_text(errors="replace").strip()
+    except OSError as error:
+        raise WrongUsage(f"cannot read --token-file {path}: {error.strerror}") from None
+    if not token:
+        raise WrongUsage(f"--token-file {path} is empty")
+    return token
 
 
 class Remote:
@@ -108,7 +124,7 @@ class _Transport(Transport):
     """Says on stderr what a program would be warned of."""
 
     HOW_TO_REACH = "start one with `sandbox-agent daemon start`, or say where it is with --endpoint"
-    HOW_TO_TOKEN = "give it with --token or SANDBOX_AGENT_TOKEN"
+    HOW_TO_TOKEN = "give it with --token-file, --token or SANDBOX_AGENT_TOKEN"
 
     def trying_again(self, error: SandboxAgentError) -> None:
         print("sandbox-agent: the connection was lost, trying again", file=sys.stderr)
