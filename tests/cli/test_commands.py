@@ -12,6 +12,7 @@ from io import FileIO
 from pathlib import Path
 
 import msgspec
+import pytest
 from tests.daemons import wait_until
 
 from sandbox_agent.cli.state import lock_holder, running_daemon
@@ -149,6 +150,45 @@ def test_run_fails_when_the_turn_does(cli: Cli) -> None:
     failed = cli("run", "mock", "error")
     assert (failed.returncode, failed.stdout) == (1, "I am about to fail.\n")
     assert "error: the model is overloaded (overloaded)\n" in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([""], "error: the prompt is empty\n"),
+        (["hi", "--attach", "nowhere.txt"], "error: --attach nowhere.txt: there is no such file\n"),
+        (["hi", "--env", "GONE"], "error: `GONE` has no value here: give --env GONE=VALUE\n"),
+    ],
+)
+def test_run_makes_no_session_for_what_cannot_be_sent(cli: Cli, words: list[str], told: str) -> None:
+    failed = cli("run", "mock", "--session", "in-vain", *words)
+    assert (failed.returncode, failed.stderr) == (2, told)
+    assert cli("sessions", "get", "in-vain").returncode == 1
+
+
+def test_run_leaves_no_session_whose_prompt_the_daemon_refused(cli: Cli) -> None:
+    failed = cli("run", "mock", "hi", "--session", "refused", "--attach", "/nowhere.txt")
+    assert (failed.returncode, "/nowhere.txt is not a file on the daemon's machine" in failed.stderr) == (
+        1,
+        True,
+    )
+    assert cli("sessions", "get", "refused").returncode == 1
+
+
+def test_run_gives_variables_to_the_agent(cli: Cli, tmp_path: Path) -> None:
+    echo = tmp_path / "echo"
+    echo.write_text('#!/bin/sh\nprintf "$GREETING"\n')
+    echo.chmod(0o700)
+    words = (
+        "--permission-mode",
+        "bypass",
+        "--env",
+        "GREETING=salut",
+        "--env",
+        f"PATH={tmp_path}:/usr/bin:/bin",
+    )
+    ran = cli("run", "mock", "permission hello", *words)
+    assert (ran.returncode, ran.stdout) == (0, "The command said: salut\n")
 
 
 def test_run_as_json_prints_events(cli: Cli) -> None:

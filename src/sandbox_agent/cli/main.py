@@ -249,6 +249,12 @@ def _add_run(commands: Subparsers[argparse.ArgumentParser]) -> None:
         "--variant", metavar="VARIANT", help="A variant of the model, e.g. its reasoning effort."
     )
     run.add_argument(
+        "--env",
+        action="append",
+        metavar="KEY[=VALUE]",
+        help="A variable for a new session's agent. Without `=VALUE` the value comes from this shell; repeatable.",
+    )
+    run.add_argument(
         "--attach",
         dest="attachments",
         action="append",

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from .. import __version__
 from ..client.child import child_of_program
@@ -34,7 +34,7 @@ from .install_display import Display
 from .narration import Narrator, View, summary
 from .output import console, say, write_line
 from .remote import Remote, call, find_address, session_path
-from .request import attachment
+from .request import attachment, pairs
 from .state import DaemonState, data_dir, forget, lock_holder, running_daemon, save
 from .views import PlainView, SilentView, TerminalView
 
@@ -47,25 +47,41 @@ NOBODY = "nobody could be asked, because this is no terminal"
 
 def run(args: argparse.Namespace) -> int:
     prompt = _prompt(args)
+    _check_attachments(args)
     with daemon_for(args) as remote:
-        session_id, seen = _open_session(remote, args)
-        files = [attachment(path, session_id, remote.upload) for path in args.attachments or ()]
-        body = {"message": prompt, "attachments": files}
-        sent = remote.post(session_path(session_id, "messages"), body)
+        session = _open_session(remote, args)
+        sent = _send(remote, session, prompt, args)
         if sent["queued"]:
             say("another turn is running; this one waits for it")
-        return Turn(remote, session_id, sent["turnId"], args).follow(seen)
+        return Turn(remote, session.id, sent["turnId"], args).follow(session.seen)
 
 
 def _prompt(args: argparse.Namespace) -> str:
-    if args.prompt not in (None, "-"):
-        return str(args.prompt)
     if args.prompt is None and sys.stdin.isatty():
         raise WrongUsage("there is no prompt: give one, or pipe it in")
-    text = sys.stdin.read()
-    if not text.strip():
-        raise WrongUsage("the prompt on stdin is empty")
+    text = sys.stdin.read() if args.prompt in (None, "-") else str(args.prompt)
+    if not text.strip() and not args.attachments:
+        raise WrongUsage("the prompt is empty")
     return text
+
+
+def _check_attachments(args: argparse.Namespace) -> None:
+    """What is not here may be on the machine of a daemon that is named, which says so itself if it is not."""
+    may_be_there = getattr(args, "endpoint", None) or os.environ.get(f"{PREFIX}ENDPOINT")
+    for path in args.attachments or ():
+        if not os.path.isfile(os.path.expanduser(path)) and not (may_be_there and os.path.isabs(path)):
+            raise WrongUsage(f"--attach {path}: there is no such file")
+
+
+def _send(remote: Remote, session: Opened, prompt: str, args: argparse.Namespace) -> Any:
+    """Send the prompt. A new session that cannot even have that is of no use to anybody."""
+    try:
+        files = [attachment(path, session.id, remote.upload) for path in args.attachments or ()]
+        return remote.post(session_path(session.id, "messages"), {"message": prompt, "attachments": files})
+    except ProblemAnswered:
+        if session.is_new:
+            remote.send(call("DELETE", session_path(session.id)))
+        raise
 
 
 # -- the daemon -------------------------------------------------------------------------------
@@ -116,8 +132,16 @@ def _wait_for_others(remote: Remote) -> None:
 # -- the session ------------------------------------------------------------------------------
 
 
-def _open_session(remote: Remote, args: argparse.Namespace) -> tuple[str, int]:
-    """The session to talk in, and the sequence of its last event."""
+class Opened(NamedTuple):
+    """The session to talk in."""
+
+    id: str
+    seen: int
+    """The sequence of its last event."""
+    is_new: bool
+
+
+def _open_session(remote: Remote, args: argparse.Namespace) -> Opened:
     wanted = {
         "agentMode": args.agent_mode,
         "permissionMode": args.permission_mode,
@@ -127,22 +151,23 @@ def _open_session(remote: Remote, args: argparse.Namespace) -> tuple[str, int]:
     settings = {name: value for name, value in wanted.items() if value is not None}
     known = _known_session(remote, args.session) if args.session else None
     if known is None:
+        env = pairs(args.env or [], os.environ)
         if args.agent_version is None:
             _have_agent(remote, args.agent)
         directory = os.path.abspath(args.directory or ".")
         path = session_path(args.session) if args.session else "/v1/sessions"
-        asked = {"agent": args.agent, "directory": directory, "agentVersion": args.agent_version}
+        asked = {"agent": args.agent, "directory": directory, "agentVersion": args.agent_version, "env": env}
         created = remote.post(path, {**asked, **settings})
         if not created["healthy"]:
             raise ProblemAnswered(created.get("error") or {})
         if not args.session:
             say(f"session {created['sessionId']}")
-        return created["sessionId"], 0
+        return Opened(created["sessionId"], 0, is_new=True)
     if known["agent"] != args.agent:
         raise WrongUsage(f"session {args.session} belongs to {known['agent']}, not to {args.agent}")
     if settings:
         remote.send(call("PATCH", session_path(args.session), body=settings))
-    return args.session, known["eventCount"]
+    return Opened(args.session, known["eventCount"], is_new=False)
 
 
 def _have_agent(remote: Remote, name: str) -> None:
