@@ -146,6 +146,19 @@ def test_run_goes_on_with_a_session(cli: Cli) -> None:
     assert (other.returncode, other.stderr) == (2, "error: session longer belongs to mock, not to claude\n")
 
 
+def test_run_says_what_it_cannot_change_of_a_session(cli: Cli, tmp_path: Path) -> None:
+    assert cli("run", "mock", "hi", "--session", "settled").returncode == 0
+    for words, why in (
+        (("--directory", "/"), f"works in {tmp_path}: --directory"),
+        (("--agent-version", "1"), "exists already: --agent-version"),
+        (("--env", "A=b"), "exists already: --env"),
+    ):
+        refused = cli("run", "mock", "hi", "--session", "settled", *words)
+        told = f"error: session settled {why} is for a new session\n"
+        assert (refused.returncode, refused.stderr) == (2, told)
+    assert cli("run", "mock", "hi", "--session", "settled", "--directory", ".").returncode == 0
+
+
 def test_run_fails_when_the_turn_does(cli: Cli) -> None:
     failed = cli("run", "mock", "error")
     assert (failed.returncode, failed.stdout) == (1, "I am about to fail.\n")

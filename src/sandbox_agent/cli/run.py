@@ -165,9 +165,21 @@ def _open_session(remote: Remote, args: argparse.Namespace) -> Opened:
         return Opened(created["sessionId"], 0, is_new=True)
     if known["agent"] != args.agent:
         raise WrongUsage(f"session {args.session} belongs to {known['agent']}, not to {args.agent}")
+    _refuse_what_only_a_new_one_takes(known, args)
     if settings:
         remote.send(call("PATCH", session_path(args.session), body=settings))
     return Opened(args.session, known["eventCount"], is_new=False)
+
+
+def _refuse_what_only_a_new_one_takes(known: dict[str, Any], args: argparse.Namespace) -> None:
+    """To go on as if it had not been said would run the prompt in the wrong place."""
+    if args.directory and os.path.realpath(args.directory) != os.path.realpath(known["directory"]):
+        raise WrongUsage(
+            f"session {args.session} works in {known['directory']}: --directory is for a new session"
+        )
+    for flag, given in (("--agent-version", args.agent_version), ("--env", args.env)):
+        if given:
+            raise WrongUsage(f"session {args.session} exists already: {flag} is for a new session")
 
 
 def _have_agent(remote: Remote, name: str) -> None:
