@@ -146,6 +146,29 @@ def test_run_goes_on_with_a_session(cli: Cli) -> None:
     assert (other.returncode, other.stderr) == (2, "error: session longer belongs to mock, not to claude\n")
 
 
+def test_run_shows_what_a_crashed_agent_wrote_to_stderr_below_its_words(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    crashed = subprocess.run(
+        command("run", "mock", "crash", "--session", "crashed"),
+        env=environ,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=30,
+    )
+    *told, summary = crashed.stdout.splitlines()
+    assert told == [
+        "I do not feel so w",
+        "error: the agent's process exited (exit code 1) (agent_process_exited)",
+        "  stderr:",
+        "    mock agent: something is terribly wrong",
+        "    mock agent: giving up",
+    ]
+    assert (crashed.returncode, summary.startswith("error · ")) == (1, True)
+
+
 def test_run_says_what_it_cannot_change_of_a_session(cli: Cli, tmp_path: Path) -> None:
     assert cli("run", "mock", "hi", "--session", "settled").returncode == 0
     for words, why in (

@@ -58,6 +58,14 @@ def test_on_a_terminal_markdown_is_rendered_and_tools_are_one_line() -> None:
         assert expected in lines
 
 
+def test_on_a_terminal_the_words_before_a_crash_stand_before_its_error() -> None:
+    shown = io.StringIO()
+    tell("crash_resumed", TerminalView(Console(file=shown, width=80)))
+    text = shown.getvalue()
+    assert text.index("I do not feel so w") < text.index("error: the agent's process exited")
+    assert text.count("I do not feel so w") == 1
+
+
 def test_control_characters_do_not_reach_the_terminal() -> None:
     shown = io.StringIO()
     view = TerminalView(Console(file=shown, width=80))

@@ -20,6 +20,7 @@ from ..schema.events import (
     ItemDelta,
     ItemStarted,
     SessionEnded,
+    Stderr,
     TurnEnded,
     Usage,
 )
@@ -93,10 +94,10 @@ class Narrator:
                 self._view.text(printable(delta), thinking=self._thinking)
             case ItemCompleted(item):
                 self._complete(item, event.time)
-            case ErrorEvent(message, code):
-                self._view.error(f"{message} ({code})" if code else message)
-            case SessionEnded(reason="error", message=message):
-                self._view.error(message or "the session ended")
+            case ErrorEvent(message, code, details):
+                self._fail(f"{message} ({code})" if code else message, _stderr_in(details))
+            case SessionEnded(reason="error", message=message, stderr=stderr):
+                self._fail(message or "the session ended", stderr)
 
     def _start(self, item: Item, time: str) -> None:
         match item.content:
@@ -132,6 +133,12 @@ class Narrator:
             self._told = None
         self._view.end_text(thinking=thinking)
 
+    def _fail(self, message: str, stderr: Stderr | None) -> None:
+        """What was said before it went wrong stands before it, though its item is completed only after it."""
+        if self._told is not None:
+            self._view.end_text(thinking=self._thinking)
+        self._view.error(printable(message + _indented(stderr)))
+
     def _is_nested(self, item: Item) -> bool:
         return item.parent_id in self._nested
 
@@ -163,6 +170,20 @@ def printable(text: str) -> str:
 
 def seconds_between(began: str, ended: str) -> float:
     return (datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds()
+
+
+def _stderr_in(details: dict[str, Any] | None) -> Stderr | None:
+    try:
+        return msgspec.convert((details or {}).get("stderr"), Stderr | None)
+    except msgspec.ValidationError:
+        return None
+
+
+def _indented(stderr: Stderr | None) -> str:
+    """What the agent wrote to stderr, below a message."""
+    ends = [end for end in (stderr.head, stderr.tail) if end] if stderr else []
+    lines = "\n…\n".join(ends).splitlines()
+    return "".join(f"\n  {line}" for line in ["stderr:", *(f"  {line}" for line in lines)]) if lines else ""
 
 
 def _failure(item: Item, result: ToolResult) -> str | None:

@@ -20,14 +20,19 @@ REFRESH_SECONDS = 0.08
 class PlainView(View):
     """The answer on stdout, as it streams; everything else on stderr."""
 
+    def __init__(self) -> None:
+        self._has_open_text = False
+
     def text(self, delta: str, *, thinking: bool) -> None:
         if not thinking:
             sys.stdout.write(delta)
             sys.stdout.flush()
+            self._has_open_text = True
 
     def end_text(self, *, thinking: bool) -> None:
-        if not thinking:
+        if self._has_open_text and not thinking:
             write_line(b"")
+            self._has_open_text = False
 
     def tool_started(self, tool: Tool) -> None:
         pass
