@@ -97,5 +97,9 @@ def test_a_problem_is_told_with_its_facts() -> None:
     )
 
 
+def test_a_problem_that_says_nothing_is_told_all_the_same() -> None:
+    assert ProblemAnswered({}).readable() == "error: the daemon refused"
+
+
 def test_our_own_failure_has_the_shape_of_a_problem() -> None:
     assert CommandFailed("no").problem() == {"type": "about:blank", "title": "Command failed", "detail": "no"}

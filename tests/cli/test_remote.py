@@ -117,9 +117,12 @@ def test_another_version_is_warned_about_once(capsys: pytest.CaptureFixture[str]
     )
 
 
-def test_something_else_at_the_address_is_said_to_be_that() -> None:
+@pytest.mark.parametrize(
+    "body", ["<html>", {"error": {"message": "no route"}}, {"detail": "Not Found"}, None]
+)
+def test_something_else_at_the_address_is_said_to_be_that(body: object) -> None:
     with (
-        server(answer("<html>", 500)) as (endpoint, _),
+        server(answer(body, 500)) as (endpoint, _),
         Remote(Address(endpoint, None)) as remote,
         pytest.raises(CommandFailed) as failed,
     ):
@@ -128,6 +131,16 @@ def test_something_else_at_the_address_is_said_to_be_that() -> None:
         failed.value.readable()
         == f"error: {endpoint} answered with status 500: that is no sandbox-agent daemon"
     )
+
+
+def test_a_success_that_is_no_json_is_not_the_daemons() -> None:
+    page = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>"
+    with (
+        server(page) as (endpoint, _),
+        Remote(Address(endpoint, None)) as remote,
+        pytest.raises(CommandFailed, match="did not answer with JSON: that is no sandbox-agent daemon"),
+    ):
+        remote.get("/")
 
 
 @pytest.mark.parametrize("token", ["tökén", "two\nlines"])

@@ -42,7 +42,7 @@ class ProblemAnswered(CommandFailed):
 
     def readable(self) -> str:
         title, detail = self._problem.get("title"), self._problem.get("detail")
-        told = ": ".join(str(text) for text in (title, detail) if text)
+        told = ": ".join(str(text) for text in (title, detail) if text) or str(self)
         # Of the sources of an agent that could not be installed the detail tells everything.
         hidden = {"type", "title", "status", "detail", "instance", "sources"}
         facts = [f"  {name}: {_fact(value)}" for name, value in self._problem.items() if name not in hidden]

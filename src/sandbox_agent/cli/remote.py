@@ -79,11 +79,18 @@ class Remote:
             return self._transport.send(request, Retry(seconds=0))
 
     def get(self, path: str, query: dict[str, str] | None = None) -> Any:
-        return msgspec.json.decode(self.send(call("GET", path, query=query)).content)
+        return self._decoded(self.send(call("GET", path, query=query)).content)
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
         content = self.send(call("POST", path, body=body)).content
-        return msgspec.json.decode(content) if content else None
+        return self._decoded(content) if content else None
+
+    def _decoded(self, content: bytes) -> Any:
+        try:
+            return msgspec.json.decode(content)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            told = f"{self.address.endpoint} did not answer with JSON: that is no sandbox-agent daemon"
+            raise CommandFailed(told) from None
 
     def upload(self, session_id: str, path: Path) -> dict[str, Any]:
         """Store a local file with a session. Returns the attachment for a message."""

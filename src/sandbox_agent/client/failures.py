@@ -102,6 +102,8 @@ def error_of_answer(status: int, content: bytes, endpoint: str, retry_after: str
     try:
         problem = msgspec.json.decode(content, type=dict[str, Any])
     except msgspec.DecodeError:
+        problem = {}
+    if not str(problem.get("type")).startswith(URN):
         if status in (502, 503, 504):
             told = f"{endpoint} answered with status {status}: the daemon behind it cannot be reached"
             return DaemonUnreachable(told, sent=True)
