@@ -107,6 +107,21 @@ def test_the_stream_of_a_turn_is_asked_for_again_with_the_same_key_and_ends_with
     assert asked[0].headers["authorization"] == "Bearer T"
 
 
+def test_a_lost_connection_is_told_once_and_so_is_its_return(capsys: pytest.CaptureFixture[str]) -> None:
+    away = problem("unavailable", 503, "stopping", retry_after="0")
+    with (
+        server(stream(*numbered(1), cut=True), away, away, stream(*numbered(2), cut=True), GONE) as (
+            endpoint,
+            _,
+        ),
+        Remote(Address(endpoint, None)) as remote,
+        pytest.raises(CommandFailed, match="no session x"),
+    ):
+        list(remote.follow(Call("GET", "/")))
+    lost, back = "the connection was lost, trying again", "connected again"
+    assert capsys.readouterr().err == "".join(f"sandbox-agent: {text}\n" for text in (lost, back, lost))
+
+
 def test_another_version_is_warned_about_once(capsys: pytest.CaptureFixture[str]) -> None:
     newer = answer({}, x_sandbox_agent_version="99.0")
     with server(newer, newer) as (endpoint, _), Remote(Address(endpoint, None)) as remote:

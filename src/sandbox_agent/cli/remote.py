@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -133,8 +133,22 @@ class _Transport(Transport):
     HOW_TO_REACH = "start one with `sandbox-agent daemon start`, or say where it is with --endpoint"
     HOW_TO_TOKEN = "give it with --token-file, --token or SANDBOX_AGENT_TOKEN"
 
+    _is_away = False
+
     def trying_again(self, error: SandboxAgentError) -> None:
-        print("sandbox-agent: the connection was lost, trying again", file=sys.stderr)
+        """Said once, however many tries it takes."""
+        if not self._is_away:
+            print("sandbox-agent: the connection was lost, trying again", file=sys.stderr)
+        self._is_away = True
+
+    def frames(self, call: Call, connected: Callable[[], None]) -> Generator[Frame, None]:
+        def is_back() -> None:
+            if self._is_away:
+                print("sandbox-agent: connected again", file=sys.stderr)
+            self._is_away = False
+            connected()
+
+        return super().frames(call, is_back)
 
     def warn_of_version(self, theirs: str) -> None:
         text = f"the daemon is version {theirs}, this command is {__version__}: something may not work"
