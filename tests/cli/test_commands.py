@@ -92,6 +92,15 @@ def test_nobody_at_the_address_is_said_with_what_to_do(cli: Cli) -> None:
     assert "no daemon at http://127.0.0.1:1: start one with `sandbox-agent daemon start`" in failed.stderr
 
 
+def test_an_upload_is_read_back_by_the_last_part_of_the_path_it_answered(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    cli("sessions", "create", "pictures", "--agent", "mock")
+    stored = msgspec.json.decode(cli("attachments", "upload", "pictures", "picture.png").stdout)
+    name = stored["path"].rsplit("/", 1)[1]
+    assert cli("attachments", "get", "pictures", name, "--output", "copy.png").returncode == 0
+    assert (tmp_path / "copy.png").read_bytes() == b"\x89PNG"
+
+
 def test_an_export_that_fails_leaves_the_file_as_it_was(cli: Cli, tmp_path: Path) -> None:
     kept = tmp_path / "keep.jsonl"
     kept.write_text("of yesterday\n")

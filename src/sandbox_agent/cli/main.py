@@ -74,7 +74,8 @@ EXAMPLES = {
     'sandbox-agent questions reply demo q_2 --answer Small --answer "Cheese,Basil"\n'
     """sandbox-agent questions reply demo q_2 --answers '[["Small"],["one, with a comma"]]'""",
     "attachments upload": "sandbox-agent attachments upload demo screenshot.png",
-    "attachments get": "sandbox-agent attachments get demo screenshot.png --output copy.png",
+    "attachments get": "path=$(sandbox-agent attachments upload demo screenshot.png | jq -r .path)\n"
+    'sandbox-agent attachments get demo "${path##*/}" --output copy.png',
     "events sse": "sandbox-agent events sse | jq -c '[.session_id, .type]'",
     "run": 'sandbox-agent run claude "Explain this folder"\n'
     "git diff | sandbox-agent run codex -\n"
