@@ -85,6 +85,8 @@ def test_an_id_may_follow_the_flags() -> None:
         [],
         ["nonsense"],
         ["sessions"],
+        ["sessions", "--nonsense"],
+        ["--json"],
         ["sessions", "create", "x"],
         ["sessions", "list", "--limit", "many"],
         ["permissions", "reply", "s", "p", "--reply", "perhaps"],
@@ -96,6 +98,14 @@ def test_wrong_usage_is_exit_code_2(words: list[str], capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit) as left:
         main(words)
     assert (left.value.code, capsys.readouterr().out) == (2, "")
+
+
+def test_a_group_alone_shows_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["--json", "daemon"])
+    told = capsys.readouterr()
+    assert (left.value.code, told.out) == (2, "")
+    assert "Start it and wait until it is ready." in told.err
 
 
 def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:

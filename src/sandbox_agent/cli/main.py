@@ -98,12 +98,21 @@ Subparsers = argparse._SubParsersAction  # argparse has no public name for it
 
 
 class Parser(argparse.ArgumentParser):
-    """Flags and positional arguments in any order: by itself argparse ends an optional positional at the first flag."""
+    """Flags and positional arguments in any order: by itself argparse ends an optional positional at the first flag.
+
+    A group without a command shows which there are.
+    """
 
     _mixing = False
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
-        if self._mixing or self._subparsers is not None:
+        if self._subparsers is not None:
+            known, unknown = super().parse_known_args(args, namespace)
+            if not unknown and not hasattr(known, "_handler"):
+                self.print_help(sys.stderr)
+                self.exit(WrongUsage.exit_code)
+            return known, unknown
+        if self._mixing:
             return super().parse_known_args(args, namespace)
         self._mixing = True
         try:
@@ -125,7 +134,7 @@ def parser(*, server_alone: bool = False) -> argparse.ArgumentParser:
     )
     root.add_argument("--version", action="version", version=f"{PROG} {__version__}")
     _add_client_options(root, hidden=True)
-    commands = root.add_subparsers(metavar="COMMAND", required=True)
+    commands = root.add_subparsers(metavar="COMMAND")
     _add_server(commands)
     if server_alone:
         return root
@@ -418,7 +427,7 @@ def _add_group(
     commands: Subparsers[argparse.ArgumentParser], name: str, summary: str
 ) -> Subparsers[argparse.ArgumentParser]:
     group = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
-    return group.add_subparsers(metavar="COMMAND", required=True)
+    return group.add_subparsers(metavar="COMMAND")
 
 
 def _add_client_options(parser: argparse.ArgumentParser, *, hidden: bool = False) -> None:
