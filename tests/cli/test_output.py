@@ -47,6 +47,26 @@ def test_a_table_leaves_out_what_no_row_says(
     assert lines == ["id  updated at", "a   2026-01-02 03:04", "bc  2026-01-02 03:04"]
 
 
+def test_a_path_is_one_line_from_home_and_cut_in_the_middle(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("HOME", "/home/me")
+    rows: list[dict[str, Any]] = [
+        {"id": "claude", "path": "/home/me/.local/share/sandbox-agent/agents/claude/2.1.325/claude"},
+        {"id": "mock", "path": "/home/me/mock"},
+        {"id": "pi", "path": "/home/melissa/pi"},
+    ]
+    print_rows(("id", "path"), rows, empty="none")
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert lines == [
+        "id      path",
+        "claude  ~/.local/s…claude/2.1.325/claude",
+        "mock    ~/mock",
+        "pi      /home/melissa/pi",
+    ]
+
+
 def test_sizes_in_words() -> None:
     assert [size(count) for count in (0, 1023, 1536, 5 << 20, 3 << 40)] == [
         "0 B",

@@ -16,7 +16,9 @@ import msgspec
 from .failures import CommandFailed
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.measure import Measurement
+    from rich.text import Text
 
 # The columns of a list, where all that an entry holds would be too much for a table.
 COLUMNS = {
@@ -37,7 +39,10 @@ COLUMNS = {
     "permissions": ("permission_id", "action", "metadata"),
     "questions": ("question_id", "prompt", "options"),
 }
+PATHS = ("path", "directory")
 CELL_WIDTH = 120
+PATH_WIDTH = 16
+"""What a path is left with, however narrow the terminal: enough of its end to tell it from others."""
 
 
 def wants_json(args: argparse.Namespace) -> bool:
@@ -137,13 +142,42 @@ def print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]], *, empty:
     console().print(table)
 
 
-def _column(name: str, value: object) -> str:
+def _column(name: str, value: object) -> RenderableType:
     match value:
+        case str() if name in PATHS:
+            return PathCell(value)
         case str() if name.endswith("At"):
             return moment(value)
         case int() if name == "size":
             return size(value)
     return cell(value)
+
+
+class PathCell:
+    """A path in one line, cut in the middle where it is too wide: its two ends tell more than the way between them."""
+
+    def __init__(self, path: str) -> None:
+        home = os.path.expanduser("~")
+        self._text = _visible("~" + path[len(home) :] if path.startswith(f"{home}/") else path)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        from rich.measure import Measurement
+
+        width = min(len(self._text), options.max_width)
+        return Measurement(min(width, PATH_WIDTH), width)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        from rich.text import Text
+
+        yield Text(cut_in_the_middle(self._text, options.max_width), no_wrap=True)
+
+
+def cut_in_the_middle(text: str, width: int) -> str:
+    if len(text) <= width:
+        return text
+    # The end of a path, which names the thing, is the longer part.
+    head = (width - 1) // 3
+    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
 
 
 def print_facts(facts: dict[str, Any]) -> None:
@@ -183,10 +217,14 @@ def cell(value: object) -> str:
             text = ", ".join(f"{heading(name)} {one}" for name, one in value.items())
         case _:
             text = msgspec.json.encode(value).decode()
-    # An agent's text may hold control characters; a table must not obey them.
-    text = "".join(letter if letter.isprintable() else " " for letter in text)
+    text = _visible(text)
     text = text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1] + "…"
     return text.replace("[", r"\[")
+
+
+def _visible(text: str) -> str:
+    """An agent's text may hold control characters; a table must not obey them."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def size(count: float) -> str:
