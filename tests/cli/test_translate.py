@@ -32,6 +32,15 @@ def test_raw_is_the_native_payload(capfdbinary: pytest.CaptureFixture[bytes]) ->
     assert without == [msgspec.json.decode(line) for line in expected().splitlines()]
 
 
+def test_a_recording_of_another_agent_is_said_to_be_none_of_this_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    recording = NATIVE.parents[2] / "claude" / "bash_allow" / "native.jsonl"
+    assert main(["translate", "codex", str(recording)]) == 1
+    told = f"error: nothing in {recording} was understood as codex: is it another agent's?\n"
+    assert capsys.readouterr() == ("", told)
+
+
 def test_a_broken_line_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     broken = tmp_path / "broken.jsonl"
     broken.write_text('{"dir":"note","t":0,"msg":"fine"}\n\n{"dir":\n')

@@ -21,11 +21,15 @@ def translate(args: argparse.Namespace) -> int:
     if agent is None:
         raise WrongUsage(f"no agent is called {args.agent}; there are {', '.join(TRANSLATORS)}")
     lines = _Lines(_read(args.file))
+    is_understood = False
     try:
         for recorded in translate_lines(agent, lines):
             write_line(encode(recorded, include_raw=args.include_raw))
+            is_understood = True
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CommandFailed(f"{args.file}:{lines.number}: not a line of a recording: {error}") from None
+    if not is_understood:
+        raise CommandFailed(f"nothing in {args.file} was understood as {args.agent}: is it another agent's?")
     return 0
 
 
