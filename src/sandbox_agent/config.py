@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from .errors import InvalidRequest
+from .errors import InvalidRequest, found_by_validation
 
 PREFIX = "SANDBOX_AGENT_"
 
@@ -109,4 +109,6 @@ def from_environment(flags: Mapping[str, object], environ: Mapping[str, str] = o
     try:
         return msgspec.convert(values, Config, strict=False)
     except msgspec.ValidationError as error:
-        raise InvalidRequest(f"bad setting: {error}") from None
+        told, name = found_by_validation(str(error))
+        flag, variable = f"--{name.replace('_', '-')}", PREFIX + name.upper()
+        raise InvalidRequest(f"{flag} / {variable}: {told}") from None

@@ -14,6 +14,7 @@ SandboxAgentError
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 URN = "urn:sandbox-agent:error:"
@@ -52,6 +53,15 @@ class SandboxAgentError(Exception):
 
 class InvalidRequest(SandboxAgentError):
     type, status, title = "invalid_request", 400, "Invalid request"
+
+
+def found_by_validation(text: str) -> tuple[str, str]:
+    """What is wrong and with which field, if it is one: "Expected `int` - at `$.port`" is ("expected `int`", "port")."""
+    told, _, place = text.rpartition(" - at ")
+    if field := re.fullmatch(r"`\$\.(\w+)`", place):
+        return told[:1].lower() + told[1:], field[1]
+    inside = re.search(r"\$\.(\w+)", place) or re.fullmatch(r"Object missing required field `(\w+)`", text)
+    return text, inside[1] if inside else ""
 
 
 class UnsupportedAgent(SandboxAgentError):

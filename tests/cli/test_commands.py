@@ -425,4 +425,17 @@ def test_the_server_refuses_to_start_without_a_token(local: Cli) -> None:
 
 
 def test_a_bad_setting_is_wrong_usage(local: Cli) -> None:
-    assert local("server", "--no-token", "--port", "70000").returncode == 2
+    bad = local("server", "--no-token", "--port", "70000")
+    told = "error: --port / SANDBOX_AGENT_PORT: expected `int` <= 65535\n"
+    assert (bad.returncode, bad.stderr) == (2, told)
+
+
+def test_a_bad_session_id_is_told_what_one_may_be(cli: Cli) -> None:
+    refused = cli("sessions", "create", "no good", "--agent", "mock")
+    assert (refused.returncode, refused.stderr.splitlines()) == (
+        1,
+        [
+            "error: Invalid request: that is no `sessionId`. The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -",
+            "  field: sessionId",
+        ],
+    )

@@ -154,6 +154,28 @@ def test_an_unknown_field_is_refused_by_its_name(client: Client, operation: Oper
     assert answer.json()["field"] == "surprise"
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "field", "told"),
+    [
+        ("", {}, "agent", "Object missing required field `agent`"),
+        ("", {"agent": 7}, "agent", "`agent`: expected `str`, got `int`"),
+        ("", {"agent": "mock", "turnTimeoutMs": -1}, "turnTimeoutMs", "`turnTimeoutMs`: expected `int` >= 1"),
+        ("", {"agent": "mock", "env": {"A": 1}}, "env", "Expected `str`, got `int` - at `$.env[...]`"),
+        (
+            "/no%20good",
+            {"agent": "mock"},
+            "sessionId",
+            "that is no `sessionId`. The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -",
+        ),
+    ],
+)
+def test_a_bad_value_is_refused_by_the_name_of_its_field(
+    client: Client, path: str, body: dict[str, object], field: str, told: str
+) -> None:
+    answer = client.post(f"/v1/sessions{path}", body).json()
+    assert (answer["field"], answer["detail"]) == (field, told)
+
+
 def test_a_large_body_is_refused_before_it_is_read(daemon: Daemon) -> None:
     """Only its length is sent; the answer comes all the same."""
     headers = "Content-Type: application/json\r\nContent-Length: 1048577\r\n"

@@ -13,7 +13,7 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from ..errors import InvalidRequest, SandboxAgentError
+from ..errors import InvalidRequest, SandboxAgentError, found_by_validation
 from ..runtime.daemon import Daemon
 
 Result = TypeVar("Result")
@@ -133,7 +133,20 @@ class Operation(Struct, frozen=True):
         try:
             return msgspec.convert(known, self.request, strict=strict)
         except msgspec.ValidationError as error:
-            raise InvalidRequest(str(error)) from None
+            raise _refusal(self.request, str(error)) from None
+
+
+def _refusal(request: type[Struct], text: str) -> InvalidRequest:
+    told, name = found_by_validation(text)
+    if " matching regex " in told:
+        # Nobody should have to read one: what may stand there is described in words.
+        return InvalidRequest(f"that is no `{name}`. {_description(request, name)}", field=name)
+    return InvalidRequest(told if told == text else f"`{name}`: {told}", field=name or None)
+
+
+def _description(request: type[Struct], name: str) -> str:
+    field = next(field for field in msgspec.structs.fields(request) if field.encode_name == name)
+    return next((str(note.description) for note in field.type.__metadata__ if note.description), "")
 
 
 @functools.cache
