@@ -340,7 +340,7 @@ def test_two_runs_at_once_share_a_daemon_which_ends_with_the_last(local: Cli, tm
     out, err = slow.communicate(timeout=30)
     assert (longer.returncode, slow.returncode) == (0, 0)
     assert [len(text.split()) for text in (out, longer.stdout)] == [10, 30]
-    assert "other sessions still run on this daemon" in err
+    assert "other commands still use this daemon" in err
     assert lock_holder(tmp_path / "state") is None
     assert not (tmp_path / "state" / "daemon.json").exists()
 

@@ -8,14 +8,10 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple, TypeVar
 
-from .. import __version__
-from ..client.child import child_of_program
 from ..config import PREFIX
 from ..schema.events import (
     Event,
@@ -35,13 +31,11 @@ from .narration import Narrator, View, summary
 from .output import console, say, write_line
 from .remote import Remote, call, find_address, session_path
 from .request import attachment, pairs
-from .state import DaemonState, data_dir, forget, lock_holder, running_daemon, save
+from .shared_daemon import shared_daemon
+from .state import data_dir, running_daemon
 from .views import PlainView, SilentView, TerminalView
 
 Answered = TypeVar("Answered")
-BUSY = ("running", "requires_action")
-SETTLE_SECONDS = 15.0
-POLL_SECONDS = 0.1
 NOBODY = "nobody could be asked, because this is no terminal"
 
 
@@ -92,41 +86,14 @@ def daemon_for(args: argparse.Namespace) -> Iterator[Remote]:
     """The daemon that is named or runs here; otherwise one for as long as this takes, on the same data."""
     folder = data_dir(args)
     named = getattr(args, "endpoint", None) or os.environ.get(f"{PREFIX}ENDPOINT")
-    if named or _runs_here(folder):
+    state = running_daemon(folder)
+    # A daemon with a token of its user's own is talked to with that token.
+    if named or (state is not None and state.token is None):
         with Remote(find_address(args)) as remote:
             yield remote
         return
-    child = child_of_program(folder)
-    with Remote(child) as remote:
-        address = remote.address
-        save(folder, DaemonState(child.process.pid, address.endpoint, address.token, __version__))
-        try:
-            yield remote
-            _wait_for_others(remote)
-        finally:
-            forget(folder)
-
-
-def _runs_here(folder: Path) -> bool:
-    """Whether there is a daemon to talk to. One that starts or stops just now is given the time for it."""
-    deadline = time.monotonic() + SETTLE_SECONDS
-    while (holder := lock_holder(folder)) and not running_daemon(folder):
-        if time.monotonic() > deadline:
-            raise CommandFailed(
-                f"another program's own daemon (pid {holder}) uses {folder}: wait for its end, or give this one another --data-dir"
-            )
-        time.sleep(POLL_SECONDS)
-    return holder is not None
-
-
-def _wait_for_others(remote: Remote) -> None:
-    """Other commands have found our daemon and talk to it: it ends when they are done."""
-    told = False
-    while any(one["state"] in BUSY for one in remote.get("/v1/sessions", {"limit": "1000"})["sessions"]):
-        if not told:
-            say("other sessions still run on this daemon, which ends with them (Ctrl-C ends it now)")
-            told = True
-        time.sleep(POLL_SECONDS)
+    with shared_daemon(folder) as remote:
+        yield remote
 
 
 # -- the session ------------------------------------------------------------------------------
