@@ -532,6 +532,7 @@ def test_readers_end_when_there_is_nothing_more_to_come(store: Store) -> None:
         (b"", b'""'),
         (b'{"a": 1', b'"{\\"a\\": 1"'),
         (b'"\xff"', '"\\"\ufffd\\""'.encode()),
+        pytest.param(b"[" * 1500 + b"]" * 1500, b'"' + b"[" * 1500 + b"]" * 1500 + b'"', id="deep"),
     ],
 )
 def test_a_reader_that_asks_gets_the_native_frame(raw: bytes | None, spliced: bytes) -> None:

@@ -396,7 +396,7 @@ class Log:
 
 
 def with_raw_spliced(row: StoredEvent) -> bytes:
-    """The event with its native payload in place of null; a payload that is not JSON becomes a string."""
+    """The event with its native payload in place of null; one that is not JSON, or too deep to be sure, becomes a string."""
     if row.raw is None:
         return row.body
     try:
@@ -404,6 +404,6 @@ def with_raw_spliced(row: StoredEvent) -> bytes:
         msgspec.json.decode(row.raw, type=msgspec.Raw)
         # In JSON a line break is only ever space between tokens; in an SSE frame it would end the line.
         raw = row.raw.translate(_ONE_LINE)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raw = _encode(row.raw.decode(errors="replace"))
     return row.body[: -len(b"null}")] + raw + b"}"
