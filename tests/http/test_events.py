@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
+from pathlib import Path
 from typing import Any
 
+import apsw
 import msgspec
 import pytest
-from tests.daemons import Client, Daemon, Reader, done, of_type, refusal, texts, types
+from tests.daemons import Client, Daemon, Reader, done, of_type, refusal, running, texts, types
 
 from sandbox_agent.http.answers import send_stream
 from sandbox_agent.ops.events import PAGE_BYTES
@@ -248,6 +251,21 @@ def test_a_quiet_stream_shows_signs_of_life() -> None:
 
     asyncio.run(send_stream(receive, send, Stream(quiet()), []))
     assert sent == [b"", b"retry: 3000\n\n", b": ping\n\n", b""]
+
+
+def test_a_stream_that_fails_in_its_middle_is_cut_off_and_logged_once(tmp_path: Path) -> None:
+    with running(Daemon(tmp_path / "data")) as daemon:
+        client = Client(daemon)
+        session = client.create()
+        apsw.Connection(str(daemon.data_dir / "log.db")).execute("DROP TABLE events")
+        with client.follow(session) as reader, pytest.raises(http.client.IncompleteRead):
+            list(reader.frames())
+        client.close()
+        daemon.stop()
+        logged = [line for line in daemon.said().splitlines() if '"level":"error"' in line]
+        assert len(logged) == 1
+        assert f"GET /v1/sessions/{session}/events/sse failed" in logged[0]
+        assert "no such table: events" in logged[0]
 
 
 # -- all sessions -------------------------------------------------------------------------------

@@ -26,6 +26,10 @@ STREAM_HEADERS: HeaderList = [
 ]
 
 
+class BrokenOff(Exception):
+    """An answer failed after it had begun: nothing else can be said on its connection."""
+
+
 async def send_bytes(send: Send, status: int, body: bytes, headers: HeaderList) -> None:
     length = (b"content-length", str(len(body)).encode())
     await send(
@@ -87,6 +91,8 @@ async def send_stream(receive: Receive, send: Send, stream: Stream, headers: Hea
         if not gone.done():
             raise
         sender.uncancel()
+    except Exception as error:
+        raise BrokenOff from error
     finally:
         gone.cancel()
         await stream.pieces.aclose()

@@ -16,7 +16,7 @@ from ..errors import Internal, MethodNotAllowed, NotFound, SandboxAgentError
 from ..ops import OPERATIONS
 from ..ops.operation import Operation, Stream, Watched
 from ..runtime.daemon import Daemon
-from .answers import send_bytes, send_problem, send_result, send_stream
+from .answers import BrokenOff, send_bytes, send_problem, send_result, send_stream
 from .asgi import Receive, Scope, Send
 from .gate import Gate, HeaderList, Headers, check_doubled
 from .inspector import HEADERS, ROOT, Inspector
@@ -57,6 +57,9 @@ class App:
             await self._answer(scope, headers, receive, send, cors)
         except SandboxAgentError as error:
             await send_problem(send, error, scope["path"], cors)
+        except BrokenOff as error:
+            # The server logs it and closes the connection: so the reader sees that this was not the end.
+            raise BrokenOff(f"{scope['method']} {scope['path']} failed in its middle") from error.__cause__
         except Exception:
             # No detail: a traceback may hold what a client must not see. The log has it.
             logger.exception("%s %s failed", scope["method"], scope["path"])
