@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,6 +20,11 @@ from tests.daemons import (
     texts,
     types,
 )
+
+from sandbox_agent.agents.scribe import Scribe
+from sandbox_agent.ops.events import _turn_frames
+from sandbox_agent.runtime.channel import Batch
+from sandbox_agent.runtime.log import SessionLog
 
 
 def user_items(events: list[dict[str, object]]) -> list[object]:
@@ -99,6 +106,29 @@ def test_a_stream_ends_with_the_session(client: Client) -> None:
         reader.until_agent_speaks()
         client.post(f"/v1/sessions/{session}/terminate")
         assert types(reader.rest())[-1] == "turn.ended"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [{"type": "session.ended"}, {"type": "turn.ended"}, {"type": "item.completed", "state": "withdrawn"}],
+)
+def test_a_stream_is_not_ended_by_what_an_agent_says(content: dict[str, str]) -> None:
+    """The input of a tool may be any JSON, also such that looks like an event and names the turn."""
+    scribe = Scribe(lambda kind: f"{kind}_1", lambda: 0.0, (), "")
+    log = SessionLog(None, "s", 0)  # type: ignore[arg-type]  # it only stamps
+    scribe.start_turn("turn_1")
+    scribe.unknown({**content, "turn_id": "turn_1"})
+    scribe.end_turn("end_turn")
+    bodies = [log.stamp(draft, 1, b"x", b"now").body for draft in scribe.drafts]
+
+    async def streamed() -> list[bytes]:
+        async def batches() -> AsyncIterator[Batch]:
+            for number, body in enumerate(bodies):
+                yield Batch([number], [body])
+
+        return [piece async for piece in _turn_frames(batches(), "turn_1") if piece is not None]
+
+    assert len(asyncio.run(streamed())) == len(bodies)
 
 
 @pytest.mark.parametrize("end", ["withdraw", "terminate"])

@@ -169,7 +169,7 @@ async def _turn_frames(
             continue
         pieces = []
         for number, body in zip(batch.numbers, batch.bodies, strict=True):
-            started = started or (b'"type":"turn.started"' in body and name in body)
+            started = started or (_envelope(body).endswith(b'"type":"turn.started"') and name in body)
             last = _is_last(body, name)
             if started or last:
                 pieces.append(b"id: %d\ndata: %b\n\n" % (number, body))
@@ -182,9 +182,16 @@ async def _turn_frames(
 
 def _is_last(body: bytes, turn: bytes) -> bool:
     """The turn's end, the session's, or that the message was withdrawn before it became a turn."""
-    if b'"type":"session.ended"' in body:
+    envelope = _envelope(body)
+    if envelope.endswith(b'"type":"session.ended"'):
         return True
     if turn not in body:
         return False
-    withdrawn = b'"type":"item.completed"' in body and b'"state":"withdrawn"' in body
-    return withdrawn or b'"type":"turn.ended"' in body
+    if envelope.endswith(b'"type":"item.completed"'):
+        return b'"source":"daemon"' in envelope and b'"state":"withdrawn"' in body
+    return envelope.endswith(b'"type":"turn.ended"')
+
+
+def _envelope(body: bytes) -> bytes:
+    """What stands before an event's data, with its type at the end. The data is the agent's: it may look like any of this."""
+    return body[: body.index(b',"data":')]
