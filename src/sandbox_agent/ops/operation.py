@@ -71,8 +71,8 @@ class Nothing(Struct, frozen=True):
 Handler = Callable[[Daemon, Any], Awaitable[Any]]
 
 
-class Operation(Struct, frozen=True):
-    """One row of the table."""
+class Operation(Struct, frozen=True, dict=True):
+    """One row of the table. What follows from it is looked up by every request, so it is worked out once."""
 
     name: str
     """`group.verb`, as in the CLI."""
@@ -95,11 +95,11 @@ class Operation(Struct, frozen=True):
     watched: bool
     """The answer takes its time, and its steps can be streamed."""
 
-    @property
+    @functools.cached_property
     def path_fields(self) -> tuple[str, ...]:
         return tuple(re.findall(r"{(\w+)}", self.path))
 
-    @property
+    @functools.cached_property
     def query_fields(self) -> tuple[str, ...]:
         """Fields in the query: all of them where there is no JSON body."""
         if self.body == "json":
@@ -107,12 +107,12 @@ class Operation(Struct, frozen=True):
         elsewhere = {*self.path_fields, *self.headers, "content", "content_type"}
         return tuple(name for name in self.request.__struct_fields__ if name not in elsewhere)
 
-    @property
+    @functools.cached_property
     def query_names(self) -> frozenset[str]:
         """Every spelling of the fields in the query."""
         return frozenset(name for name, field in _fields(self.request).items() if field in self.query_fields)
 
-    @property
+    @functools.cached_property
     def body_fields(self) -> tuple[str, ...]:
         if self.body != "json":
             return ()
@@ -184,7 +184,6 @@ def operation(
 
     def declare(handler: Handler) -> Handler:
         hints = typing.get_type_hints(handler)
-        request = next(hint for key, hint in hints.items() if key == "request")
         response = hints["return"]
         watched = typing.get_origin(response) is Watched
         if watched:
@@ -193,22 +192,22 @@ def operation(
         text = inspect.getdoc(handler) or ""
         summary, _, rest = text.partition("\n")
         OPERATIONS[name] = Operation(
-            name,
-            method,
-            path,
-            request,
-            None if nothing else response,
-            handler,
-            errors,
-            summary,
-            rest.strip(),
-            204 if nothing else status,
-            public,
-            body or ("none" if method in ("GET", "DELETE") else "json"),
-            query,
-            headers or {},
-            aliases,
-            watched,
+            name=name,
+            method=method,
+            path=path,
+            request=hints["request"],
+            response=None if nothing else response,
+            handler=handler,
+            errors=errors,
+            summary=summary,
+            description=rest.strip(),
+            status=204 if nothing else status,
+            public=public,
+            body=body or ("none" if method in ("GET", "DELETE") else "json"),
+            query=query,
+            headers=headers or {},
+            aliases=aliases,
+            watched=watched,
         )
         return handler
 
