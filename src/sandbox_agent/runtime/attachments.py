@@ -32,13 +32,7 @@ class Attachments:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = folder / name
         if not path.exists():
-            partial = folder / f".{name}.{os.getpid()}"
-            fd = os.open(partial, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            with os.fdopen(fd, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(fd)
-            partial.rename(path)
+            _write_whole(path, content)
         return path
 
     def find(self, session_id: str, name: str) -> Path:
@@ -59,3 +53,18 @@ class Attachments:
 
     def delete(self, session_id: str) -> None:
         shutil.rmtree(self.folder(session_id), ignore_errors=True)
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """The whole file, or nothing of it: a full disk must not be kept full by pieces that nobody will read."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    fd = os.open(partial, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(fd)
+        partial.rename(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
