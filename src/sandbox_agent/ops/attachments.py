@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import mimetypes
+from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -43,16 +45,32 @@ async def upload(daemon: Daemon, request: UploadAttachment) -> StoredAttachment:
     session = await daemon.session(request.session_id)
     if not request.content:
         raise InvalidRequest("the body is empty")
-    try:
-        path = daemon.attachments.save(session.id, request.filename, request.content)
-    except OSError as error:
-        raise Unavailable(f"the file cannot be stored: {error.strerror}", retryAfter=5) from error
+    path = await _saved(daemon, session.id, request)
     given = (request.content_type or "").split(";")[0].strip()
     guessed = mimetypes.guess_type(request.filename or "")[0]
     unspecific = given in ("", "application/octet-stream", "application/x-www-form-urlencoded")
     return StoredAttachment(
         str(path), (guessed or given or None) if unspecific else given, len(request.content)
     )
+
+
+async def _saved(daemon: Daemon, session_id: str, request: UploadAttachment) -> Path:
+    """Away from the event loop, because a large file takes a disk long. The session may be deleted meanwhile."""
+    save = daemon.attachments.save
+    try:
+        return await asyncio.to_thread(save, session_id, request.filename, request.content)
+    except OSError as error:
+        raise Unavailable(f"the file cannot be stored: {error.strerror}", retryAfter=5) from error
+    finally:
+        await _remove_unless_owned(daemon, session_id)
+
+
+async def _remove_unless_owned(daemon: Daemon, session_id: str) -> None:
+    try:
+        await daemon.session(session_id)
+    except SessionNotFound:
+        daemon.attachments.delete(session_id)
+        raise
 
 
 @operation(
@@ -65,5 +83,5 @@ async def upload(daemon: Daemon, request: UploadAttachment) -> StoredAttachment:
 async def read(daemon: Daemon, request: OneAttachment) -> Content:
     """Read an attachment back."""
     session = await daemon.session(request.session_id)
-    path = daemon.attachments.find(session.id, request.name)
-    return Content(path.read_bytes(), mimetypes.guess_type(path.name)[0] or "application/octet-stream")
+    content = await asyncio.to_thread(daemon.attachments.read, session.id, request.name)
+    return Content(content, mimetypes.guess_type(request.name)[0] or "application/octet-stream")

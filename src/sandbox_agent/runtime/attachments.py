@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
+import secrets
 import shutil
 from pathlib import Path
 
@@ -35,12 +37,13 @@ class Attachments:
             _write_whole(path, content)
         return path
 
-    def find(self, session_id: str, name: str) -> Path:
+    def read(self, session_id: str, name: str) -> bytes:
         folder = self.folder(session_id)
         path = folder / name
-        if path.parent != folder or not os.path.isfile(path):  # False for impossible names, too
-            raise NotFound(f"no attachment {name}", sessionId=session_id)
-        return path
+        if path.parent == folder and os.path.isfile(path):  # False for impossible names, too
+            with contextlib.suppress(FileNotFoundError):  # deleted just now
+                return path.read_bytes()
+        raise NotFound(f"no attachment {name}", sessionId=session_id)
 
     def resolve(self, session_id: str, given: str) -> Path:
         """The file a message names: an absolute path, or the name of an upload."""
@@ -57,8 +60,9 @@ class Attachments:
 
 def _write_whole(path: Path, content: bytes) -> None:
     """The whole file, or nothing of it: a full disk must not be kept full by pieces that nobody will read."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    fd = os.open(partial, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    # A name of its own: the same file may be written twice at once.
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    fd = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(fd, "wb") as file:
             file.write(content)
