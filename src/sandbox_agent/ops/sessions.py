@@ -222,12 +222,18 @@ async def update(daemon: Daemon, request: UpdateSession) -> SessionInfo:
         for name in ("model", "variant", "agent_mode", "permission_mode")
         if (value := getattr(request, name)) is not None
     }
+    await daemon.check(session.agent, _changed(session, wanted))
+    # Asking the agent for its modes takes time, in which others may have changed the session, or deleted it.
+    session = await daemon.session(request.session_id)
+    await session.configure(_changed(session, wanted), request.title)
+    return session.info()
+
+
+def _changed(session: Session, wanted: dict[str, str]) -> Settings:
+    """The session's settings as they are now, with these instead of its own."""
     if wanted and session.record.ended:
         raise Conflict("the session has ended", sessionId=session.id)
-    settings = msgspec.structs.replace(session.record.settings, **wanted)
-    await daemon.check(session.agent, settings)
-    await session.configure(settings, request.title)
-    return session.info()
+    return msgspec.structs.replace(session.record.settings, **wanted)
 
 
 @operation("DELETE", "/v1/sessions/{session_id}", SessionNotFound, Unavailable, name="sessions.delete")
