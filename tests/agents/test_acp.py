@@ -417,10 +417,37 @@ def test_an_agent_that_cannot_resume_has_lost_the_conversation() -> None:
     assert not Session(can={}, opened={}).conversation.can_resume
 
 
-def test_a_conversation_that_the_agent_cannot_find_is_gone() -> None:
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (-32002, "Resource not found"),
+        (-32603, "Session not found: s9"),
+        (-32603, "No conversation found with session ID: s9"),
+        (-32602, "Invalid session identifier"),
+        (-32602, "unknown session"),
+        (-32603, "no rollout found for thread id s9"),
+        (-32603, "NotFoundError: storage/s9.json"),
+    ],
+)
+def test_a_conversation_that_the_agent_cannot_find_is_gone(code: int, message: str) -> None:
     session = Session(resume="s9")
-    session.refuse(-32002, "Resource not found")
-    assert session.wire.notices == [StartFailed(session.conversation, "Resource not found", gone=True)]
+    session.refuse(code, message)
+    assert session.wire.notices == [StartFailed(session.conversation, message, gone=True)]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "database is locked, try again",
+        "unknown error while loading the session",
+        "model gpt-9 not found",
+        "serve-mcp: not found",
+    ],
+)
+def test_a_conversation_that_cannot_be_resumed_now_is_not_gone(message: str) -> None:
+    session = Session(resume="s9")
+    session.refuse(-32603, message)
+    assert session.wire.notices == [StartFailed(session.conversation, message, gone=False)]
 
 
 # -- model, variant and mode ------------------------------------------------------------------------

@@ -7,13 +7,13 @@ from typing import Any
 
 from ...schema.events import ErrorCode
 from ..failures import Failure, read_failure
-from .frames import AUTHENTICATION_REQUIRED, RpcError
+from .frames import AUTHENTICATION_REQUIRED, RESOURCE_NOT_FOUND, RpcError
 
 _CODES: dict[int | None, ErrorCode] = {
     AUTHENTICATION_REQUIRED: "authentication_failed",
     -32600: "invalid_request",
     -32602: "invalid_request",
-    -32002: "invalid_request",
+    RESOURCE_NOT_FOUND: "invalid_request",
 }
 _KINDS: dict[str, ErrorCode] = {
     "authentication_failed": "authentication_failed",
@@ -26,6 +26,11 @@ _KINDS: dict[str, ErrorCode] = {
 }
 """`data.errorKind` of the agents that tell it."""
 
+# Not all agents use the code that is meant for it. What is missing must be named: it may be a model or a program as well.
+_MISSING = re.compile(
+    r"not ?found|no such|not exist|not find|\bno (?:\w+ ){1,3}found|unknown session|invalid session id", re.I
+)
+_CONVERSATION = re.compile(r"session|conversation|thread|rollout", re.I)
 _WRAPPING = re.compile(r"^(?:Internal error|Invalid params|API Error): ")
 
 
@@ -43,6 +48,15 @@ def failure_of(error: RpcError) -> Failure:
     if error.data is not None:
         details["data"] = error.data
     return Failure(said, code, details)
+
+
+def says_gone(error: RpcError, native_id: str | None) -> bool:
+    """Whether an agent that was asked to go on with a conversation says that it has none such, and not just: not now."""
+    if error.code == RESOURCE_NOT_FOUND:
+        return True
+    said = text_of(error)
+    names_it = _CONVERSATION.search(said) or (native_id and native_id in said)
+    return bool(names_it and _MISSING.search(said))
 
 
 def text_of(error: RpcError) -> str:

@@ -32,7 +32,7 @@ from ..base import (
     StartFailed,
     Wire,
 )
-from .errors import failure_of, text_of
+from .errors import failure_of, says_gone, text_of
 from .forms import Field, answers_in, content_of, fields_of, questions_of
 from .frames import (
     AUTHENTICATION_REQUIRED,
@@ -286,7 +286,8 @@ class AcpWire(Wire):
         if failed is not None:
             needs_login = failed.code == AUTHENTICATION_REQUIRED
             message = self._login_advice(failed) if needs_login else failure_of(failed).message
-            self._fail_start(conversation, message, gone=opening.resumes and not needs_login)
+            gone = opening.resumes and not needs_login and says_gone(failed, conversation.native_id)
+            self._fail_start(conversation, message, gone=gone)
             return
         opened = msgspec.json.decode(result, type=SessionOpened | None) or SessionOpened()
         if opened.session_id is not None:
