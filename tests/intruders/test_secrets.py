@@ -14,7 +14,17 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.daemons import Client, Daemon, agent_pids, client_of, descendants, done, refusal, running
+from tests.daemons import (
+    Client,
+    Daemon,
+    agent_pids,
+    client_of,
+    descendants,
+    done,
+    refusal,
+    running,
+    wait_until,
+)
 
 from sandbox_agent.agents import AGENTS
 from sandbox_agent.agents.base import Agent, Place
@@ -142,6 +152,22 @@ def test_no_secret_shows_anywhere(client: Client, daemon: Daemon) -> None:
     shown.append(log_of(daemon))
     assert [text for text in shown if "planted" in text] == []
     assert "started mock" in daemon.said()  # the log did speak
+
+
+def test_the_secrets_of_a_deleted_session_are_in_no_file(tmp_path: Path) -> None:
+    def is_kept() -> bool:
+        files = (file for file in (tmp_path / "data").rglob("*") if file.is_file())
+        return any(b"planted" in file.read_bytes() for file in files)
+
+    with running(Daemon(tmp_path / "data")) as daemon:
+        client = Client(daemon)
+        session = private_session(client)
+        client.turn(session, "hello")
+        assert is_kept()
+        client.delete(f"/v1/sessions/{session}")
+        wait_until(lambda: not is_kept())
+        client.close()
+    assert not is_kept()
 
 
 AGENT_FILES = {

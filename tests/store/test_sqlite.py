@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +22,10 @@ from sandbox_agent.store.base import (
     DeleteSession,
     EventRow,
     ImpossibleChange,
+    Probe,
+    SaveSecrets,
     SaveSession,
+    Secrets,
     SessionRecord,
     StoreCorrupt,
     StoredEvent,
@@ -253,6 +258,67 @@ def test_a_deleted_session_is_gone_at_once_and_its_events_bit_by_bit(path: Path)
         pass
     assert next(iter(again._writer.execute("SELECT count(*) FROM events")))[0] == 1
     assert again.position() == 2501
+    again.close()
+
+
+def tidy(store: SqliteStore) -> None:
+    while store.tidy():
+        pass
+
+
+def shown(path: Path, text: bytes) -> list[str]:
+    """The files of a store that hold a text somewhere in their bytes."""
+    return [file.name for file in sorted(path.parent.iterdir()) if text in file.read_bytes()]
+
+
+def with_secret(path: Path) -> SqliteStore:
+    """A store with a secret in the file and in the write-ahead log, as after some time."""
+    store = SqliteStore(path)
+    for name in ("a", "b"):
+        store.write([SaveSession(named(name)), SaveSecrets(name, Secrets({"KEY": "planted"}))])
+        if name == "a":
+            store._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    assert shown(path, b"planted") == ["log.db", "log.db-wal"]
+    return store
+
+
+def test_the_secrets_of_deleted_sessions_are_in_no_file(path: Path) -> None:
+    store = with_secret(path)
+    store.write([DeleteSession("a"), DeleteSession("b")])
+    tidy(store)
+    assert shown(path, b"planted") == []
+    store.close()
+    assert shown(path, b"planted") == []
+
+
+def test_a_reader_keeps_nobody_waiting_when_secrets_are_removed(path: Path) -> None:
+    store = with_secret(path)
+    reading = iter(store._reader().execute("SELECT session_id FROM sessions"))
+    next(reading)
+    store.write([DeleteSession("a"), DeleteSession("b")])
+    began = time.monotonic()
+    with pytest.raises(apsw.BusyError):
+        tidy(store)
+    assert time.monotonic() - began < 2
+    del reading
+    store.write([Probe()])
+    tidy(store)
+    assert shown(path, b"planted") == []
+    store.close()
+
+
+def test_secrets_that_a_killed_writer_was_about_to_remove_are_removed(path: Path) -> None:
+    store = with_secret(path)
+    store.write([DeleteSession("a"), DeleteSession("b")])
+    copied = path.with_name("killed") / "log.db"
+    copied.parent.mkdir()
+    for name in ("log.db", "log.db-wal"):  # as a kill would have left them
+        shutil.copy(path.with_name(name), copied.with_name(name))
+    store.close()
+    assert "log.db-wal" in shown(copied, b"planted")
+    again = SqliteStore(copied)
+    tidy(again)
+    assert shown(copied, b"planted") == []
     again.close()
 
 

@@ -46,6 +46,9 @@ CHECK_BELOW_BYTES = 64 << 20
 WAL_BYTES = 4 << 20
 WAL_ONLY_WITH_FREE_BYTES = 256 << 20
 
+# How long to wait for another program that has the file.
+BUSY_MILLISECONDS = 5_000
+
 # How much of what deleted sessions left is removed in one step: a few milliseconds, in which nothing else is written.
 TIDY_EVENTS = 1_000
 TIDY_PAGES = 250
@@ -81,6 +84,9 @@ class SqliteStore(Store):
         self._readers = threading.local()
         self._open_readers: list[apsw.Connection] = []
         self._readers_lock = threading.Lock()
+        self._wal_shows_deleted = (
+            self._wal.exists()
+        )  # an earlier life was killed, perhaps before it could tidy up
         self._writer = self._connect()
         try:
             if path.stat().st_size == 0:
@@ -88,6 +94,8 @@ class SqliteStore(Store):
                 self._writer.pragma("auto_vacuum", "incremental")
             self._writer.pragma("journal_mode", "wal")
             self._writer.pragma("synchronous", synchronous)
+            # Sessions have secrets: what is deleted must not be found in the file by those who look at its bytes.
+            self._writer.pragma("secure_delete", True)
             self._check()
             self._migrate()
             self._ordinals: dict[str, int] = {}
@@ -145,9 +153,22 @@ class SqliteStore(Store):
         elif self._writer.pragma("freelist_count"):
             for _ in self._writer.execute(f"PRAGMA incremental_vacuum({TIDY_PAGES})"):
                 pass
+        elif self._wal_shows_deleted:
+            self._begin_wal_anew()
         else:
             self._is_untidy = False
         return self._is_untidy
+
+    def _begin_wal_anew(self) -> None:
+        """What was deleted stands in the write-ahead log until it is written over, which may be never."""
+        # Nobody waits for a reader that needs the old one: it is tried again after the next write.
+        self._writer.set_busy_timeout(0)
+        try:
+            self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        finally:
+            self._writer.set_busy_timeout(BUSY_MILLISECONDS)
+        self._wal_shows_deleted = False
+        self.warm_up()
 
     def _remove_some_events(self, session: int) -> None:
         with self._writer:
@@ -169,7 +190,7 @@ class SqliteStore(Store):
                 )
             case DeleteSession(session_id):
                 self._delete(session_id)
-                self._is_untidy = True
+                self._is_untidy = self._wal_shows_deleted = True
             case Probe():
                 self._set_meta("probe", random.token_hex(8))
             case _:
@@ -330,7 +351,7 @@ class SqliteStore(Store):
 
     def _connect(self) -> apsw.Connection:
         connection = apsw.Connection(str(self._path))
-        connection.set_busy_timeout(5_000)
+        connection.set_busy_timeout(BUSY_MILLISECONDS)
         return connection
 
     @property
