@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 from pathlib import Path
 
 
@@ -37,6 +38,11 @@ class DataFolder:
             ) from None
         os.ftruncate(self._lock, 0)
         os.write(self._lock, f"{os.getpid()}\n".encode())
+
+    def remove_launch_files(self) -> None:
+        """What agents were given at their start, keys of MCP servers among it. To be called when none runs: each start
+        writes what it needs."""
+        shutil.rmtree(self.path / "launch", ignore_errors=True)
 
     def close(self) -> None:
         os.close(self._lock)
