@@ -1894,7 +1894,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionInfo"];
                 };
             };
-            /** @description `invalid_request` or `mode_not_supported` */
+            /** @description `invalid_request` or `unsupported_agent` or `mode_not_supported` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2126,7 +2126,7 @@ export interface operations {
                     "application/json": components["schemas"]["SentMessage"];
                 };
             };
-            /** @description `invalid_request` */
+            /** @description `invalid_request` or `unsupported_agent` */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2968,7 +2968,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description `invalid_request` */
+            /** @description `invalid_request` or `unsupported_agent` */
             400: {
                 headers: {
                     [name: string]: unknown;

@@ -206,6 +206,7 @@ async def get(daemon: Daemon, request: OneSession) -> SessionInfo:
     "PATCH",
     "/v1/sessions/{session_id}",
     InvalidRequest,
+    UnsupportedAgent,
     ModeNotSupported,
     PermissionDenied,
     SessionNotFound,
@@ -222,7 +223,8 @@ async def update(daemon: Daemon, request: UpdateSession) -> SessionInfo:
         for name in ("model", "variant", "agent_mode", "permission_mode")
         if (value := getattr(request, name)) is not None
     }
-    await daemon.check(session.agent, _changed(session, wanted))
+    if wanted:
+        await daemon.check(session.agent, _changed(session, wanted))
     # Asking the agent for its modes takes time, in which others may have changed the session, or deleted it.
     session = await daemon.session(request.session_id)
     await session.configure(_changed(session, wanted), request.title)
@@ -244,6 +246,7 @@ async def delete(daemon: Daemon, request: OneSession) -> None:
 
 MESSAGE_ERRORS: tuple[type[SandboxAgentError], ...] = (
     InvalidRequest,
+    UnsupportedAgent,
     SessionNotFound,
     Conflict,
     IdempotencyMismatch,
@@ -271,6 +274,7 @@ async def accept(daemon: Daemon, request: SendMessage) -> tuple[Session, Accepte
     if not request.message.strip() and not request.attachments:
         raise InvalidRequest("`message` is empty", field="message")
     session = await daemon.session(request.session_id)
+    daemon.agent(session.agent.name)  # it may have been configured once, and not be any more
     attachments = tuple(_resolved(daemon, session, one) for one in request.attachments)
     accepted = await session.send(
         Prompt(request.message, attachments), key=request.idempotency_key, fresh=request.fresh

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from ..agents import AGENTS
-from ..agents.acp import parse_acp_agents
+from ..agents.acp import Acp, parse_acp_agents
 from ..agents.base import Agent
 from ..config import Config
 from ..errors import (
@@ -101,13 +101,11 @@ class Daemon:
         if leftovers := sweep(f"{self._instance}/"):
             logger.warning("ended %d processes that an earlier daemon left behind", leftovers)
         remove_leftovers(self._instance)
+        self._data.remove_launch_files()
         for session_id in await self.log.look_up(self.log.store.active_sessions):
-            try:
-                session = await self.session(session_id)
-            except UnsupportedAgent as error:
-                # Its agent was named by --acp-agent, and is not any more: the session waits for it.
-                logger.warning("session %s is left alone: %s", session_id, error.detail)
-                continue
+            session = await self.session(session_id)
+            if session.agent.name not in self.agents:
+                logger.warning("session %s waits for its agent, %s", session_id, session.agent.name)
             session.wake()
 
     async def stop(self) -> None:
@@ -122,6 +120,7 @@ class Daemon:
             *(session.rest() for session in list(self._sessions.values())), return_exceptions=True
         )
         await self.hosts.stop_all()
+        self._data.remove_launch_files()
         for session in self._sessions.values():
             session.log.channel.close()
         self.log.channel.close()
@@ -201,7 +200,9 @@ class Daemon:
                 self._loading.pop(session_id, None)
                 raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
             secrets = await self.log.look_up(lambda: store.secrets(session_id))
-            session = Session(self, self.agent(record.agent), record, secrets)
+            # One that --acp-agent named, and does not any more, is never started: its sessions can be read and deleted.
+            agent = self.agents.get(record.agent) or Acp(record.agent, [record.agent])
+            session = Session(self, agent, record, secrets)
             await session.recover()
             self._sessions[session_id] = session
         self._loading.pop(session_id, None)
@@ -253,6 +254,7 @@ class Daemon:
 
     async def check(self, agent: Agent, settings: Settings) -> None:
         """Refuse what cannot be: a directory that is not there, a mode the agent does not have."""
+        self.agent(agent.name)
         self._check_settings(agent, settings)
         await self._check_mode(agent, settings, None)
 
@@ -286,6 +288,7 @@ class Daemon:
 
     async def provide(self, agent: Agent, version: str | None) -> Program:
         """An agent's program, which is installed first where it is missing or `version` names another one."""
+        self.agent(agent.name)
         try:
             if version != LATEST:
                 return await self.programs.program(agent, version)

@@ -27,6 +27,7 @@ from ..errors import (
     Internal,
     NotFound,
     SandboxAgentError,
+    SessionNotFound,
 )
 from ..schema.events import PermissionRequested, QuestionRequested, decode_event
 from ..schema.ids import random_id
@@ -334,9 +335,10 @@ class Session(Attached):
             self._pump = self._daemon.spawn(self._start_next())
 
     def _may_start_next(self) -> bool:
-        """A daemon that stops leaves the queue to its next life."""
+        """A daemon that stops, or does not know the agent any more, leaves the queue to a later life."""
         idle = self.scribe.turn is None and not self.record.ended
-        return idle and bool(self.queue) and not self._daemon.draining
+        able = self.agent.name in self._daemon.agents and not self._daemon.draining
+        return idle and able and bool(self.queue)
 
     async def _start_next(self) -> None:
         try:
@@ -493,6 +495,8 @@ class Session(Attached):
     # -- settings ---------------------------------------------------------------------------
 
     async def configure(self, settings: Settings, title: str | None) -> None:
+        if not self.saved:
+            raise SessionNotFound(f"no session {self.id}", sessionId=self.id)  # it is being deleted
         self.record.title = title if title is not None else self.record.title
         if settings != self.record.settings:
             self.record.settings = settings

@@ -249,8 +249,8 @@ class AsyncSessions(AsyncGuard):
         - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` asks
           only for commands, `plan` is read-only, `bypass` asks nothing.
 
-        Raises `InvalidRequest`, `ModeNotSupported`, `PermissionDenied`, `SessionNotFound`, `Conflict`,
-        `Unavailable`.
+        Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
+        `SessionNotFound`, `Conflict`, `Unavailable`.
         """
         return await self._client.ask(
             call(
@@ -293,7 +293,8 @@ class AsyncSessions(AsyncGuard):
         - `fresh`: Start a new conversation if the agent's own is gone.
         - `idempotency_key`: The same key gives the same turn.
 
-        Raises `InvalidRequest`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`, `Unavailable`.
+        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
+        `Unavailable`.
         """
         return await self._client.ask(
             call(
@@ -397,7 +398,8 @@ class AsyncSessions(AsyncGuard):
         - `fresh`: Start a new conversation if the agent's own is gone.
         - `idempotency_key`: The same key gives the same turn.
 
-        Raises `InvalidRequest`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`, `Unavailable`.
+        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
+        `Unavailable`.
         """
         return self._client.session(session_id).prompt(
             message, attachments=attachments, fresh=fresh, idempotency_key=idempotency_key

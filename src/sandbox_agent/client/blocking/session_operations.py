@@ -156,8 +156,8 @@ class SessionOperations(Guard):
         - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` asks
           only for commands, `plan` is read-only, `bypass` asks nothing.
 
-        Raises `InvalidRequest`, `ModeNotSupported`, `PermissionDenied`, `SessionNotFound`, `Conflict`,
-        `Unavailable`.
+        Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
+        `SessionNotFound`, `Conflict`, `Unavailable`.
         """
         return self.client.sessions.update(
             self.id,
@@ -190,7 +190,8 @@ class SessionOperations(Guard):
         - `fresh`: Start a new conversation if the agent's own is gone.
         - `idempotency_key`: The same key gives the same turn.
 
-        Raises `InvalidRequest`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`, `Unavailable`.
+        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
+        `Unavailable`.
         """
         return self.client.sessions.send_message(
             self.id, message, attachments=attachments, fresh=fresh, idempotency_key=idempotency_key

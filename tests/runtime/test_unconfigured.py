@@ -1,0 +1,101 @@
+"""Sessions of an agent that the operator named once, and does not name any more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from sandbox_agent.agents import AGENTS
+from sandbox_agent.agents.base import Agent
+from sandbox_agent.agents.mock import Mock
+from sandbox_agent.config import Config
+from sandbox_agent.errors import SessionNotFound, UnsupportedAgent
+from sandbox_agent.ops.events import ReadEvents, read
+from sandbox_agent.ops.sessions import (
+    OneSession,
+    SendMessage,
+    UpdateSession,
+    delete,
+    get,
+    send_message,
+    update,
+)
+from sandbox_agent.runtime.daemon import Daemon
+from sandbox_agent.schema.inputs import Settings
+from sandbox_agent.store.base import Secrets
+
+SOON = 10.0
+
+
+class Cat(Mock):
+    """Named as a program that is on every PATH, so that it would show if that were started."""
+
+    name = "cat"
+
+
+@asynccontextmanager
+async def running(data_dir: Path, agents: dict[str, Agent]) -> AsyncIterator[Daemon]:
+    daemon = Daemon(Config(data_dir=str(data_dir), drain_seconds=0), agents)
+    await daemon.start()
+    try:
+        async with asyncio.timeout(2 * SOON):
+            yield daemon
+    finally:
+        await daemon.stop()
+
+
+async def left_with_work(data_dir: Path) -> None:
+    """A session that is stopped in the middle of a turn, with a message that waits."""
+    async with running(data_dir, {"cat": Cat()}) as daemon:
+        await daemon.create("s", "cat", Settings(str(data_dir)), Secrets())
+        await send_message(daemon, SendMessage("s", "slow 60"))
+        await send_message(daemon, SendMessage("s", "later"))
+
+
+def test_it_can_be_read_renamed_and_deleted(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        await left_with_work(tmp_path)
+        async with running(tmp_path, AGENTS) as daemon:
+            shown = await get(daemon, OneSession("s"))
+            assert (shown.agent, shown.state) == ("cat", "idle")
+            assert len((await read(daemon, ReadEvents("s"))).events) == shown.event_count
+            assert (await update(daemon, UpdateSession("s", title="Old"))).title == "Old"
+            await delete(daemon, OneSession("s"))
+            with pytest.raises(SessionNotFound):
+                await get(daemon, OneSession("s"))
+
+    asyncio.run(scenario())
+
+
+def test_nothing_is_started_for_it(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        await left_with_work(tmp_path)
+        async with running(tmp_path, AGENTS) as daemon:
+            with pytest.raises(UnsupportedAgent, match="no agent is called cat"):
+                await send_message(daemon, SendMessage("s", "hello"))
+            with pytest.raises(UnsupportedAgent):
+                await update(daemon, UpdateSession("s", agent_mode="plan"))
+            assert daemon.hosts.count == 0
+
+    asyncio.run(scenario())
+
+
+def test_what_waited_goes_on_when_its_agent_is_back(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        await left_with_work(tmp_path)
+        async with running(tmp_path, AGENTS) as daemon:
+            session = await daemon.session("s")
+            assert [message.prompt.text for message in session.queue] == ["later"]
+        async with running(tmp_path, {"cat": Cat()}) as daemon:
+            session = await daemon.session("s")
+            async with aclosing(daemon.log.follow(session.log, 0, SOON)) as batches:
+                async for batch in batches:
+                    assert batch is not None, "the message was not answered"
+                    if any(b"You said: later" in body for body in batch.bodies):
+                        break
+
+    asyncio.run(scenario())
