@@ -458,6 +458,31 @@ def test_an_image_that_a_tool_returns_is_stored() -> None:
     assert session.items()[-1].content == (ToolResult("toolu_1", "an image"), Image(name, "image/png"))
 
 
+@pytest.mark.parametrize(
+    "tool",
+    [
+        "web_search",
+        "web_fetch",
+        "code_execution",
+        "bash_code_execution",
+        "text_editor_code_execution",
+        "tool_search",
+        "advisor",
+    ],
+)
+def test_a_tool_of_the_provider_has_its_result(tool: str) -> None:
+    session = Session()
+    session.prompt()
+    result = {"type": f"{tool}_tool_result", "tool_use_id": "srv_1", "content": {"type": "found"}}
+    session.assistant({"type": "server_tool_use", "id": "srv_1", "name": tool, "input": {}})
+    session.assistant(result)
+    session.result()
+    call, outcome = session.items()
+    assert call.content == (ToolCall(tool, "{}", "srv_1"),)
+    assert (outcome.status, outcome.content) == ("completed", (ToolResult("srv_1", '{"type":"found"}'),))
+    assert session.broken_rules() == []
+
+
 def test_an_edit_of_a_sub_agent_names_the_file_alone() -> None:
     session = Session()
     session.prompt()

@@ -111,7 +111,35 @@ class CodeResult(Block, frozen=True, tag="code_execution_tool_result"):
     content: Any = None
 
 
-ProviderResult = WebSearchResult | WebFetchResult | CodeResult
+class BashCodeResult(Block, frozen=True, tag="bash_code_execution_tool_result"):
+    tool_use_id: str
+    content: Any = None
+
+
+class EditorCodeResult(Block, frozen=True, tag="text_editor_code_execution_tool_result"):
+    tool_use_id: str
+    content: Any = None
+
+
+class ToolSearchResult(Block, frozen=True, tag="tool_search_tool_result"):
+    tool_use_id: str
+    content: Any = None
+
+
+class AdvisorResult(Block, frozen=True, tag="advisor_tool_result"):
+    tool_use_id: str
+    content: Any = None
+
+
+ProviderResult = (
+    WebSearchResult
+    | WebFetchResult
+    | CodeResult
+    | BashCodeResult
+    | EditorCodeResult
+    | ToolSearchResult
+    | AdvisorResult
+)
 AnyToolUse = ToolUse | ServerToolUse | McpToolUse
 AnyToolResult = ToolResultBlock | McpToolResult
 AnyBlock = (

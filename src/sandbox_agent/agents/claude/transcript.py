@@ -21,6 +21,7 @@ from ..base import Conversation, Start, Wire
 from ..scribe import Turn
 from .facts import FACTS, IGNORED
 from .frames import (
+    AdvisorResult,
     AnyBlock,
     AnySystem,
     AnyTask,
@@ -28,11 +29,13 @@ from .frames import (
     AnyToolUse,
     ApiRetry,
     Assistant,
+    BashCodeResult,
     BlockDelta,
     BlockStart,
     BlockStop,
     CanUseTool,
     CodeResult,
+    EditorCodeResult,
     ImageBlock,
     Init,
     LocalCommand,
@@ -58,6 +61,7 @@ from .frames import (
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
+    ToolSearchResult,
     ToolUse,
     User,
     WebFetchResult,
@@ -252,7 +256,15 @@ class ClaudeConversation(Conversation):
                 self._finish_call(owner, message, block)
             case ToolResultBlock() | McpToolResult():
                 self._result(owner, block, Raw(b"null"))
-            case WebSearchResult(id, content) | WebFetchResult(id, content) | CodeResult(id, content):
+            case (
+                WebSearchResult(id, content)
+                | WebFetchResult(id, content)
+                | CodeResult(id, content)
+                | BashCodeResult(id, content)
+                | EditorCodeResult(id, content)
+                | ToolSearchResult(id, content)
+                | AdvisorResult(id, content)
+            ):
                 self._provider_result(owner, id, content)
             case RedactedThinking():
                 pass
