@@ -507,6 +507,21 @@ def test_a_sub_agent_goes_on_after_the_turn() -> None:
     assert session.broken_rules() == []
 
 
+def test_a_sub_agent_that_is_stopped_gives_up_its_calls_and_no_others() -> None:
+    session = Session()
+    session.prompt()
+    for agent in ("agent_1", "agent_2"):
+        session.assistant({"type": "tool_use", "id": agent, "name": "Agent", "input": {}})
+        session.feed(type="system", subtype="task_started", task_id=f"task_{agent}", tool_use_id=agent)
+        call = {"type": "tool_use", "id": f"bash_{agent}", "name": "Bash", "input": BASH}
+        session.assistant(call, id=f"msg_{agent}", parent_tool_use_id=agent)
+    session.feed(type="system", subtype="task_notification", task_id="task_agent_1", status="stopped")
+    results = [item for item in session.items() if item.kind == "tool_result"]
+    assert [(item.status, item.content) for item in results] == [
+        ("failed", (ToolResult("bash_agent_1", ""),)),
+    ]
+
+
 def test_a_sub_agent_that_nobody_has_seen_start_wakes_the_session_up() -> None:
     """Its call is made up, and a call belongs to a turn."""
     session = Session()

@@ -85,6 +85,8 @@ class Call(Struct):
     key: str
     name: str
     message: str
+    owner: str | None = None
+    """The id of the call that started the sub-agent whose call this is."""
     path: str | None = None
     plan: str | None = None
 
@@ -200,7 +202,7 @@ class ClaudeConversation(Conversation):
             case ThinkingBlock(thinking):
                 self._stream_text(owner, message, index, "thinking", thinking)
             case ToolUse() | ServerToolUse() | McpToolUse() as use:
-                call = self._new_call(message, use)
+                call = self._new_call(owner, message, use)
                 message.parts[index] = Part(call.key, "call")
                 self.scribe.call(
                     call.key,
@@ -305,7 +307,7 @@ class ClaudeConversation(Conversation):
     def _finish_call(self, owner: str | None, message: Message, use: AnyToolUse) -> None:
         call = self._calls.get(use.id)
         if call is None or call.message != message.id:
-            call = self._new_call(message, use)
+            call = self._new_call(owner, message, use)
         call.path, call.plan = path_of(use.input), plan_of(use.input)
         for part in message.parts.values():
             if part.key == call.key:
@@ -319,8 +321,8 @@ class ClaudeConversation(Conversation):
             outlives_turn=owner is not None,
         )
 
-    def _new_call(self, message: Message, use: AnyToolUse) -> Call:
-        call = self._calls[use.id] = Call(self._fresh(use.id), use.name, message.id)
+    def _new_call(self, owner: str | None, message: Message, use: AnyToolUse) -> Call:
+        call = self._calls[use.id] = Call(self._fresh(use.id), use.name, message.id, owner)
         return call
 
     def _call_parent(self, owner: str | None, message: Message) -> str | None:
@@ -471,7 +473,17 @@ class ClaudeConversation(Conversation):
         if task.tool_use_id is not None:
             self._tasks[task.task_id] = task.tool_use_id
         call = self._tasks.get(task.task_id)
+        if call and isinstance(task, TaskNotification):
+            self._abandon_agent(call)
         self.fact("task", frame, parent=self.scribe.call_item(self._key(call)) if call else None)
+
+    def _abandon_agent(self, owner: str) -> None:
+        """A sub-agent has ended. One that was stopped gives up its calls without a word about them."""
+        if (message := self._messages.pop(owner, None)) is not None:
+            self._abandon(message.parts.values())
+        for call in self._calls.values():
+            if call.owner == owner:
+                self.scribe.abandon(call.key)
 
     def fact(self, label: str, frame: bytes, detail: str | None = None, parent: str | None = None) -> None:
         self.scribe.status(label, _payload(frame), detail, parent=parent)
