@@ -642,6 +642,36 @@ def test_a_turn_spends_what_its_sub_agents_spend_and_nothing_that_was_spent_befo
     assert ended.metadata.usage == Usage(27, 13, 0, 0, 0)
 
 
+def test_a_fork_does_not_pay_for_the_history_it_was_given() -> None:
+    def recorded(*steps: tuple[str, Any]) -> list[bytes]:
+        return [json.dumps({"dir": dir, "t": 0, "msg": msg}).encode() for dir, msg in steps]
+
+    def used(turn: str, tokens: int) -> Any:
+        total = {"inputTokens": tokens, "outputTokens": 1}
+        last = {"inputTokens": 50, "outputTokens": 1}
+        params = {"threadId": "fork", "turnId": turn, "tokenUsage": {"total": total, "last": last}}
+        return {"method": "thread/tokenUsage/updated", "params": params}
+
+    def turn(method: str, **facts: Any) -> Any:
+        return {"method": method, "params": {"threadId": "fork", "turn": {"id": "t1", **facts}}}
+
+    lines = recorded(
+        ("in", {"id": 1, "method": "thread/fork", "params": {"threadId": THREAD}}),
+        ("out", {"id": 1, "result": {"thread": {"id": "fork", "forkedFromId": THREAD}}}),
+        ("out", used("t0", 100)),
+        ("in", {"id": 2, "method": "turn/start", "params": {"threadId": "fork", "input": []}}),
+        ("out", {"id": 2, "result": {"turn": {"id": "t1"}}}),
+        ("out", turn("turn/started")),
+        ("out", used("t1", 150)),
+        ("out", turn("turn/completed", status="completed")),
+    )
+    data = [one.event.data for one in translate(Codex(), lines)]
+    [ended] = [one for one in data if isinstance(one, TurnEnded)]
+    assert ended.metadata.usage is not None
+    assert ended.metadata.usage.input_tokens == 50
+    assert [one.item.content[0] for one in data if isinstance(one, ItemCompleted)] == [StatusPart("usage")]
+
+
 def test_a_sub_agent_that_waits_when_the_turn_ends_is_told_no() -> None:
     link = Link()
     link.start_turn()

@@ -35,7 +35,7 @@ class CodexConversation(Conversation):
         self.model: str | None = None
         """The model that codex chose, where the settings name none."""
         self.went_on = False
-        """The thread is older than this process."""
+        """The thread has a history that this process did not see happen: it was resumed, or is another's fork."""
         self.told: Settings | None = None
         """The settings that codex works with; null when we do not know them all."""
         self.wants_interrupt = False

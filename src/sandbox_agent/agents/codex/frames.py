@@ -46,6 +46,7 @@ class Params(Native, frozen=True, kw_only=True):
 class ThreadInfo(Native, frozen=True, kw_only=True):
     id: str
     cli_version: str | None = None
+    forked_from_id: str | None = None
 
 
 class ThreadOpened(Native, frozen=True, kw_only=True):

@@ -492,7 +492,7 @@ class CodexWire(Wire):
             return
         answer = msgspec.json.decode(result, type=ThreadOpened)
         thread = Thread(answer.thread.id, conversation)
-        conversation.went_on = opening.resumes
+        conversation.went_on = opening.resumes or answer.thread.forked_from_id is not None
         conversation.opened(thread, answer)
         # A new thread works with what it was opened with, but for the collaboration mode, which only a turn can set.
         unsaid = opening.resumes or plans(conversation.settings)
