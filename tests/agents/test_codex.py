@@ -657,7 +657,7 @@ def test_a_fork_does_not_pay_for_the_history_it_was_given() -> None:
 
     lines = recorded(
         ("in", {"id": 1, "method": "thread/fork", "params": {"threadId": THREAD}}),
-        ("out", {"id": 1, "result": {"thread": {"id": "fork", "forkedFromId": THREAD}}}),
+        ("out", {"id": 1, "result": {"thread": {"id": "fork", "forkedFromId": THREAD}, "cwd": "/ws"}}),
         ("out", used("t0", 100)),
         ("in", {"id": 2, "method": "turn/start", "params": {"threadId": "fork", "input": []}}),
         ("out", {"id": 2, "result": {"turn": {"id": "t1"}}}),
@@ -666,6 +666,9 @@ def test_a_fork_does_not_pay_for_the_history_it_was_given() -> None:
         ("out", turn("turn/completed", status="completed")),
     )
     data = [one.event.data for one in translate(Codex(), lines)]
+    assert isinstance(data[0], SessionStarted)
+    assert data[0].metadata is not None
+    assert data[0].metadata.directory == "/ws"  # nobody named it: it is where the other one works
     [ended] = [one for one in data if isinstance(one, TurnEnded)]
     assert ended.metadata.usage is not None
     assert ended.metadata.usage.input_tokens == 50

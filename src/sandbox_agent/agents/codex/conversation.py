@@ -52,6 +52,7 @@ class CodexConversation(Conversation):
             agent_version=known.agent_version or answer.thread.cli_version,
             model=known.model or answer.model,
             variant=known.variant or answer.reasoning_effort,
+            directory=known.directory or answer.cwd,
         )
 
     def threads(self) -> list[Thread]:

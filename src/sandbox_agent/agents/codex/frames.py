@@ -55,6 +55,7 @@ class ThreadOpened(Native, frozen=True, kw_only=True):
     thread: ThreadInfo
     model: str | None = None
     reasoning_effort: str | None = None
+    cwd: str | None = None
 
 
 class TurnError(Native, frozen=True, kw_only=True):
