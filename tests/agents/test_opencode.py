@@ -30,6 +30,7 @@ from sandbox_agent.agents.base import (
 from sandbox_agent.agents.opencode import OpenCode
 from sandbox_agent.agents.opencode.conversation import OpenCodeConversation
 from sandbox_agent.agents.opencode.wire import OpenCodeWire
+from sandbox_agent.agents.recording import translate
 from sandbox_agent.agents.scribe import Ask, Rule, Scribe
 from sandbox_agent.schema.events import (
     AgentUnparsed,
@@ -355,6 +356,56 @@ def test_the_server_is_told_what_sub_agents_must_ask_and_keeps_what_the_user_den
         "mcp_*": "ask",
     }
     assert launch.env["OPENCODE_SERVER_PASSWORD"] != again.env["OPENCODE_SERVER_PASSWORD"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "echo", "said"),
+    [
+        (
+            ("prompt_async", {"parts": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]}),
+            [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}],
+            "one\ntwo",
+        ),
+        (
+            ("prompt_async", {"parts": [{"type": "subtask", "prompt": "look", "agent": "general"}]}),
+            [{"type": "subtask", "prompt": "look", "agent": "general"}],
+            "look",
+        ),
+        (
+            ("command", {"command": "look", "arguments": "here"}),
+            [{"type": "subtask", "prompt": "look around here", "agent": "general"}],
+            "/look here",
+        ),
+    ],
+)
+def test_a_recorded_prompt_is_told_once_and_its_turn_ends(
+    request_: tuple[str, Any], echo: list[dict[str, Any]], said: str
+) -> None:
+    def event(kind: str, **properties: Any) -> tuple[str, Any]:
+        properties = {"sessionID": "ses_1", **properties}
+        return "out", {"sse": "/event", "data": {"type": kind, "properties": properties}}
+
+    def message(id: str, role: str, **time: int) -> tuple[str, Any]:
+        return event("message.updated", info={"id": id, "role": role, "parentID": "msg_u", "time": time})
+
+    verb, body = request_
+    steps = [
+        ("in", {"method": "POST", "path": "/session", "body": {}}),
+        ("out", {"status": 200, "for": "POST /session", "body": {"id": "ses_1"}}),
+        ("in", {"method": "POST", "path": f"/session/ses_1/{verb}", "body": body}),
+        message("msg_u", "user", created=1),
+        *(
+            event("message.part.updated", part={"id": f"prt_{n}", "messageID": "msg_u", **part})
+            for n, part in enumerate(echo)
+        ),
+        message("msg_a", "assistant", created=2),
+        message("msg_a", "assistant", created=2, completed=3),
+        event("session.idle"),
+    ]
+    lines = [msgspec.json.encode({"dir": dir, "t": 0, "msg": msg}) for dir, msg in steps]
+    data = [one.event.data for one in translate(OpenCode(), lines)]
+    assert [one.item.content for one in data if isinstance(one, ItemCompleted)] == [(Text(said),)]
+    assert [one.metadata.stop_reason for one in data if isinstance(one, TurnEnded)] == ["end_turn"]
 
 
 # -- opening ----------------------------------------------------------------------------------

@@ -7,10 +7,12 @@ ended before, the second `idle` would come in the next turn.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct, structs
 
 from ...schema.events import StopReason, Usage
-from ...schema.inputs import Attachment, Prompt
+from ...schema.inputs import Attachment
 from ..base import Conversation, Start, Wire
 from ..failures import Failure
 from . import errors
@@ -112,12 +114,11 @@ class OpenCodeConversation(Conversation):
 
     # -- prompts --------------------------------------------------------------------------------
 
-    def hand_over(self, prompt: Prompt | None, message_id: str | None, *, resume_turn: bool) -> Handed:
-        """A prompt is sent. None is a slash command, whose text we do not know."""
+    def hand_over(self, parts: Iterable[str], message_id: str | None, *, resume_turn: bool) -> Handed:
+        """A prompt is sent: its texts and the paths of its files, nothing for a slash command, whose text we do not know."""
         if not resume_turn:
             self._next_turn()
-        texts = () if prompt is None else (prompt.text, *(file.path for file in prompt.attachments))
-        handed = Handed(message_id, tuple(text for text in texts if text))
+        handed = Handed(message_id, tuple(part for part in parts if part))
         self.handed.append(handed)
         self.turn.idle = False
         return handed

@@ -175,7 +175,9 @@ class RetryPart(Part, frozen=True, tag="retry"):
 
 
 class SubtaskPart(Part, frozen=True, tag="subtask"):
-    """A slash command that runs in a sub-agent: the prompt of its call."""
+    """A prompt for a sub-agent, of a slash command or of a client: the agent makes the call for it."""
+
+    prompt: str = ""
 
 
 class AgentPart(Part, frozen=True, tag="agent"):

@@ -311,7 +311,7 @@ class Thread:
                     # Nothing of this message was typed: the agent tells its model something.
                     message.ours = True
                     self.scribe.status("injected", {"text": text}, native_id=part.messageID)
-            case TextPart(text=text):
+            case TextPart(text=text) | SubtaskPart(prompt=text):
                 if self._is_typed(message, part.messageID, text) and text:
                     self._typed(part.messageID).texts.append(text)
             case FilePart(url=url, mime=mime, filename=filename):
@@ -319,7 +319,7 @@ class Thread:
                 if self._is_typed(message, part.messageID, file.path):
                     self._typed(part.messageID).files.append(file)
             case _:
-                pass  # Mentions and sub-tasks are told by what comes of them.
+                pass  # Mentions are told by what comes of them.
 
     def _is_typed(self, message: Seen, message_id: str, text: str) -> bool:
         if message.ours is None:

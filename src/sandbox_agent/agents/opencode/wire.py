@@ -155,7 +155,7 @@ class OpenCodeWire(Wire):
             agent=settings.agent_mode,
             variant=settings.variant,
         )
-        handed = conversation.hand_over(prompt, body.messageID, resume_turn=False)
+        handed = conversation.hand_over(_parts_of(prompt), body.messageID, resume_turn=False)
         conversation.unsent.append((handed, body))
         self._send_prompts(conversation)
 
@@ -306,7 +306,7 @@ class OpenCodeWire(Wire):
             case "POST", "command":
                 command = msgspec.json.decode(body, type=native.CommandBody)
                 prompt = Prompt(f"/{command.command} {command.arguments}".rstrip())
-                yield from self._sent_turn(request, conversation, prompt, None, command.messageID)
+                yield from self._sent_turn(request, conversation, prompt, (), command.messageID)
             case "POST", "abort":
                 yield Cancelled(conversation)
             case "POST", "permissions":
@@ -320,22 +320,23 @@ class OpenCodeWire(Wire):
     def _sent_prompt(
         self, request: Request, conversation: OpenCodeConversation, body: native.PromptBody
     ) -> Iterator[Action]:
-        text = "\n".join(part.text for part in body.parts if isinstance(part, native.TextInput))
+        texts = tuple(_texts_in(body))
         files = tuple(
             attachment_of(part.url, part.mime, part.filename)
             for part in body.parts
             if isinstance(part, native.FileInput)
         )
-        prompt = Prompt(text, files)
-        if text or files:
-            yield from self._sent_turn(request, conversation, prompt, prompt, body.messageID)
+        prompt = Prompt("\n".join(texts), files)
+        if prompt.text or files:
+            echoed = (*texts, *(file.path for file in files))
+            yield from self._sent_turn(request, conversation, prompt, echoed, body.messageID)
 
     def _sent_turn(
         self,
         request: Request,
         conversation: OpenCodeConversation,
         prompt: Prompt,
-        echoed: Prompt | None,
+        echoed: tuple[str, ...],
         message_id: str | None,
     ) -> Iterator[Action]:
         if conversation.turn.lost:
@@ -696,6 +697,18 @@ class OpenCodeWire(Wire):
 
 def _path(conversation: OpenCodeConversation, path: str) -> str:
     return f"{path}{scope(conversation.directory)}"
+
+
+def _parts_of(prompt: Prompt) -> tuple[str, ...]:
+    """What the server repeats of a prompt of ours, part by part."""
+    return (prompt.text, *(file.path for file in prompt.attachments))
+
+
+def _texts_in(body: native.PromptBody) -> Iterator[str]:
+    for part in body.parts:
+        match part:
+            case native.TextInput(text=text) | native.SubtaskInput(prompt=text):
+                yield text
 
 
 def _ignore(status: int, body: Raw) -> None:
