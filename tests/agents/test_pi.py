@@ -456,6 +456,25 @@ def test_a_call_cut_off_by_a_failed_attempt_fails_at_once() -> None:
     assert session.broken_rules() == []
 
 
+def test_redacted_thinking_is_private() -> None:
+    """It is not streamed, and only the whole message says what it is."""
+    session = Session()
+    session.prompt()
+    hidden = "[Reasoning redacted]"
+    session.feed("message_start", message={"role": "assistant"})
+    session.update("thinking_start", 0)
+    session.update("thinking_end", 0, content=hidden)
+    session.update("text_start", 1)
+    session.update("text_delta", 1, delta="yes")
+    session.update("text_end", 1, content="yes")
+    redacted = {"type": "thinking", "thinking": hidden, "redacted": True}
+    session.end_message([redacted, {"type": "text", "text": "yes"}])
+    session.feed("agent_settled", aborted=False)
+    said = [item.content for item in session.items("message") if item.role == "assistant"]
+    assert said == [(Reasoning(hidden, "private"),), (Text("yes"),)]
+    assert session.broken_rules() == []
+
+
 def test_thinking_is_whole_when_another_block_begins() -> None:
     session = Session()
     session.prompt()

@@ -428,14 +428,20 @@ class PiWire(Wire):
 
     def _close_ended(self, conversation: PiConversation) -> None:
         """Another block begins, so the ones that ended are whole."""
+        scribe = conversation.scribe
+        waiting: dict[int, pi.Update] = {}
         for index, end in conversation.ended.items():
             key = self._block_key(conversation, index)
-            thinking: Visibility | None = "public" if end.type == "thinking_end" else None
-            if (
-                item_id := conversation.scribe.end_text(key, end.content, thinking=thinking)
-            ) and not thinking:
-                conversation.texts[index] = item_id
-        conversation.ended = {}
+            if end.type == "text_end":
+                if item_id := scribe.end_text(key, end.content):
+                    conversation.texts[index] = item_id
+            elif scribe.text(key, "") is None:
+                waiting[index] = (
+                    end  # nothing was streamed: only the whole message tells whether it is redacted
+                )
+            else:
+                scribe.end_text(key, end.content, thinking="public")
+        conversation.ended = waiting
 
     def _end_message(self, conversation: PiConversation, message: pi.Message) -> None:
         scribe = conversation.scribe
