@@ -91,7 +91,7 @@ class _Player:
                 self._process_started(msgspec.json.decode(line.msg, type=list[str]))
             case "in":
                 wire = self._current_wire()
-                for action in wire.sent(bytes(line.msg)):
+                for action in _understood(wire.sent(bytes(line.msg))):
                     self._note(action)
             case "out":
                 wire = self._current_wire()
@@ -250,6 +250,14 @@ class _Player:
                 )
                 yield Recorded(event, draft.raw)
             session.scribe.drafts.clear()
+
+
+def _understood(actions: Iterator[Action]) -> Iterator[Action]:
+    """A client may write nonsense: it did nothing then, and what the agent says to it follows."""
+    try:
+        yield from actions
+    except (msgspec.DecodeError, ValueError):
+        return
 
 
 def _frame(message: msgspec.Raw) -> bytes:

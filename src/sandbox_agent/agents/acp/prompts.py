@@ -13,6 +13,7 @@ from ...schema.inputs import Attachment, Prompt
 from ..files import read_if_there
 from ..scribe import Scribe
 from .frames import Content
+from .tools import bytes_in
 
 SEEN_IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 """What models can look at."""
@@ -44,11 +45,11 @@ def prompt_in(blocks: Iterable[Content], scribe: Scribe) -> Prompt:
         match block.type:
             case "text":
                 texts.append(block.text)
-            case "image" if block.data and not _path(block.uri):
-                image = scribe.image(base64.b64decode(block.data), block.mime_type or "")
+            case "image" if not _path(block.uri) and (data := bytes_in(block.data)) is not None:
+                image = scribe.image(data, block.mime_type or "")
                 files.append(Attachment(image.path, block.mime_type))
-            case "image" | "resource_link":
-                path = _path(block.uri) or block.uri or ""
+            case "image" | "resource_link" if block.uri:
+                path = _path(block.uri) or block.uri
                 named = block.name if block.name != os.path.basename(path) else None
                 files.append(Attachment(path, block.mime_type, named))
             case "resource" if block.resource:

@@ -125,7 +125,7 @@ class Call(Struct):
     def shown(self, scribe: Scribe) -> Iterator[ContentPart]:
         """The images that the tool shows, and the files that it changed."""
         for one in self.content:
-            if one.content and one.content.type == "image" and (data := _bytes(one.content.data)):
+            if one.content and one.content.type == "image" and (data := bytes_in(one.content.data)):
                 yield scribe.image(data, one.content.mime_type or "")
         if self.status == "completed":
             yield from self._files()
@@ -177,7 +177,7 @@ def _unified(change: ToolContent) -> str:
     return diff_of_texts(change.path, old, new)
 
 
-def _bytes(data: str) -> bytes | None:
+def bytes_in(data: str) -> bytes | None:
     try:
         return base64.b64decode(data, validate=True) or None
     except binascii.Error:

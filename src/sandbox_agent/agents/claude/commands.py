@@ -14,7 +14,7 @@ from msgspec import Raw, Struct
 from ...schema.inputs import Attachment, Decision, PermissionMode, Prompt, Settings
 from ..files import read_if_there
 from ..scribe import Scribe
-from .frames import ImageBlock, Reply, TextBlock, blocks
+from .frames import ImageBlock, Reply, TextBlock, blocks, bytes_in
 
 REJECTED = "The user rejected this."
 SEEN_IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
@@ -148,8 +148,8 @@ def prompt_in(content: str | list[Raw], scribe: Scribe) -> Prompt:
                 continue
             case TextBlock(text):
                 texts.append(text)
-            case ImageBlock(source) if not named and source.data:
-                image = scribe.image(base64.b64decode(source.data), source.media_type)
+            case ImageBlock(source) if not named and (data := bytes_in(source)) is not None:
+                image = scribe.image(data, source.media_type)
                 files.append(Attachment(image.path, source.media_type))
         named = False
     return Prompt("\n".join(texts), tuple(files))

@@ -6,6 +6,8 @@ own (content blocks, stream events, system messages), a `Tagged` decoder tells "
 
 from __future__ import annotations
 
+import base64
+import binascii
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -82,6 +84,14 @@ class ImageSource(Struct, frozen=True):
 
 class ImageBlock(Block, frozen=True, tag="image"):
     source: ImageSource = ImageSource()
+
+
+def bytes_in(source: ImageSource) -> bytes | None:
+    """The picture; None where the source names it only, or is broken."""
+    try:
+        return base64.b64decode(source.data, validate=True) or None
+    except binascii.Error:
+        return None
 
 
 class ToolResultBlock(Block, frozen=True, tag="tool_result"):

@@ -7,8 +7,6 @@ streamed: their frames name the call that started them in `parent_tool_use_id`.
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -67,6 +65,7 @@ from .frames import (
     WebFetchResult,
     WebSearchResult,
     blocks,
+    bytes_in,
     events,
     systems,
 )
@@ -381,7 +380,7 @@ class ClaudeConversation(Conversation):
             match block:
                 case TextBlock(text):
                     texts.append(text)
-                case ImageBlock(source) if (data := _bytes_of(source.data)) is not None:
+                case ImageBlock(source) if (data := bytes_in(source)) is not None:
                     images.append(self.scribe.image(data, source.media_type))
                 case _:
                     texts.append(bytes(raw).decode())
@@ -586,13 +585,6 @@ def _decoded(content: str | list[Raw]) -> list[tuple[AnyBlock | None, Raw]]:
 
 def _text_of(content: list[tuple[AnyBlock | None, Raw]]) -> str:
     return "\n".join(block.text for block, _ in content if isinstance(block, TextBlock))
-
-
-def _bytes_of(data: str) -> bytes | None:
-    try:
-        return base64.b64decode(data, validate=True) or None
-    except binascii.Error:
-        return None
 
 
 def _payload(frame: bytes) -> dict[str, Any]:

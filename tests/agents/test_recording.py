@@ -1,0 +1,41 @@
+"""Reading recordings: what holds whatever the agent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from sandbox_agent.agents import TRANSLATORS
+from sandbox_agent.agents.recording import translate
+from sandbox_agent.schema.events import ItemCompleted, TurnEnded
+from sandbox_agent.schema.items import Text
+
+NONSENSE: list[Any] = [None, 1, [], {}, "no JSON", {"type": "user"}, {"method": "POST", "path": "/session"}]
+TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
+
+
+@pytest.mark.parametrize("nonsense", NONSENSE, ids=repr)
+@pytest.mark.parametrize("agent", TRANSLATORS)
+def test_nonsense_of_a_client_does_not_end_the_recording(agent: str, nonsense: Any) -> None:
+    """A recording of how an agent takes it is worth reading, too."""
+    native = min((TRANSCRIPTS / agent).glob("*text*/native.jsonl"), default=None)
+    native = native or min((TRANSCRIPTS / agent).glob("*/native.jsonl"))
+    lines = native.read_bytes().splitlines()
+    written = msgspec.json.encode({"dir": "in", "t": 0.0, "msg": nonsense})
+    told = [one.event.data for one in translate(TRANSLATORS[agent], [*lines, written, *lines[-1:]])]
+    kinds = [type(one) for one in told]
+    assert ItemCompleted in kinds
+    assert TurnEnded in kinds
+
+
+def test_a_picture_that_is_none_does_not_take_its_prompt_along() -> None:
+    broken = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "x"}}
+    message = {"role": "user", "content": [{"type": "text", "text": "look"}, broken]}
+    steps = [("in", {"type": "user", "message": message}), ("out", {"type": "keep_alive"})]
+    lines = [msgspec.json.encode({"dir": dir, "t": 0.0, "msg": msg}) for dir, msg in steps]
+    items = [one.event.data for one in translate(TRANSLATORS["claude"], lines)]
+    [said] = [one.item for one in items if isinstance(one, ItemCompleted)]
+    assert said.content == (Text("look"),)
