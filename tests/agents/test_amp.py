@@ -117,6 +117,12 @@ def test_a_prompt_reads_back_as_the_same_prompt() -> None:
     assert msgspec.json.decode(line) == {"type": "user", "message": {"role": "user", "content": content}}
 
 
+def test_a_prompt_that_amp_refuses_for_its_form_is_a_prompt() -> None:
+    (action,) = read_back([b'{"type":"user","message":{"role":"user","content":"hello"}}'])
+    assert isinstance(action, Prompted)
+    assert action.prompt == Prompt("hello")
+
+
 def test_images_go_along_as_base64_and_other_files_by_path() -> None:
     session = Session()
     session.wire.read_file = {"/ws/a.png": b"picture"}.__getitem__

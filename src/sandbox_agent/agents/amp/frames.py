@@ -44,10 +44,15 @@ class NativeUsage(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True, omit_defaults=True):
-    content: tuple[Block, ...] = ()
+    content: str | tuple[Block, ...] = ()
+    """Blocks; a client may write a plain text, which Amp refuses."""
     role: str = field(default_factory=lambda: "user")
     stop_reason: str | None = None
     usage: NativeUsage | None = None
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return (Block("text", self.content),) if isinstance(self.content, str) else self.content
 
 
 class Frame(Struct, frozen=True, tag_field="type"):

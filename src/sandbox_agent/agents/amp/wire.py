@@ -152,9 +152,9 @@ class AmpWire(Wire):
             yield Began(conversation)
         match decode_written(frame):
             case User(message):
-                text = "".join(block.text for block in message.content if block.type == "text")
+                text = "".join(block.text for block in message.blocks if block.type == "text")
                 conversation.echoes += bool(text)
-                yield Prompted(conversation, Prompt(text, _attachments(conversation, message.content)))
+                yield Prompted(conversation, Prompt(text, _attachments(conversation, message.blocks)))
             case DelegateReply(id, allow, why):
                 yield Decided(conversation, id, Decision("once" if allow else "reject", why))
 
@@ -204,7 +204,7 @@ class AmpWire(Wire):
             conversation.usage = conversation.usage + spent if conversation.usage else spent
         conversation.messages += 1
         text_item: str | None = None
-        for index, block in enumerate(message.content):
+        for index, block in enumerate(message.blocks):
             key = f"{scribe.turn.id if scribe.turn else 'after'}/{conversation.messages}/{index}"
             match block.type:
                 case "text":
@@ -225,12 +225,12 @@ class AmpWire(Wire):
 
     def _end_of_turn(self, conversation: AmpConversation, message: Message) -> None:
         """A message without a call is the main agent's last."""
-        if any(block.type == "tool_use" for block in message.content) or conversation.takes_up_old:
+        if any(block.type == "tool_use" for block in message.blocks) or conversation.takes_up_old:
             return
         match message.stop_reason:
             case None:
                 # Amp does not say why it stopped: text was cut off, and nothing at all was refused.
-                said = any(block.text for block in message.content if block.type == "text")
+                said = any(block.text for block in message.blocks if block.type == "text")
                 conversation.end_turn("max_tokens" if said else "refusal")
             case "max_tokens" | "refusal" as stop:
                 conversation.end_turn(stop)
@@ -252,19 +252,19 @@ class AmpWire(Wire):
 
     def _user(self, conversation: AmpConversation, frame: User) -> None:
         scribe = conversation.scribe
-        for block in frame.message.content:
+        for block in frame.message.blocks:
             if block.type == "tool_result":
                 self._call_result(conversation, block)
         if frame.parent_tool_use_id is not None:
             return  # a sub-agent's prompt stands in the call that started it
-        text = "".join(block.text for block in frame.message.content if block.type == "text")
-        if not text and not any(block.type == "image" for block in frame.message.content):
+        text = "".join(block.text for block in frame.message.blocks if block.type == "text")
+        if not text and not any(block.type == "image" for block in frame.message.blocks):
             return
         if conversation.echoes:
             conversation.echoes -= 1
             return
         scribe.start_turn(source="agent")
-        scribe.user_message(text, _attachments(conversation, frame.message.content), source="agent")
+        scribe.user_message(text, _attachments(conversation, frame.message.blocks), source="agent")
 
     def _call_result(self, conversation: AmpConversation, block: Block) -> None:
         scribe = conversation.scribe
