@@ -33,7 +33,7 @@ from sandbox_agent.schema.events import (
 )
 from sandbox_agent.schema.ids import counting_ids
 from sandbox_agent.schema.inputs import Attachment, Decision, McpServer, Prompt, Settings
-from sandbox_agent.schema.items import FileRef, Item, Text, ToolResult
+from sandbox_agent.schema.items import FileRef, Image, Item, Text, ToolResult
 from sandbox_agent.testing.rules import violations
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "transcripts" / "amp").glob("*/native.jsonl"))
@@ -363,6 +363,23 @@ def test_results_tell_exit_code_and_change() -> None:
 
 
 # -- permissions --------------------------------------------------------------------------------
+
+
+def test_an_image_that_was_read_is_stored() -> None:
+    session = Session()
+    session.prompt()
+    session.say({"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {}}, stop="tool_use")
+    read = {
+        "absolutePath": "/ws/a.png",
+        "content": base64.b64encode(b"picture").decode(),
+        "isImage": True,
+        "imageInfo": {"mimeType": "image/png", "size": 7},
+    }
+    session.tell(result(msgspec.json.encode(read).decode()))
+    [(name, data)] = session.scribe.blobs.items()
+    assert data == b"picture"
+    [seen] = session.items("tool_result")
+    assert seen.content == (ToolResult("toolu_1", "/ws/a.png"), Image(name, "image/png"))
 
 
 def test_a_delegate_that_is_faster_than_the_message_asks_for_the_same_call() -> None:

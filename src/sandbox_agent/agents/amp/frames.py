@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct, field
@@ -131,6 +131,19 @@ class ToolInput(Struct, frozen=True):
     command: str | None = None
     old_str: str | None = None
     new_str: str | None = None
+
+
+class ImageInfo(Struct, frozen=True):
+    mime_type: str = field(default="image/png", name="mimeType")
+
+
+class ReadImage(Struct, frozen=True):
+    """What `Read` tells of an image, as a JSON string, too."""
+
+    content: str
+    is_image: Literal[True] = field(name="isImage")
+    image_info: ImageInfo = field(default=ImageInfo(), name="imageInfo")
+    path: str = field(default="", name="absolutePath")
 
 
 class ToolOutput(Struct, frozen=True):

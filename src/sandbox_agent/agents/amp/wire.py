@@ -33,6 +33,7 @@ from .frames import (
     DelegateReply,
     ImageSource,
     Message,
+    ReadImage,
     Result,
     System,
     ToolInput,
@@ -279,6 +280,9 @@ class AmpWire(Wire):
         extra: list[ContentPart] = [] if block.is_error else _changes(tool, given, told)
         extra += [image for part in parts if (image := _image(conversation, part))]
         output = told.output if told.output is not None else text
+        if (seen := _read(text, ReadImage)) and (image := _read_image(conversation, seen)):
+            extra.append(image)
+            output = seen.path
         scribe.result(key, output, exit_code=told.exit_code, extra=extra, failed=block.is_error)
 
     def _result(self, conversation: AmpConversation, result: Result) -> None:
@@ -405,6 +409,11 @@ def _image(conversation: Conversation, block: Block) -> Image | None:
     except binascii.Error:
         return None
     return conversation.scribe.image(data, block.source.media_type) if data else None
+
+
+def _read_image(conversation: Conversation, seen: ReadImage) -> Image | None:
+    source = ImageSource(seen.image_info.mime_type, seen.content)
+    return _image(conversation, Block("image", source=source))
 
 
 def _attachments(conversation: Conversation, blocks: Iterable[Block]) -> tuple[Attachment, ...]:
