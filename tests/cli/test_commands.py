@@ -317,6 +317,28 @@ def test_ctrl_c_twice_leaves_at_once(environ: dict[str, str], tmp_path: Path) ->
     assert b"Traceback" not in terminal.shown
 
 
+def test_run_ends_when_its_message_is_withdrawn(cli: Cli, environ: dict[str, str], tmp_path: Path) -> None:
+    cli("sessions", "create", "busy", "--agent", "mock")
+    cli("sessions", "send-message", "busy", "--message", "slow")
+    waiting = subprocess.Popen(
+        command("run", "mock", "hello", "--session", "busy"),
+        env=environ,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(lambda: '"turnId"' in cli("sessions", "queue", "busy").stdout)
+    [queued] = msgspec.json.decode(cli("sessions", "queue", "busy").stdout)["messages"]
+    cli("sessions", "withdraw", "busy", queued["turnId"])
+    _, said = waiting.communicate(timeout=20)
+    assert (waiting.returncode, said.splitlines()[-1]) == (
+        1,
+        "error: the message was withdrawn from the queue",
+    )
+    cli("sessions", "terminate", "busy")
+
+
 # -- without a daemon -------------------------------------------------------------------------
 
 

@@ -82,7 +82,7 @@ function listening(child: Child, program: string, limit: number): Promise<string
 
 function cannotRun(program: string, error: Error): string {
   return (
-    `cannot run ${program} (${error.message}): install it with \`pip install sandbox-agentd\`, or say where it is: ` +
+    `cannot run ${program} (${error.message}): put it on the PATH (\`make setup\` of a checkout makes .venv/bin/sandbox-agent), or say where it is: ` +
     'SandboxAgent.start({ command: ["/path/to/sandbox-agent"] })'
   );
 }

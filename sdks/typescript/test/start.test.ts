@@ -93,7 +93,7 @@ test("a daemon that cannot start says why", async () => {
     return true;
   });
   const missing = SandboxAgent.start({ command: [join(folder, "nothing")] });
-  await assert.rejects(missing, /cannot run .*nothing.*pip install sandbox-agentd/);
+  await assert.rejects(missing, /cannot run .*nothing.*put it on the PATH/);
 });
 
 test("two daemons do not share a folder, and the second says so", async () => {

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from ..config import PREFIX
 from ..schema.events import (
     Event,
+    ItemCompleted,
     PermissionRequested,
     QuestionRequested,
     SessionEnded,
@@ -23,6 +24,7 @@ from ..schema.events import (
     decode_event,
 )
 from ..schema.inputs import Answer, Decision
+from ..schema.items import Item, Json, StatusPart
 from .asking import ask_permission, ask_question
 from .failures import INTERRUPTED, CommandFailed, ProblemAnswered, WrongUsage
 from .install import install_remotely
@@ -208,6 +210,8 @@ class Turn:
                 match event.data:
                     case TurnStarted(turn_id) if turn_id == self._turn_id:
                         started = True
+                    case ItemCompleted(item) if self._is_withdrawal(item):
+                        raise CommandFailed("the message was withdrawn from the queue")
                 if not started and not isinstance(event.data, SessionEnded):
                     continue
                 if self._as_events:
@@ -219,6 +223,12 @@ class Turn:
         finally:
             signal.signal(signal.SIGINT, before)
             self._view.close()
+
+    def _is_withdrawal(self, item: Item) -> bool:
+        match item.content:
+            case (StatusPart("queue"), Json({"turn_id": turn_id, "state": "withdrawn"})):
+                return bool(turn_id == self._turn_id)
+        return False
 
     def _hear(self, event: Event) -> int | None:
         """Show an event and answer it; the exit code when it is the last."""
