@@ -68,17 +68,25 @@ class Attached(Recorded):
                         "to start a new one in this session",
                         sessionId=self.id,
                     ) from None
-                lost = self.record.native_id
-                self.record.native_id = self.scribe.native_session_id = None
-                self.record.native_stored = self.record.prompted = False
-                self.scribe.status(
-                    "resume_lost",
-                    {"native_session_id": lost},
-                    "the agent had not stored this conversation; it starts anew",
-                    source="daemon",
-                )
-                await self._open(resume=False)
+                await self._open_anew()
+            except AgentProcessExited:
+                # It does not say that the conversation is gone, and cannot go on with it either.
+                if not fresh or not self.record.prompted:
+                    raise
+                await self._open_anew()
             self._arm_idle_timer()
+
+    async def _open_anew(self) -> None:
+        lost = self.record.native_id
+        self.record.native_id = self.scribe.native_session_id = None
+        self.record.native_stored = self.record.prompted = False
+        self.scribe.status(
+            "resume_lost",
+            {"native_session_id": lost},
+            "the agent had not stored this conversation; it starts anew",
+            source="daemon",
+        )
+        await self._open(resume=False)
 
     async def _open(self, *, resume: bool) -> None:
         if self.record.native_id is None:
