@@ -44,5 +44,14 @@ export function fragment(sessionId: string): string {
 export function parsed(hash: string): Route {
   const found = /^#\/sessions\/([^/]+)(?:\/events\/(\d+))?$/.exec(hash);
   if (!found?.[1]) return { sessionId: null, sequence: null };
-  return { sessionId: decodeURIComponent(found[1]), sequence: found[2] ? Number(found[2]) : null };
+  return { sessionId: decoded(found[1]), sequence: found[2] ? Number(found[2]) : null };
+}
+
+/** A link that was cut in the middle of an escape names no session; the page says so, where an error would leave it blank. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }

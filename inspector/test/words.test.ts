@@ -57,6 +57,7 @@ test.each([
   ["#/sessions/x/events/12", { sessionId: "x", sequence: 12 }],
   ["#/", { sessionId: null, sequence: null }],
   ["#token=abc", { sessionId: null, sequence: null }],
+  ["#/sessions/cut%E0%A4", { sessionId: "cut%E0%A4", sequence: null }],
 ])("the route %s", (hash, route) => {
   expect(parsed(hash)).toEqual(route);
 });
