@@ -17,19 +17,31 @@ class History {
   add(text: string): void {
     if (!text.trim()) return;
     this.#sent = [...this.#sent.filter((sent) => sent !== text), text].slice(-KEPT);
-    sessionStorage.setItem(HISTORY, JSON.stringify(this.#sent));
+    store(HISTORY, JSON.stringify(this.#sent));
   }
 }
 
 class Drafts {
+  #written = new Map<string, string>();
+
   get(sessionId: string): string {
-    return sessionStorage.getItem(`sandbox-agent.draft.${sessionId}`) ?? "";
+    return this.#written.get(sessionId) ?? sessionStorage.getItem(`sandbox-agent.draft.${sessionId}`) ?? "";
   }
 
   set(sessionId: string, text: string): void {
-    const key = `sandbox-agent.draft.${sessionId}`;
-    if (text) sessionStorage.setItem(key, text);
-    else sessionStorage.removeItem(key);
+    this.#written.set(sessionId, text);
+    store(`sandbox-agent.draft.${sessionId}`, text);
+  }
+}
+
+/** For after a reload. Browsers keep a few megabytes: what is more lasts as long as the page does. */
+function store(key: string, text: string): void {
+  sessionStorage.removeItem(key);
+  if (!text) return;
+  try {
+    sessionStorage.setItem(key, text);
+  } catch {
+    // It is too long, and it is in memory.
   }
 }
 
