@@ -8,13 +8,36 @@ import { CopyButton } from "../parts/copyButton";
 
 /** Beyond this a text is shown as it is: no reader reads that much markup, and reading it anew would cost frames. */
 const LONGEST = 60_000;
+/** Quotes in quotes in quotes: beyond this no layout is sensible, and browsers run out of stack. */
+const DEEPEST = 40;
 const SAFE_LINK = /^(https?:|mailto:)/i;
 
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
-  const tokens = useMemo(() => (text.length > LONGEST ? null : marked.lexer(text)), [text]);
+  const tokens = useMemo(() => read(text), [text]);
   if (!tokens) return <PlainText text={text} />;
   return <div className="markdown">{blocks(tokens)}</div>;
 });
+
+/** Null where the text is better shown as it is. */
+function read(text: string): Token[] | null {
+  if (text.length > LONGEST) return null;
+  try {
+    const tokens = marked.lexer(text);
+    return isDeeper(tokens, DEEPEST) ? null : tokens;
+  } catch {
+    // A few thousand levels are more than the reader's own stack has room for.
+    return null;
+  }
+}
+
+function isDeeper(tokens: readonly Token[], levels: number): boolean {
+  return tokens.some((token) => levels === 0 || isDeeper(inside(token), levels - 1));
+}
+
+function inside(token: Token): Token[] {
+  const { tokens = [], items = [] } = token as Partial<Tokens.List & Tokens.Generic>;
+  return [...tokens, ...items];
+}
 
 /** In pieces, so that the browser lays out only those on the screen. */
 function PlainText({ text }: { text: string }) {
