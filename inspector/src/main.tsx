@@ -1,6 +1,8 @@
 import { createRoot } from "react-dom/client";
 import { App } from "./app";
 import { arrive } from "./daemon/arrival";
+import { Boundary } from "./parts/boundary";
+import { Broken } from "./parts/broken";
 import { applyTheme } from "./parts/theme";
 import "./styles/tokens.css";
 import "./styles/parts.css";
@@ -13,4 +15,10 @@ import "./styles/debug.css";
 
 applyTheme();
 const root = document.getElementById("root");
-if (root) createRoot(root).render(<App arrival={arrive()} />);
+if (root) {
+  createRoot(root).render(
+    <Boundary instead={(why) => <Broken why={why} />}>
+      <App arrival={arrive()} />
+    </Boundary>,
+  );
+}

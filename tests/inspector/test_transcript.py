@@ -351,6 +351,29 @@ def test_an_agent_that_ends_the_conversation_leaves_no_composer(window: Window, 
     expect(window.message).to_have_count(0)
 
 
+def test_an_entry_that_cannot_be_drawn_leaves_the_rest_of_the_page(
+    window: Window, session: str, client: Client, complaints: list[str]
+) -> None:
+    def with_another_shape(route: Route) -> None:
+        """A question as no daemon of today tells it."""
+        page = route.fetch().json()
+        for event in page["events"]:
+            if event["type"] == "question.requested":
+                event["data"]["metadata"]["questions"][0]["options"] = 7
+        route.fulfill(json=page)
+
+    client.turn(session, "hello")
+    client.send(session, "question")
+    expect(window.card("Question")).to_be_visible()
+    window.page.route("**/events?*", with_another_shape)
+    window.page.reload()
+    expect(window.card("This page cannot draw")).to_be_visible()
+    window.sees("You said: hello")
+    window.page.unroute_all(behavior="wait")
+    assert all("options.map" in text or "boundary" in text for text in complaints), complaints
+    complaints.clear()
+
+
 def test_what_the_daemon_did_not_understand_is_shown(window: Window, session: str, client: Client) -> None:
     client.expects_unparsed = True
     window.say("unparsed")

@@ -4,6 +4,7 @@
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { Boundary } from "../parts/boundary";
 import { Button } from "../parts/button";
 import { Icon } from "../parts/icon";
 import { plural } from "../parts/format";
@@ -11,6 +12,7 @@ import { Notice } from "../parts/notice";
 import { useConversation } from "../session/sessionContext";
 import type { ConversationView } from "../state/conversation";
 import { EntryView } from "./entryView";
+import { OddCard } from "./errorCard";
 import { rowsOf } from "./rows";
 
 /** How near to the end counts as being there. */
@@ -100,7 +102,9 @@ export function TranscriptView({ view, showAll }: { view: ConversationView; show
                 className={`row kind-${row.entry.kind} ${row.depth > 0 ? "nested" : ""}`}
                 style={{ transform: `translateY(${item.start}px)`, "--depth": row.depth } as React.CSSProperties}
               >
-                <EntryView entry={row.entry} unfolded={unfolded.has(row.entry.id)} onFold={onFold} />
+                <Boundary of={row.entry} instead={(why) => <OddCard title="This page cannot draw what stands here; the debug panel has its events" text={why} />}>
+                  <EntryView entry={row.entry} unfolded={unfolded.has(row.entry.id)} onFold={onFold} />
+                </Boundary>
               </div>
             );
           })}

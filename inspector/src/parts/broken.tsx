@@ -1,0 +1,12 @@
+/** What stands there when the page itself has failed: the sessions go on without it. */
+import { Button } from "./button";
+import { Notice } from "./notice";
+
+export function Broken({ why }: { why: string }) {
+  return (
+    <main className="sessionGone broken">
+      <Notice>The page has run into an error: {why}</Notice>
+      <Button onClick={() => window.location.reload()}>Load it again</Button>
+    </main>
+  );
+}
