@@ -56,6 +56,14 @@ def test_the_token_of_the_address_is_taken_and_leaves_the_address_bar(page: Page
     is_in(page)
 
 
+def test_the_printed_address_may_be_pasted_where_the_page_is_open(page: Page, locked: Daemon) -> None:
+    page.goto(f"{address(locked)}/ui/")
+    is_told(page, "It needs a token")
+    page.goto(f"{address(locked)}/ui/#token=secret%2Btoken")
+    is_in(page)
+    assert page.url == f"{address(locked)}/ui/"
+
+
 def test_a_missing_and_a_wrong_token_are_told_apart(page: Page, locked: Daemon) -> None:
     page.goto(f"{address(locked)}/ui/")
     is_told(page, "It needs a token")
@@ -109,12 +117,11 @@ def test_a_token_never_goes_to_an_address_of_the_link_unasked(
     is_in(page)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(f"{address(daemon)}/ui/#endpoint={address(locked)}&token=stolen")
-    page.reload()
-    page.goto("about:blank")
-    page.goto(f"{address(daemon)}/ui/#endpoint={address(locked)}&token=stolen")
-    expect(page.get_by_role("note")).to_contain_text("came with the link")
-    expect(page.get_by_label("Endpoint")).to_have_value(address(locked))
+    for before in (page.url, "about:blank"):
+        page.goto(before)
+        page.goto(f"{address(daemon)}/ui/#endpoint={address(locked)}&token=stolen")
+        expect(page.get_by_role("note")).to_contain_text("came with the link")
+        expect(page.get_by_label("Endpoint")).to_have_value(address(locked))
     assert [url for url in asked if url.startswith(address(locked))] == []
 
 

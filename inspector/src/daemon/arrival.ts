@@ -19,6 +19,8 @@ export interface Arrival {
 export function arrive(): Arrival {
   const here: Address = { endpoint: window.location.origin, token: null };
   const brought = takeFragment();
+  // Pasted into a tab where the page is open already, an address with another fragment loads nothing by itself.
+  window.addEventListener("hashchange", () => isBrought() && window.location.reload());
   const remembered = read();
   if (brought?.endpoint && brought.endpoint !== here.endpoint) {
     return { known: remembered ?? here, suggested: { endpoint: brought.endpoint, token: brought.token } };
@@ -27,12 +29,17 @@ export function arrive(): Arrival {
   return { known: remembered ?? here, suggested: null };
 }
 
+function isBrought(): boolean {
+  const given = new URLSearchParams(window.location.hash.slice(1));
+  return given.has("endpoint") || given.has("token");
+}
+
 /** `#token=…` and `#endpoint=…` leave the address bar and the history at once. */
 function takeFragment(): { endpoint: string | null; token: string | null } | null {
+  if (!isBrought()) return null;
   const given = new URLSearchParams(window.location.hash.slice(1));
   const endpoint = given.get("endpoint");
   const token = given.get("token");
-  if (endpoint === null && token === null) return null;
   window.history.replaceState(null, "", window.location.pathname + window.location.search);
   return { endpoint: endpoint && tidied(endpoint), token };
 }
