@@ -293,6 +293,24 @@ def test_several_questions_take_labels_several_labels_and_own_words(
     assert resolved["metadata"]["answers"] == [labels[0][:1], labels[1][:2], ["something else"]]
 
 
+def test_half_an_answer_waits_while_one_reads_what_came_before(window: Window, client: Client) -> None:
+    session = client.create()
+    for _ in range(8):
+        client.turn(session, "markdown")
+    client.send(session, "multi")
+    window.enter(session)
+    card = window.card("Question")
+    card.get_by_role("radio", name="Large").check()
+    card.get_by_label("Your own answer: When?").fill("tomorrow")
+    window.log.evaluate("box => { box.scrollTop = 0; }")
+    window.sees("Started")
+    expect(card).not_to_be_in_viewport()
+    window.button("To the end").click()
+    expect(card).to_be_in_viewport()
+    expect(card.get_by_role("radio", name="Large")).to_be_checked()
+    expect(card.get_by_label("Your own answer: When?")).to_have_value("tomorrow")
+
+
 def test_a_question_can_stay_without_an_answer(window: Window, session: str) -> None:
     window.say("question")
     window.button("Do not answer").click()

@@ -36,6 +36,11 @@ export function rowsOf(entries: readonly Entry[], unfolded: ReadonlySet<string>,
   }
 }
 
+/** Whether it waits for somebody's answer. */
+export function asks(entry: Entry): boolean {
+  return (entry.kind === "permission" || entry.kind === "question") && entry.state === "requested";
+}
+
 function isShown(entry: Entry, showAll: boolean): boolean {
   if (entry.kind === "turn_started") return false;
   if (showAll || entry.kind !== "status") return true;

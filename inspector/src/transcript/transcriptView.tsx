@@ -2,7 +2,7 @@
  * The transcript: only what is on the screen is drawn. It stays at the end while one is there, though what was opened
  * stays in sight; otherwise it stands still, says that something new has come, and offers the way to an end far below.
  */
-import { useVirtualizer } from "@tanstack/react-virtual";
+import { defaultRangeExtractor, type Range, useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { Boundary } from "../parts/boundary";
 import { Button } from "../parts/button";
@@ -13,7 +13,7 @@ import { useConversation } from "../session/sessionContext";
 import type { ConversationView } from "../state/conversation";
 import { EntryView } from "./entryView";
 import { OddCard } from "./errorCard";
-import { rowsOf } from "./rows";
+import { asks, rowsOf } from "./rows";
 
 /** How near to the end counts as being there. */
 const NEAR = 60;
@@ -31,12 +31,20 @@ export function TranscriptView({ view, showAll }: { view: ConversationView; show
   const [far, setFar] = useState(false);
   const [seen, setSeen] = useState<number | null>(null);
 
+  // A card that waits stays while one reads elsewhere: what was filled in is in it, and the keys that answer it are its own.
+  const asking = useMemo(() => rows.flatMap((row, index) => (asks(row.entry) ? [index] : [])), [rows]);
+  const rangeExtractor = useCallback(
+    (range: Range) => [...new Set([...defaultRangeExtractor(range), ...asking])].sort((one, other) => one - other),
+    [asking],
+  );
+
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => 44,
     getItemKey: (index) => rows[index]?.entry.id ?? index,
     overscan: 8,
+    rangeExtractor,
     paddingStart: 20,
     paddingEnd: 24,
   });
