@@ -226,6 +226,28 @@ def test_a_permission_is_rejected_with_a_reason(window: Window, session: str, cl
     assert permissions_of(client, session) == [("reject", "not on my machine")]
 
 
+def test_keys_answer_only_what_is_in_sight(window: Window, client: Client) -> None:
+    session = client.create()
+    for _ in range(8):
+        client.turn(session, "markdown")
+    client.send(session, "permission one")
+    window.enter(session)
+    card = window.card("Permission: bash")
+    expect(card).to_be_in_viewport()
+    window.button("Session menu").click()
+    window.page.get_by_role("menuitem", name="Rename").click()
+    window.page.keyboard.press("Alt+y")
+    window.page.keyboard.press("Escape")
+    window.log.evaluate("box => { box.scrollTop = 0; }")
+    expect(card).not_to_be_in_viewport()
+    window.page.keyboard.press("Alt+y")
+    expect(card).to_be_in_viewport()
+    assert permissions_of(client, session) == []
+    window.page.keyboard.press("Alt+y")
+    window.turn_is_over()
+    assert permissions_of(client, session) == [("accept", None)]
+
+
 def test_a_permission_to_edit_shows_the_change(window: Window, session: str) -> None:
     window.say("edit")
     card = window.card("Permission: edit")

@@ -1,5 +1,5 @@
 /** The agent asks whether it may: what exactly, and the three answers. */
-import { useEffect, useRef, useState } from "react";
+import { type RefObject, useEffect, useRef, useState } from "react";
 import type { PermissionEntry } from "sdk/transcript";
 import { sessionPath } from "../daemon/daemon";
 import { Button } from "../parts/button";
@@ -43,13 +43,14 @@ function Asking({ entry }: { entry: PermissionEntry }) {
   const [reason, setReason] = useState("");
   const reply = (choice: "once" | "always" | "reject", message?: string) =>
     answer(sessionPath(sessionId, "permissions", entry.permissionId, "reply"), { reply: choice, ...(message && { message }) });
-  useReplyKeys(busy, {
+  const card = useRef<HTMLElement>(null);
+  useReplyKeys(card, busy, {
     KeyY: () => reply("once"),
     KeyA: () => reply("always"),
     KeyR: () => setRejecting(true),
   });
   return (
-    <section className="card asks" role="group" aria-label={`Permission: ${entry.toolName}`}>
+    <section ref={card} className="card asks" role="group" aria-label={`Permission: ${entry.toolName}`}>
       <header>
         <Icon name="shield" />
         <strong>Allow {entry.toolName}?</strong>
@@ -115,7 +116,7 @@ function Wanted({ entry }: { entry: PermissionEntry }) {
   );
 }
 
-function useReplyKeys(busy: boolean, acts: Readonly<Record<string, () => unknown>>): void {
+function useReplyKeys(card: RefObject<HTMLElement | null>, busy: boolean, acts: Readonly<Record<string, () => unknown>>): void {
   const latest = useRef(acts);
   latest.current = acts;
   useEffect(() => {
@@ -123,12 +124,19 @@ function useReplyKeys(busy: boolean, acts: Readonly<Record<string, () => unknown
     const onKeyDown = (event: KeyboardEvent) => {
       if (!event.altKey || event.ctrlKey || event.metaKey || event.defaultPrevented) return;
       const act = latest.current[event.code];
-      if (!act) return;
-      // One press answers one card: the first that waits.
+      if (!act || !card.current || document.querySelector("dialog[open]")) return;
+      // One press answers one card: the first that waits. What is not in sight is shown first: nobody allows it unread.
       event.preventDefault();
-      act();
+      if (isInSight(card.current)) act();
+      else card.current.scrollIntoView({ block: "nearest" });
     };
     window.addEventListener("keydown", onKeyDown);
     return () => window.removeEventListener("keydown", onKeyDown);
-  }, [busy]);
+  }, [card, busy]);
+}
+
+function isInSight(card: HTMLElement): boolean {
+  const { top, bottom } = card.getBoundingClientRect();
+  const box = card.closest(".transcript")?.getBoundingClientRect();
+  return !box || (top < box.bottom && bottom > box.top);
 }
