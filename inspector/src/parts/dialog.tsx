@@ -1,5 +1,8 @@
-/** A modal dialog: the browser's own, so that focus, Escape and the backdrop are right. */
-import { type ReactNode, useEffect, useRef } from "react";
+/**
+ * A modal dialog: the browser's own, so that focus, Escape and the backdrop are right. It begins at what is marked with
+ * `data-first`: the browser would begin at the button that closes it.
+ */
+import { type ReactNode, useLayoutEffect, useRef } from "react";
 import { IconButton } from "./button";
 
 interface Props {
@@ -11,9 +14,11 @@ interface Props {
 
 export function Dialog({ title, onClose, children, wide }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Not a later effect: focus goes back to where it was only from a dialog that is still in the page.
+  useLayoutEffect(() => {
     const dialog = ref.current;
     if (dialog && !dialog.open) dialog.showModal();
+    dialog?.querySelector<HTMLElement>("[data-first]")?.focus();
     return () => dialog?.close();
   }, []);
   return (

@@ -21,13 +21,19 @@ export function Menu({ label, items, head }: { label: string; items: readonly Me
     document.addEventListener("mousedown", outside);
     return () => document.removeEventListener("mousedown", outside);
   }, [open]);
+  /** Focus goes back to the button: from there a dialog is opened, and there it ends. */
+  const close = () => {
+    box.current?.querySelector("button")?.focus();
+    setOpen(false);
+  };
   const onKeyDown = (event: React.KeyboardEvent) => {
     if (!open) return;
     if (event.key === "Escape") {
       event.stopPropagation();
-      setOpen(false);
-      box.current?.querySelector("button")?.focus();
+      close();
     }
+    // On to what follows the menu, not through it.
+    if (event.key === "Tab") close();
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
       const all = [...(box.current?.querySelectorAll<HTMLButtonElement>("[role=menuitem]:enabled") ?? [])];
@@ -49,7 +55,7 @@ export function Menu({ label, items, head }: { label: string; items: readonly Me
               disabled={item.disabled}
               className={item.danger ? "menuItem danger" : "menuItem"}
               onClick={() => {
-                setOpen(false);
+                close();
                 item.onChoose();
               }}
             >

@@ -160,7 +160,7 @@ function Rename({ title, onRename, onClose }: { title: string; onRename: (title:
       >
         <label>
           <span>Title</span>
-          <input name="title" value={text} onChange={(event) => setText(event.target.value)} maxLength={256} required autoFocus />
+          <input name="title" value={text} onChange={(event) => setText(event.target.value)} maxLength={256} required data-first />
         </label>
         <footer className="formEnd">
           <Button onClick={onClose}>Cancel</Button>
@@ -186,7 +186,7 @@ function Confirm({ title, words, action, onConfirm, onClose }: ConfirmProps) {
     <Dialog title={title} onClose={onClose}>
       <p>{words}</p>
       <footer className="formEnd">
-        <Button onClick={onClose} autoFocus>
+        <Button onClick={onClose} data-first>
           Keep it
         </Button>
         <Button

@@ -44,7 +44,7 @@ export function Settings({ info, onClose }: { info: SessionInfo; onClose: () => 
       <form className="form" onSubmit={save}>
         <label>
           <span>Mode</span>
-          <select name="agentMode" value={agentMode} onChange={(event) => setAgentMode(event.target.value)}>
+          <select name="agentMode" data-first value={agentMode} onChange={(event) => setAgentMode(event.target.value)}>
             {!offer?.modes.some((mode) => mode.id === info.agentMode) && <option value={info.agentMode}>{info.agentMode}</option>}
             {offer?.modes.map((mode) => (
               <option key={mode.id} value={mode.id}>

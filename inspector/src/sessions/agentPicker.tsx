@@ -15,7 +15,14 @@ export function AgentPicker({ chosen, onChoose }: { chosen: string; onChoose: (i
       {agents.map((agent) => (
         <div key={agent.id} className={`agentChoice ${agent.installed ? "" : "absent"}`}>
           <label>
-            <input type="radio" name="agent" value={agent.id} checked={agent.id === chosen} onChange={() => onChoose(agent.id)} />
+            <input
+              type="radio"
+              name="agent"
+              value={agent.id}
+              checked={agent.id === chosen}
+              onChange={() => onChoose(agent.id)}
+              data-first={agent.id === chosen || undefined}
+            />
             <AgentMark agent={agent.id} size={26} />
             <span className="agentChoiceText">
               <strong>{agent.id}</strong>

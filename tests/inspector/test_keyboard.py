@@ -1,0 +1,42 @@
+"""Without a mouse: where focus begins, where it goes, and where it comes back to."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+from tests.daemons import Client
+
+from .window import Window
+
+
+def test_a_dialog_begins_at_what_it_asks_and_gives_focus_back(window: Window, client: Client) -> None:
+    window.enter(client.create(title="Before"))
+    menu = window.button("Session menu")
+    dialog = window.page.get_by_role("dialog")
+    menu.press("Enter")
+    window.page.keyboard.press("Enter")
+    expect(dialog.get_by_label("Title")).to_be_focused()
+    window.page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(menu).to_be_focused()
+
+    menu.press("Enter")
+    window.page.keyboard.press("ArrowUp")
+    window.page.keyboard.press("Enter")
+    expect(dialog.get_by_role("button", name="Keep it")).to_be_focused()
+    window.page.keyboard.press("Enter")
+    expect(menu).to_be_focused()
+
+    window.message.focus()
+    window.page.keyboard.press("Alt+n")
+    expect(dialog.get_by_role("radio", name="mock")).to_be_focused()
+    window.page.keyboard.press("Escape")
+    expect(window.message).to_be_focused()
+
+
+def test_a_menu_is_left_with_tab(window: Window, client: Client) -> None:
+    window.enter(client.create())
+    window.button("Session menu").press("Enter")
+    expect(window.page.get_by_role("menuitem").first).to_be_focused()
+    window.page.keyboard.press("Tab")
+    expect(window.page.get_by_role("menu")).to_have_count(0)
+    expect(window.log).to_be_focused()
