@@ -40,3 +40,16 @@ def test_a_menu_is_left_with_tab(window: Window, client: Client) -> None:
     window.page.keyboard.press("Tab")
     expect(window.page.get_by_role("menu")).to_have_count(0)
     expect(window.log).to_be_focused()
+
+
+def test_the_scrollbar_of_a_dialog_does_not_close_it(window: Window) -> None:
+    window.page.set_viewport_size({"width": 1024, "height": 480})
+    window.page.keyboard.press("Alt+n")
+    dialog = window.page.get_by_role("dialog")
+    box = dialog.bounding_box()
+    assert box is not None
+    assert dialog.evaluate("box => box.scrollHeight > box.clientHeight")
+    window.page.mouse.click(box["x"] + box["width"] - 5, box["y"] + box["height"] / 2)
+    expect(dialog).to_be_visible()
+    window.page.mouse.click(box["x"] / 2, box["y"] + box["height"] / 2)
+    expect(dialog).to_have_count(0)

@@ -2,7 +2,7 @@
  * A modal dialog: the browser's own, so that focus, Escape and the backdrop are right. It begins at what is marked with
  * `data-first`: the browser would begin at the button that closes it.
  */
-import { type ReactNode, useLayoutEffect, useRef } from "react";
+import { type MouseEvent, type ReactNode, useLayoutEffect, useRef } from "react";
 import { IconButton } from "./button";
 
 interface Props {
@@ -21,6 +21,9 @@ export function Dialog({ title, onClose, children, wide }: Props) {
     dialog?.querySelector<HTMLElement>("[data-first]")?.focus();
     return () => dialog?.close();
   }, []);
+  const onMouseDown = (event: MouseEvent) => {
+    if (event.target === ref.current && isOutside(ref.current, event)) onClose();
+  };
   return (
     <dialog
       ref={ref}
@@ -30,7 +33,7 @@ export function Dialog({ title, onClose, children, wide }: Props) {
         event.preventDefault();
         onClose();
       }}
-      onMouseDown={(event) => event.target === ref.current && onClose()}
+      onMouseDown={onMouseDown}
     >
       <div className="dialogBox">
         <header>
@@ -41,4 +44,10 @@ export function Dialog({ title, onClose, children, wide }: Props) {
       </div>
     </dialog>
   );
+}
+
+/** The backdrop is the dialog's own, and so is its scrollbar: only the place tells them apart. */
+function isOutside(dialog: HTMLElement, { clientX, clientY }: MouseEvent): boolean {
+  const { left, right, top, bottom } = dialog.getBoundingClientRect();
+  return clientX < left || clientX > right || clientY < top || clientY > bottom;
 }
