@@ -56,6 +56,22 @@ def test_an_event_stands_beside_its_native_payload_and_has_a_link(
     expect(panel(window).get_by_label("Universal", exact=True)).to_contain_text(event["event_id"])
 
 
+def test_a_link_shows_its_event_among_the_others(window: Window, client: Client) -> None:
+    session = client.create()
+    client.turn(session, "flood 1500")
+    window.page.goto("about:blank")
+    window.page.goto(f"{window.address}#/sessions/{session}/events/1200")
+    expect(panel(window).get_by_label("Event 1200")).to_be_visible()
+    expect(panel(window).get_by_role("button", pressed=True).filter(has_text="1200")).to_be_in_viewport()
+    # What comes later does not pull the list back to it.
+    rows = panel(window).get_by_role("region", name="Events")
+    panel(window).get_by_label("Type of event").select_option("item.delta")
+    rows.evaluate("box => { box.scrollTop = 0; }")
+    client.turn(session, "hello")
+    window.turn_is_over()
+    assert rows.evaluate("box => box.scrollTop") == 0
+
+
 def test_all_events_are_saved_as_lines(window: Window, session: str, client: Client, tmp_path: Path) -> None:
     with window.page.expect_download() as download:
         panel(window).get_by_role("button", name="JSONL").click()

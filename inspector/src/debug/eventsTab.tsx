@@ -82,10 +82,14 @@ function EventList({ events, total, chosen, onChoose }: EventListProps) {
     const box = scroller.current;
     if (box && atEnd.current && chosen === null) box.scrollTop = box.scrollHeight;
   }, [total, chosen]);
+  const at = useMemo(() => (chosen === null ? -1 : events.findIndex((event) => event.sequence === chosen)), [events, total, chosen]);
+  // Once it is chosen and there: a link may point to an event that is still to be read, and later ones must not pull one back.
+  const latest = useRef(at);
+  latest.current = at;
+  const isThere = at >= 0;
   useEffect(() => {
-    const at = events.findIndex((event) => event.sequence === chosen);
-    if (at >= 0) virtual.scrollToIndex(at, { align: "auto" });
-  }, [chosen, events, virtual]);
+    if (isThere) virtual.scrollToIndex(latest.current, { align: "auto" });
+  }, [chosen, isThere, virtual]);
   const onScroll = () => {
     const box = scroller.current;
     if (box) atEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
