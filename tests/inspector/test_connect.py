@@ -125,6 +125,18 @@ def test_a_token_never_goes_to_an_address_of_the_link_unasked(
     assert [url for url in asked if url.startswith(address(locked))] == []
 
 
+def test_what_was_sent_to_another_address_keeps_it_in_the_log(page: Page, daemon: Daemon) -> None:
+    page.goto(f"{address(daemon)}/ui/#endpoint=http://127.0.0.1:9")
+    page.get_by_role("button", name="Connect").click()
+    is_told(page, "Nothing answers there")
+    connect(page, address(daemon))
+    is_in(page)
+    page.keyboard.press("Alt+d")
+    page.get_by_role("tab", name="HTTP").click()
+    expect(page.get_by_text("http://127.0.0.1:9/v1/health")).to_be_visible()
+    expect(page.get_by_role("button", name="200 GET /v1/health")).to_be_visible()
+
+
 def test_the_way_to_start_a_daemon_stands_there_to_copy(page: Page, daemon: Daemon) -> None:
     page.goto(f"{address(daemon)}/ui/#endpoint=http://127.0.0.1:9")
     start = f"sandbox-agent server --no-token --cors-allow-origin {address(daemon)}"

@@ -25,7 +25,7 @@ export function HttpTab() {
           <button key={one.id} type="button" className="requestRow" aria-pressed={one.id === chosen} onClick={() => setChosen(one.id)}>
             <span className={`requestStatus ${tone(one)}`}>{one.status ?? (one.failure ? "—" : "…")}</span>
             <span className="requestMethod">{one.method}</span>
-            <span className="requestPath">{one.url.slice(daemon.address.endpoint.length)}</span>
+            <span className="requestPath">{shortened(one.url, daemon.address.endpoint)}</span>
             <span className="eventTime">{one.stream ? "stream" : one.milliseconds !== null ? duration(one.milliseconds) : ""}</span>
           </button>
         ))}
@@ -61,6 +61,11 @@ function RequestHalf({ title, text }: { title: string; text: string }) {
       </pre>
     </div>
   );
+}
+
+/** The log goes on from one daemon to the next: what was sent to another one keeps its address. */
+function shortened(url: string, endpoint: string): string {
+  return url.startsWith(`${endpoint}/`) ? url.slice(endpoint.length) : url;
 }
 
 function tone(request: LoggedRequest): string {
