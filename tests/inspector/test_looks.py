@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import ViewportSize, expect
@@ -113,6 +113,18 @@ def test_a_phone_shows_one_thing_at_a_time_and_nothing_sticks_out(busy: Window) 
     busy.button("Sessions").click()
     expect(sidebar).to_be_visible()
     assert faults(busy) == []
+
+
+@pytest.mark.parametrize(("system", "offered"), [("light", "Dark"), ("dark", "Light")])
+def test_the_menu_offers_the_other_colours(
+    window: Window, system: Literal["light", "dark"], offered: str
+) -> None:
+    window.page.emulate_media(color_scheme=system)
+    window.page.reload()
+    ground = window.page.locator("body").evaluate("body => getComputedStyle(body).backgroundColor")
+    window.page.get_by_role("button", name="Menu", exact=True).click()
+    window.page.get_by_role("menuitem", name=offered).click()
+    expect(window.page.locator("body")).not_to_have_css("background-color", ground)
 
 
 def test_who_wants_less_motion_gets_none(busy: Window) -> None:

@@ -12,6 +12,11 @@ export function chooseTheme(choice: Theme): void {
   applyTheme();
 }
 
+/** What one sees now, whoever chose it. */
+export function isLight(choice: Theme): boolean {
+  return choice === "auto" ? window.matchMedia("(prefers-color-scheme: light)").matches : choice === "light";
+}
+
 export function applyTheme(): void {
   const choice = theme.snapshot;
   if (choice === "auto") delete document.documentElement.dataset.theme;

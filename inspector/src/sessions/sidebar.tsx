@@ -5,7 +5,7 @@ import type { DebugTab } from "../debug/debugPanel";
 import { Button, IconButton } from "../parts/button";
 import { Icon } from "../parts/icon";
 import { Menu } from "../parts/menu";
-import { chooseTheme, theme } from "../parts/theme";
+import { chooseTheme, isLight, theme } from "../parts/theme";
 import { useObserved } from "../state/observable";
 import { useWorkspace } from "../state/workspace";
 import { LinkBadge } from "./linkBadge";
@@ -35,7 +35,7 @@ export function Sidebar({ current, onNew, onDebug, onHelp, onLeave }: Props) {
     () => sessions.filter((session) => (!state || session.state === state) && matches(session, words)),
     [sessions, state, words],
   );
-  const light = useObserved(theme) === "light";
+  const light = isLight(useObserved(theme));
   return (
     <nav className="sidebar" aria-label="Sessions">
       <header className="sidebarHead">
