@@ -134,6 +134,21 @@ def test_earlier_messages_come_back_with_the_arrow(window: Window, session: str)
     expect(window.message).to_have_value("")
 
 
+def test_an_earlier_message_that_was_changed_is_not_replaced(window: Window, session: str) -> None:
+    for words in ("first words", "second words"):
+        window.say(words)
+        window.turn_is_over()
+    window.message.press("ArrowUp")
+    window.message.press("End")
+    window.page.keyboard.type(", changed")
+    window.message.press("Shift+Enter")
+    window.page.keyboard.type("below")
+    window.message.press("ArrowUp")
+    window.message.press("Home")
+    window.page.keyboard.type("my ")
+    expect(window.message).to_have_value("my second words, changed\nbelow")
+
+
 def test_a_file_goes_with_a_message_and_an_image_comes_back(
     window: Window, session: str, tmp_path: Path
 ) -> None:

@@ -142,7 +142,11 @@ export function Composer({ sessionId, info, transcript }: Props) {
           aria-label="Message"
           placeholder={busy ? "The next message waits for its turn" : "Message the agent"}
           value={text}
-          onChange={(event) => write(event.target.value)}
+          onChange={(event) => {
+            write(event.target.value);
+            // From here on it is a message of its own: arrows move in it, and do not replace it.
+            setRecalled(null);
+          }}
           onKeyDown={onKeyDown}
           onPaste={onPaste}
         />
