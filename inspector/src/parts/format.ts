@@ -2,10 +2,12 @@
 
 export function duration(milliseconds: number): string {
   if (milliseconds < 950) return `${Math.max(0, Math.round(milliseconds))} ms`;
-  const seconds = milliseconds / 1000;
-  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  if (milliseconds < 9_950) return `${(milliseconds / 1000).toFixed(1)} s`;
+  // Rounded before it is divided, so that nothing lasts 1 min 60 s.
+  const seconds = Math.round(milliseconds / 1000);
+  if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
@@ -33,6 +35,7 @@ export function count(number: number): string {
 
 export function money(dollars: number): string {
   if (dollars === 0) return "$0";
+  if (dollars < 0.00005) return "< $0.0001";
   return dollars < 0.01 ? `$${dollars.toFixed(4)}` : `$${dollars.toFixed(2)}`;
 }
 
