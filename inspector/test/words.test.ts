@@ -43,6 +43,13 @@ test("a request as a command names the token and quotes the rest", () => {
   );
 });
 
+test("a file that was sent is a file in the command", () => {
+  const log = new RequestLog();
+  log.begin({ method: "POST", url: "http://a/b", headers: {}, body: "<3 bytes>", file: true, authorized: false, stream: false });
+  const [request] = log.snapshot;
+  expect(request && asCurl(request)).toBe("curl -s \\\n  -X POST \\\n  'http://a/b' \\\n  --data-binary @FILE");
+});
+
 test.each([
   ["127.0.0.1:2468", "http://127.0.0.1:2468"],
   [" https://a.example/ ", "https://a.example"],

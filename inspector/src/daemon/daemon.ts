@@ -76,7 +76,7 @@ export class Daemon {
     if (options.blob) headers["Content-Type"] = options.blob.type || "application/octet-stream";
     const shown = options.blob ? `<${options.blob.size} bytes>` : body;
     const stream = options.stream ?? false;
-    const id = this.log.begin({ method, url, headers, body: shown, authorized: token !== null, stream });
+    const id = this.log.begin({ method, url, headers, body: shown, file: options.blob !== undefined, authorized: token !== null, stream });
     let response: Response;
     try {
       response = await fetch(url, {

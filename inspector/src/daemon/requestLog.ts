@@ -11,6 +11,8 @@ export interface LoggedRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
+  /** A file was sent: the body only tells how large it was. */
+  readonly file?: boolean;
   readonly authorized: boolean;
   /** Null while it is under way, and when nobody answered. */
   readonly status: number | null;
@@ -28,7 +30,7 @@ export class RequestLog extends Observable<readonly LoggedRequest[]> {
     return this.#entries;
   }
 
-  begin(request: Pick<LoggedRequest, "method" | "url" | "headers" | "body" | "authorized" | "stream">): number {
+  begin(request: Pick<LoggedRequest, "method" | "url" | "headers" | "body" | "file" | "authorized" | "stream">): number {
     const entry: LoggedRequest = {
       ...request,
       id: this.#next++,
@@ -70,7 +72,8 @@ export function asCurl(request: LoggedRequest): string {
   parts.push(quoted(request.url));
   if (request.authorized) parts.push('-H "Authorization: Bearer $SANDBOX_AGENT_TOKEN"');
   for (const [name, value] of Object.entries(request.headers)) parts.push(`-H ${quoted(`${name}: ${value}`)}`);
-  if (request.body !== null) parts.push(`-d ${quoted(request.body)}`);
+  if (request.file) parts.push("--data-binary @FILE");
+  else if (request.body !== null) parts.push(`-d ${quoted(request.body)}`);
   return parts.join(" \\\n  ");
 }
 
