@@ -97,6 +97,20 @@ def test_markdown_becomes_elements(window: Window, session: str) -> None:
     expect(message.locator("ul ul li")).to_have_text("nested")
 
 
+def test_a_text_runs_in_the_direction_of_its_script(window: Window, session: str) -> None:
+    window.say("سلام، دنيا!")
+    window.turn_is_over()
+    window.say("x\n\n- عنصر أول!\n\n- عنصر ثان!\n\n> اقتباس!\n\nand on")
+    window.turn_is_over()
+    direction = "element => getComputedStyle(element).direction"
+    assert window.log.locator(".userText").first.evaluate(direction) == "rtl"
+    answer = window.log.locator(".message.assistant").last
+    assert [answer.locator(name).last.evaluate(direction) for name in ("ul", "li p", "blockquote p")] == [
+        "rtl"
+    ] * 3
+    assert answer.get_by_text("and on").evaluate(direction) == "ltr"
+
+
 def test_what_looks_like_html_stays_text(window: Window, session: str) -> None:
     evil = '<img src=x onerror="document.title=1"> [a](javascript:alert(1)) ![b](http://evil.example/b.png)'
     asked: list[str] = []

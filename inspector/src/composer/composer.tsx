@@ -138,6 +138,7 @@ export function Composer({ sessionId, info, transcript }: Props) {
         <textarea
           ref={area}
           name="message"
+          dir="auto"
           rows={1}
           aria-label="Message"
           placeholder={busy ? "The next message waits for its turn" : "Message the agent"}

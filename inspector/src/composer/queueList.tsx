@@ -41,7 +41,7 @@ export function QueueList({ sessionId, queued }: { sessionId: string; queued: re
         <div key={message.turnId} className="queued">
           <Icon name="clock" size={13} />
           <span className="queuedAt">{index === 0 ? "Next" : index + 1}</span>
-          <span className="queuedText">{message.message || "(files only)"}</span>
+          <span className="queuedText" dir="auto">{message.message || "(files only)"}</span>
           <Button look="quiet" small onClick={() => withdraw(message.turnId)}>
             Withdraw
           </Button>

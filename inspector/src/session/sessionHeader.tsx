@@ -46,7 +46,7 @@ export function SessionHeader({ sessionId, info, transcript, debugging, onDebug,
       <IconButton icon="back" label="Sessions" className="phoneOnly" onClick={() => go(null)} />
       {info && <AgentMark agent={info.agent} size={26} />}
       <div className="sessionHeadText">
-        <h2 title={sessionId}>{info?.title || sessionId}</h2>
+        <h2 title={sessionId} dir="auto">{info?.title || sessionId}</h2>
         <p className="sessionFacts">
           <StateBadge state={state} />
           {info && <Facts info={info} version={transcript.metadata?.agentVersion ?? null} />}

@@ -14,7 +14,7 @@ export const SessionRow = memo(function SessionRow({ session, current }: { sessi
         <AgentMark agent={session.agent} />
         <span className="sessionRowText">
           <span className="sessionRowLine">
-            <span className="sessionRowTitle">{session.title || session.sessionId}</span>
+            <span className="sessionRowTitle" dir="auto">{session.title || session.sessionId}</span>
             <Age time={session.updatedAt} />
           </span>
           <span className="sessionRowLine">

@@ -1,6 +1,7 @@
 /**
  * Markdown as React elements, never as HTML: what an agent writes can only become text, and links that say where they go.
- * A text that still streams is read anew each time; what it cannot close yet is shown as it stands.
+ * A text that still streams is read anew each time; what it cannot close yet is shown as it stands. Each block runs in
+ * the direction of its own script.
  */
 import { marked, type Token, type Tokens } from "marked";
 import { Fragment, memo, type ReactNode, useMemo } from "react";
@@ -15,7 +16,7 @@ const SAFE_LINK = /^(https?:|mailto:)/i;
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
   const tokens = useMemo(() => read(text), [text]);
   if (!tokens) return <PlainText text={text} />;
-  return <div className="markdown">{blocks(tokens)}</div>;
+  return <div className="markdown">{blocks(tokens, "auto")}</div>;
 });
 
 /** Null where the text is better shown as it is. */
@@ -43,7 +44,7 @@ function inside(token: Token): Token[] {
 function PlainText({ text }: { text: string }) {
   const pieces = useMemo(() => text.match(/[\s\S]{1,4000}/g) ?? [], [text]);
   return (
-    <div className="plainText">
+    <div className="plainText" dir="auto">
       {pieces.map((piece, index) => (
         <span key={index}>{piece}</span>
       ))}
@@ -51,24 +52,25 @@ function PlainText({ text }: { text: string }) {
   );
 }
 
-function blocks(tokens: readonly Token[]): ReactNode {
-  return tokens.map((token, index) => <Fragment key={index}>{block(token)}</Fragment>);
+/** The outermost have a direction, and what they hold goes along with them. */
+function blocks(tokens: readonly Token[], dir?: "auto"): ReactNode {
+  return tokens.map((token, index) => <Fragment key={index}>{block(token, dir)}</Fragment>);
 }
 
-function block(token: Token): ReactNode {
+function block(token: Token, dir?: "auto"): ReactNode {
   switch (token.type) {
     case "heading": {
       const Heading = `h${Math.min(6, (token as Tokens.Heading).depth + 2)}` as "h3";
-      return <Heading>{inline(token.tokens)}</Heading>;
+      return <Heading dir={dir}>{inline(token.tokens)}</Heading>;
     }
     case "paragraph":
-      return <p>{inline(token.tokens)}</p>;
+      return <p dir={dir}>{inline(token.tokens)}</p>;
     case "code":
       return <CodeBlock text={token.text as string} language={(token as Tokens.Code).lang ?? ""} />;
     case "blockquote":
-      return <blockquote>{blocks(token.tokens ?? [])}</blockquote>;
+      return <blockquote dir={dir}>{blocks(token.tokens ?? [])}</blockquote>;
     case "list":
-      return <List list={token as Tokens.List} />;
+      return <List list={token as Tokens.List} dir={dir} />;
     case "table":
       return <Table table={token as Tokens.Table} />;
     case "hr":
@@ -83,18 +85,23 @@ function block(token: Token): ReactNode {
   }
 }
 
-function List({ list }: { list: Tokens.List }) {
+function List({ list, dir }: { list: Tokens.List; dir?: "auto" }) {
   const items = list.items.map((item, index) => (
     <li key={index} className={item.task ? "task" : undefined}>
       {item.task && <input type="checkbox" checked={item.checked} disabled aria-label={item.checked ? "done" : "open"} />}
       {blocks(item.tokens.filter((token) => token.type !== "checkbox"))}
     </li>
   ));
-  return list.ordered ? <ol start={Number(list.start) || 1}>{items}</ol> : <ul>{items}</ul>;
+  if (!list.ordered) return <ul dir={dir}>{items}</ul>;
+  return (
+    <ol dir={dir} start={Number(list.start) || 1}>
+      {items}
+    </ol>
+  );
 }
 
 function Table({ table }: { table: Tokens.Table }) {
-  const cell = (of: Tokens.TableCell) => ({ className: of.align ? `align-${of.align}` : undefined, children: inline(of.tokens) });
+  const cell = (of: Tokens.TableCell) => ({ dir: "auto", className: of.align ? `align-${of.align}` : undefined, children: inline(of.tokens) });
   return (
     <div className="tableBox" tabIndex={0} role="region" aria-label="Table">
       <table>

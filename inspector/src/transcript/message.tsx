@@ -11,7 +11,7 @@ export function Message({ entry }: { entry: MessageEntry }) {
     <article className={`message ${entry.role} ${streaming ? "streaming" : ""}`} aria-label={`${NAMES[entry.role]} said`}>
       {entry.role === "user" && <span className="messageWho">You</span>}
       {entry.role === "system" && <span className="messageWho">System</span>}
-      {entry.role === "user" ? <p className="userText">{entry.text}</p> : <Markdown text={entry.text} />}
+      {entry.role === "user" ? <p className="userText" dir="auto">{entry.text}</p> : <Markdown text={entry.text} />}
       <Images images={entry.images} />
       {entry.files.length > 0 && (
         <ul className="fileChips">

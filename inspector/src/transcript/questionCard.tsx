@@ -99,7 +99,7 @@ function OneQuestion({ name, question, choice, disabled, onChange }: OneQuestion
   };
   return (
     <fieldset className="question" disabled={disabled}>
-      <legend>
+      <legend dir="auto">
         {question.header && question.header !== question.question && <span className="tag">{question.header}</span>}{" "}
         {question.question}
         {several && <span className="faint"> (several)</span>}
