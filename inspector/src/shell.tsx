@@ -5,6 +5,7 @@ import { go, useRoute } from "./route";
 import { SessionView } from "./session/sessionView";
 import { Welcome } from "./session/welcome";
 import { NewSession } from "./sessions/newSession";
+import { useSearch } from "./sessions/search";
 import { Sidebar } from "./sessions/sidebar";
 import { useObserved } from "./state/observable";
 import { useWorkspace } from "./state/workspace";
@@ -16,7 +17,8 @@ export function Shell({ onLeave }: { onLeave: () => void }) {
   const [creating, setCreating] = useState(false);
   const [helping, setHelping] = useState(false);
   const [debug, setDebug] = useState<DebugTab | null>(sequence === null ? null : "events");
-  const sessions = useObserved(workspace.sessions);
+  const search = useSearch(useObserved(workspace.sessions));
+  const { found } = search;
 
   useEffect(() => {
     if (sequence !== null) setDebug("events");
@@ -24,11 +26,11 @@ export function Shell({ onLeave }: { onLeave: () => void }) {
 
   const step = useCallback(
     (by: number) => {
-      const at = sessions.findIndex((session) => session.sessionId === sessionId);
-      const next = sessions[Math.min(Math.max(at + by, 0), sessions.length - 1)];
+      const at = found.findIndex((session) => session.sessionId === sessionId);
+      const next = found[Math.min(Math.max(at + by, 0), found.length - 1)];
       if (next) go(next.sessionId);
     },
-    [sessions, sessionId],
+    [found, sessionId],
   );
 
   useEffect(() => {
@@ -59,6 +61,7 @@ export function Shell({ onLeave }: { onLeave: () => void }) {
     <div className={`shell ${sessionId ? "inSession" : "inList"} ${debug ? "debugging" : ""}`}>
       <Sidebar
         current={sessionId}
+        search={search}
         onNew={() => setCreating(true)}
         onDebug={setDebug}
         onHelp={() => setHelping(true)}

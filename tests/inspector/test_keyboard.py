@@ -33,6 +33,21 @@ def test_a_dialog_begins_at_what_it_asks_and_gives_focus_back(window: Window, cl
     expect(window.message).to_be_focused()
 
 
+def test_the_arrows_go_through_what_the_list_shows_and_it_follows(window: Window, client: Client) -> None:
+    for number in range(12):
+        client.create(title=f"Walk {number}")
+        client.create(title="Between")
+    window.page.set_viewport_size({"width": 1280, "height": 480})
+    window.page.get_by_label("Search sessions").fill("walk")
+    rows = window.page.get_by_role("navigation").get_by_role("link")
+    expect(rows).to_have_count(12)
+    for number in range(11, -1, -1):
+        window.page.keyboard.press("Alt+ArrowDown")
+        expect(window.page.get_by_role("heading", name=f"Walk {number}", exact=True)).to_be_visible()
+    expect(rows.last).to_have_attribute("aria-current", "page")
+    expect(rows.last).to_be_in_viewport(ratio=1)
+
+
 def test_a_menu_is_left_with_tab(window: Window, client: Client) -> None:
     window.enter(client.create())
     window.button("Session menu").press("Enter")

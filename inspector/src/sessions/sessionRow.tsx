@@ -1,5 +1,5 @@
 /** One session in the list. */
-import { memo } from "react";
+import { memo, useEffect, useRef } from "react";
 import type { SessionInfo } from "../daemon/types";
 import { AgentMark } from "../parts/agentMark";
 import { useNow } from "../parts/clock";
@@ -8,9 +8,13 @@ import { StateBadge } from "../parts/stateBadge";
 import { fragment } from "../route";
 
 export const SessionRow = memo(function SessionRow({ session, current }: { session: SessionInfo; current: boolean }) {
+  const link = useRef<HTMLAnchorElement>(null);
+  useEffect(() => {
+    if (current) link.current?.scrollIntoView({ block: "nearest" });
+  }, [current]);
   return (
     <li>
-      <a href={fragment(session.sessionId)} className="sessionRow" aria-current={current ? "page" : undefined}>
+      <a ref={link} href={fragment(session.sessionId)} className="sessionRow" aria-current={current ? "page" : undefined}>
         <AgentMark agent={session.agent} />
         <span className="sessionRowText">
           <span className="sessionRowLine">

@@ -1,6 +1,5 @@
 /** All sessions of the daemon: find one, make one, see which needs you. */
-import { useMemo, useState } from "react";
-import type { SessionInfo, SessionState } from "../daemon/types";
+import type { SessionState } from "../daemon/types";
 import type { DebugTab } from "../debug/debugPanel";
 import { Button, IconButton } from "../parts/button";
 import { Icon } from "../parts/icon";
@@ -9,6 +8,7 @@ import { chooseTheme, isLight, theme } from "../parts/theme";
 import { useObserved } from "../state/observable";
 import { useWorkspace } from "../state/workspace";
 import { LinkBadge } from "./linkBadge";
+import type { Search } from "./search";
 import { SessionRow } from "./sessionRow";
 
 const FILTERS: readonly (readonly [string, SessionState | null])[] = [
@@ -20,21 +20,17 @@ const FILTERS: readonly (readonly [string, SessionState | null])[] = [
 
 interface Props {
   current: string | null;
+  search: Search;
   onNew: () => void;
   onDebug: (tab: DebugTab) => void;
   onHelp: () => void;
   onLeave: () => void;
 }
 
-export function Sidebar({ current, onNew, onDebug, onHelp, onLeave }: Props) {
+export function Sidebar({ current, search, onNew, onDebug, onHelp, onLeave }: Props) {
   const workspace = useWorkspace();
   const sessions = useObserved(workspace.sessions);
-  const [words, setWords] = useState("");
-  const [state, setState] = useState<SessionState | null>(null);
-  const shown = useMemo(
-    () => sessions.filter((session) => (!state || session.state === state) && matches(session, words)),
-    [sessions, state, words],
-  );
+  const { words, state, found, setWords, setState } = search;
   const light = isLight(useObserved(theme));
   return (
     <nav className="sidebar" aria-label="Sessions">
@@ -82,18 +78,13 @@ export function Sidebar({ current, onNew, onDebug, onHelp, onLeave }: Props) {
         })}
       </div>
       <ul className="sessionList">
-        {shown.map((session) => (
+        {found.map((session) => (
           <SessionRow key={session.sessionId} session={session} current={session.sessionId === current} />
         ))}
       </ul>
-      {shown.length === 0 && (
+      {found.length === 0 && (
         <p className="sidebarEmpty">{sessions.length === 0 ? "No sessions yet." : "No session is like that."}</p>
       )}
     </nav>
   );
-}
-
-function matches(session: SessionInfo, words: string): boolean {
-  const text = [session.title, session.sessionId, session.agent, session.model, session.directory].join(" ").toLowerCase();
-  return words.toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }
