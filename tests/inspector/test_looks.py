@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import ViewportSize, expect
+from playwright.sync_api import Route, ViewportSize, expect
 from tests.daemons import Client
 
 from .window import Window
@@ -63,6 +63,14 @@ FAULTS = """
 """
 
 
+# A transcript does not scroll sideways: what sticks out of it cannot be read.
+STICKS_OUT = """
+(box) => [...box.querySelectorAll('*')]
+  .filter((e) => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth)
+  .map((e) => e.outerHTML.slice(0, 80))
+"""
+
+
 @pytest.fixture(params=["dark", "light"])
 def busy(window: Window, client: Client, request: pytest.FixtureRequest) -> Window:
     """A session with something of everything, in both colours."""
@@ -113,6 +121,30 @@ def test_a_phone_shows_one_thing_at_a_time_and_nothing_sticks_out(busy: Window) 
     busy.button("Sessions").click()
     expect(sidebar).to_be_visible()
     assert faults(busy) == []
+
+
+def test_long_words_stay_in_their_places(window: Window, client: Client) -> None:
+    def with_long_names(route: Route) -> None:
+        text = route.fetch().text()
+        named = text.replace('"bash"', f'"mcp__{"long_name_" * 8}"').replace('"Size"', f'"{"Heading" * 30}"')
+        route.fulfill(body=named, content_type="application/json")
+
+    session = client.create()
+    for prompt in ("tool 2", "permission"):
+        client.send(session, prompt)
+    window.page.route("**/events?*", with_long_names)
+    window.page.set_viewport_size(PHONE)
+    window.enter(session)
+    window.button("Reject…").click()
+    window.page.get_by_label("Why not").fill("No" * 200)
+    window.button("Reject").click()
+    client.send(session, "multi")
+    expect(window.card("Question")).to_be_visible()
+    assert window.log.evaluate(STICKS_OUT) == []
+    window.page.reload()
+    expect(window.card("Question")).to_be_visible()
+    assert window.log.evaluate(STICKS_OUT) == []
+    window.page.unroute_all(behavior="wait")
 
 
 @pytest.mark.parametrize(("system", "offered"), [("light", "Dark"), ("dark", "Light")])
