@@ -26,6 +26,27 @@ test("what moves the cursor, sets titles or links is left out", () => {
   ]);
 });
 
+test("character sets, single letters, strings and bells are left out", () => {
+  expect(ansiRuns("\x1b[31mred\x1b(B\x1b[m plain\x1b7\x1b=\x1bP1$r0m\x1b\\\x07 \x0fend\x1b")).toEqual([
+    { text: "red", look: "fg1" },
+    { text: " plain", look: "" },
+    { text: " end", look: "" },
+  ]);
+});
+
+test("codes may belong together with colons", () => {
+  expect(ansiRuns("\x1b[38:2::255:128:0ma\x1b[48:5:196mb\x1b[0;4:3mc\x1b[4:0md")).toEqual([
+    { text: "a", look: "", color: "rgb(255 128 0)" },
+    { text: "b", look: "", color: "rgb(255 128 0)", background: "rgb(255 0 0)" },
+    { text: "c", look: "underline" },
+    { text: "d", look: "" },
+  ]);
+});
+
+test("a letter that was struck over is not doubled", () => {
+  expect(ansiRuns("N\bNA\bAME\b_\n")).toEqual([{ text: "NAM_\n", look: "" }]);
+});
+
 test("a line that was drawn over shows its last state", () => {
   expect(ansiRuns("10%\r50%\r100%\r\nnext\r\n")).toEqual([{ text: "100%\nnext\n", look: "" }]);
 });

@@ -17,8 +17,12 @@ interface Pen {
   background?: string;
 }
 
-// Colours (CSI … m), other CSI, OSC with its end, and single escapes; the last may be cut off by the end of the text.
-const ESCAPE = /\x1b\[([0-9;:]*)m|\x1b\[[0-?]*[ -/]*(?:[@-~]|$)|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_]/g;
+// Colours (CSI … m), other CSI, OSC and other strings with their end, then what is short: a character set, as `tput sgr0`
+// chooses one, or a single letter. The last may be cut off by the end of the text.
+const ESCAPE =
+  /\x1b\[([0-9;:]*)m|\x1b\[[0-?]*[ -/]*(?:[@-~]|$)|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[PX^_][^\x1b]*(?:\x1b\\)?|\x1b[ -/]*(?:[0-~]|$)/g;
+/** What rings the bell or shifts the character set. */
+const SILENT = /[\x00\x07\x0e\x0f]/g;
 const FLAGS: Readonly<Record<number, string>> = { 1: "bold", 2: "dim", 3: "italic", 4: "underline" };
 
 export function ansiRuns(output: string): Run[] {
@@ -29,14 +33,23 @@ export function ansiRuns(output: string): Run[] {
   for (const escape of text.matchAll(ESCAPE)) {
     push(runs, text.slice(from, escape.index), pen);
     from = escape.index + escape[0].length;
-    if (escape[1] !== undefined) take(pen, escape[1].split(/[;:]/).map(Number));
+    if (escape[1] !== undefined) take(pen, escape[1].split(";").flatMap(codesOf));
   }
   push(runs, text.slice(from), pen);
   return runs;
 }
 
-/** A line that returns to its start is drawn over: the last that was drawn is what one sees. */
-function withoutOverwritten(text: string): string {
+/** One code, or several that belong together: `38:2::255:0:0` is a colour as `38;2;255;0;0` is. */
+function codesOf(parameter: string): number[] {
+  const [code = 0, kind = 0, ...rest] = parameter.split(":").map(Number);
+  if ((code === 38 || code === 48) && rest.length > 0) return [code, kind, ...(kind === 2 ? rest.slice(-3) : rest)];
+  // Underlined in some way, or in none.
+  return [code === 4 && parameter === "4:0" ? 24 : code];
+}
+
+/** A line that returns to its start is drawn over: the last that was drawn is what one sees. So is a letter that steps back. */
+function withoutOverwritten(output: string): string {
+  const text = output.includes("\b") ? output.replace(/[^\n\x1b]\x08/g, "") : output;
   if (!text.includes("\r")) return text;
   return text
     .replaceAll("\r\n", "\n")
@@ -45,7 +58,8 @@ function withoutOverwritten(text: string): string {
     .join("\n");
 }
 
-function push(runs: Run[], text: string, pen: Pen): void {
+function push(runs: Run[], written: string, pen: Pen): void {
+  const text = written.replace(SILENT, "");
   if (!text) return;
   const look = [...pen.flags, pen.fg, pen.bg].filter(Boolean).join(" ");
   runs.push({ text, look, ...(pen.color && { color: pen.color }), ...(pen.background && { background: pen.background }) });
