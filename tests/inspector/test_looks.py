@@ -147,6 +147,26 @@ def test_long_words_stay_in_their_places(window: Window, client: Client) -> None
     window.page.unroute_all(behavior="wait")
 
 
+def test_colours_for_a_dark_terminal_can_be_read_in_a_light_page(window: Window, client: Client) -> None:
+    def in_white(route: Route) -> None:
+        text = route.fetch().text()
+        route.fulfill(
+            body=text.replace("1\\n2\\n3", "\\u001b[38;5;231m1\\u001b[0m\\n2\\n3"),
+            content_type="application/json",
+        )
+
+    session = client.create()
+    client.turn(session, "tool")
+    window.page.emulate_media(color_scheme="light")
+    window.page.route("**/events?*", in_white)
+    window.enter(session)
+    window.tool("bash").click()
+    output = window.log.get_by_label("Output of bash")
+    expect(output.get_by_text("1")).to_have_css("color", "rgb(255, 255, 255)")
+    assert faults(window) == []
+    window.page.unroute_all(behavior="wait")
+
+
 @pytest.mark.parametrize(("system", "offered"), [("light", "Dark"), ("dark", "Light")])
 def test_the_menu_offers_the_other_colours(
     window: Window, system: Literal["light", "dark"], offered: str

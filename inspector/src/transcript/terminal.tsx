@@ -11,8 +11,10 @@ export const Terminal = memo(function Terminal({ text, label }: { text: string; 
   const [whole, setWhole] = useState(false);
   const cut = !whole && text.length > SHOWN * 1.2;
   const runs = useMemo(() => ansiRuns(cut ? text.slice(-SHOWN) : text), [text, cut]);
+  // Who picks a colour beyond the sixteen picks it for a dark ground: white on white could not be read.
+  const isDark = runs.some((run) => run.color || run.background);
   return (
-    <div className="terminal">
+    <div className={isDark ? "terminal dark" : "terminal"}>
       {cut && (
         <Button look="quiet" small onClick={() => setWhole(true)}>
           Show the {count(text.length - SHOWN)} characters before
