@@ -11,6 +11,8 @@ const storage = () => {
 Object.assign(globalThis, {
   localStorage: storage(),
   sessionStorage: storage(),
+  document: { hidden: false },
+  requestAnimationFrame: (draw: () => void) => setTimeout(draw),
   window: {
     setInterval: () => 0,
     addEventListener: () => undefined,

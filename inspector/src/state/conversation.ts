@@ -74,9 +74,12 @@ export class Conversation extends Observable<ConversationView> {
     try {
       for (let more = true; more; ) {
         const path = `${sessionPath(this.sessionId, "events")}?offset=${this.#last}&limit=${PAGE}`;
+        const told = this.#known;
         const page = await this.daemon.get<{ events: Event[]; hasMore: boolean }>(path);
         for (const event of page.events) if (event.sequence === this.#last + 1) this.#append(event);
-        more = page.hasMore || (page.events.length > 0 && this.#last < this.#known);
+        // What the stream told meanwhile may have come after the page was made, also after an empty one.
+        const isNews = page.events.length > 0 || this.#known > told;
+        more = page.hasMore || (isNews && this.#last < this.#known);
       }
     } catch (error) {
       this.#failure = sayWhy(error);
