@@ -4,6 +4,7 @@ import { CopyButton } from "../parts/copyButton";
 import { Icon } from "../parts/icon";
 import { Value, useObserved } from "../state/observable";
 import { type Diff, type DiffLine, parsedDiff, sideBySide } from "./diff";
+import { exact } from "./exact";
 
 const KEY = "sandbox-agent.diff";
 const split = new Value(localStorage.getItem(KEY) === "split");
@@ -74,7 +75,7 @@ function Unified({ diff }: { diff: Diff }) {
               <td className="lineNumber">{line.old}</td>
               <td className="lineNumber">{line.new}</td>
               <td className="sign">{SIGNS[line.kind]}</td>
-              <td className="lineText">{line.text}</td>
+              <td className="lineText">{lineText(line.text)}</td>
             </tr>
           ),
         )}
@@ -118,7 +119,12 @@ function Half({ line, number }: { line: DiffLine | null; number: "old" | "new" }
   return (
     <>
       <td className={`lineNumber ${line.kind}`}>{line[number]}</td>
-      <td className={`lineText ${line.kind}`}>{line.text}</td>
+      <td className={`lineText ${line.kind}`}>{lineText(line.text)}</td>
     </>
   );
+}
+
+/** In a file with Windows' line ends every line has the sign: it is not worth naming. */
+function lineText(text: string) {
+  return exact(text.replace(/\r$/, ""));
 }

@@ -1,11 +1,12 @@
 /** JSON to read and to copy. */
 import { CopyButton } from "../parts/copyButton";
+import { exact } from "./exact";
 
 export function Json({ text, label }: { text: string; label: string }) {
   return (
     <div className="json">
       <pre tabIndex={0} aria-label={label}>
-        {text}
+        {exact(text)}
       </pre>
       <CopyButton text={text} label={`Copy: ${label}`} />
     </div>

@@ -7,6 +7,7 @@ import { pretty } from "../parts/format";
 import { Icon } from "../parts/icon";
 import { useConversation } from "../session/sessionContext";
 import { DiffView } from "./diffView";
+import { exact } from "./exact";
 import { Json } from "./json";
 import { Command } from "./tool";
 import { commandOf, inputSummary } from "./toolSummary";
@@ -30,7 +31,7 @@ function Resolved({ entry }: { entry: PermissionEntry }) {
         {OUTCOMES[entry.state]} {entry.decidedBy && BY[entry.decidedBy]}
       </span>
       {/* The call stands right above, where there is one. */}
-      {entry.callId === null && <span className="foldSummary mono">{inputSummary(entry.input) || entry.action}</span>}
+      {entry.callId === null && <span className="foldSummary mono">{exact(inputSummary(entry.input) || entry.action)}</span>}
       {entry.message && <span className="resolvedMessage">“{entry.message}”</span>}
     </div>
   );

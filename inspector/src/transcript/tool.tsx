@@ -6,6 +6,7 @@ import { duration, plural, pretty } from "../parts/format";
 import { Icon, type IconName } from "../parts/icon";
 import { DiffCounts, DiffView } from "./diffView";
 import { parsedDiff } from "./diff";
+import { exact } from "./exact";
 import { Foldable, type Fold } from "./foldable";
 import { Images } from "./images";
 import { Json } from "./json";
@@ -28,7 +29,7 @@ function ToolLine({ entry }: { entry: ToolEntry }) {
     <>
       <ToolState entry={entry} />
       <span className="foldName">{entry.name}</span>
-      <span className="foldSummary mono">{toolSummary(entry)}</span>
+      <span className="foldSummary mono">{exact(toolSummary(entry))}</span>
       {counts && <DiffCounts diff={counts} />}
       {entry.children.length > 0 && <span className="foldFact">{plural(entry.children.length, "step")}</span>}
       {entry.exitCode !== null && entry.exitCode !== 0 && <span className="foldFact badText">exit {entry.exitCode}</span>}
@@ -81,7 +82,7 @@ export function Command({ text }: { text: string }) {
   return (
     <pre className="command" tabIndex={0}>
       <span aria-hidden="true">$ </span>
-      {text}
+      {exact(text)}
     </pre>
   );
 }

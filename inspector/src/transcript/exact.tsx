@@ -1,0 +1,17 @@
+/**
+ * A text that somebody is asked to allow, exactly: signs that turn the direction of what follows, or that nobody sees, are
+ * named. Otherwise a command could read differently from what it does.
+ */
+import type { ReactNode } from "react";
+
+// Controls but tab and line feed; marks, embeddings, overrides and isolates of direction; what has no width.
+const UNSEEN = /([\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff])/;
+
+export function exact(text: string): ReactNode {
+  if (!UNSEEN.test(text)) return text;
+  return text.split(UNSEEN).map((part, index) => (index % 2 === 1 ? <Named key={index} sign={part} /> : part));
+}
+
+function Named({ sign }: { sign: string }) {
+  return <mark className="unseen">U+{(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}</mark>;
+}
