@@ -29,7 +29,6 @@ export function App({ arrival }: { arrival: Arrival }) {
     async (address: Address, quietly = false) => {
       setBusy(true);
       setFailure(null);
-      setAsked(address);
       const outcome = await connect(address, log);
       setBusy(false);
       if ("failure" in outcome) {
@@ -39,6 +38,8 @@ export function App({ arrival }: { arrival: Arrival }) {
         return;
       }
       remember(address);
+      // Not before: a form that is still there holds what was typed, and would be made anew, without its focus.
+      setAsked(address);
       const entered = new Workspace(outcome.daemon, outcome.version, () => leave({ kind: "token wrong" }));
       entered.start();
       setWorkspace(entered);

@@ -67,8 +67,12 @@ def test_the_printed_address_may_be_pasted_where_the_page_is_open(page: Page, lo
 def test_a_missing_and_a_wrong_token_are_told_apart(page: Page, locked: Daemon) -> None:
     page.goto(f"{address(locked)}/ui/")
     is_told(page, "It needs a token")
-    connect(page, address(locked), "wrong")
+    page.get_by_label("Token").fill("wrong")
+    page.get_by_label("Endpoint").fill(f"{address(locked)}/")
+    page.get_by_label("Endpoint").press("Enter")
     is_told(page, "The token is wrong")
+    expect(page.get_by_label("Token")).to_have_value("wrong")
+    expect(page.get_by_label("Endpoint")).to_be_focused()
     connect(page, address(locked), TOKEN)
     is_in(page)
 
@@ -77,6 +81,10 @@ def test_nothing_that_answers_is_not_running(page: Page, daemon: Daemon) -> None
     page.goto(f"{address(daemon)}/ui/#endpoint=http://127.0.0.1:9")
     page.get_by_role("button", name="Connect").click()
     is_told(page, "Nothing answers there")
+    page.get_by_label("Endpoint").fill("127.0.0.1:10")
+    page.get_by_label("Endpoint").press("Enter")
+    is_told(page, "No daemon listens at http://127.0.0.1:10")
+    expect(page.get_by_label("Endpoint")).to_be_focused()
 
 
 def test_a_page_from_elsewhere_is_told_the_flag_that_lets_it_in(
