@@ -179,6 +179,20 @@ def test_a_file_goes_with_a_message_and_an_image_comes_back(
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
 
 
+def test_a_file_may_be_dropped_on_the_transcript(window: Window, session: str) -> None:
+    dropped = window.log.evaluate(
+        """(log) => {
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File(['milk'], 'dropped.txt', {type: 'text/plain'}));
+          const drop = new DragEvent('drop', {dataTransfer, bubbles: true, cancelable: true});
+          log.dispatchEvent(drop);
+          return drop.defaultPrevented;
+        }"""
+    )
+    assert dropped, "the browser would open it"
+    expect(window.page.get_by_role("list", name="Attached files")).to_contain_text("dropped.txt")
+
+
 # -- tools --------------------------------------------------------------------------------------
 
 

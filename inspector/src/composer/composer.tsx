@@ -1,5 +1,5 @@
 /** Where one writes: text, files, earlier messages; and the way to stop what runs. */
-import { type ClipboardEvent, type DragEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { type ClipboardEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
 import type { Transcript } from "sdk/transcript";
 import { idempotencyKey, sessionPath } from "../daemon/daemon";
 import { Refused, sayWhy, Unreachable } from "../daemon/problem";
@@ -8,6 +8,7 @@ import { Button, IconButton } from "../parts/button";
 import { useWorkspace } from "../state/workspace";
 import { AttachmentChips } from "./attachmentChips";
 import { useAttachments } from "./attachments";
+import { useDroppedFiles } from "./droppedFiles";
 import { drafts, history } from "./memory";
 import { QueueList } from "./queueList";
 
@@ -39,6 +40,8 @@ export function Composer({ sessionId, info, transcript }: Props) {
   useEffect(() => {
     if (area.current) fit(area.current);
   }, [text]);
+
+  useDroppedFiles((files) => state !== "ended" && attachments.add(files));
 
   const latestSend = useRef<() => void>(() => undefined);
   useEffect(() => {
@@ -120,10 +123,6 @@ export function Composer({ sessionId, info, transcript }: Props) {
     }
   };
 
-  const onDrop = (event: DragEvent) => {
-    event.preventDefault();
-    attachments.add(event.dataTransfer.files);
-  };
   const onPaste = (event: ClipboardEvent) => {
     if (event.clipboardData.files.length === 0) return;
     event.preventDefault();
@@ -131,7 +130,7 @@ export function Composer({ sessionId, info, transcript }: Props) {
   };
 
   return (
-    <footer className="composer" onDrop={onDrop} onDragOver={(event) => event.preventDefault()}>
+    <footer className="composer">
       <QueueList sessionId={sessionId} queued={transcript.queued} />
       <div className="composerBox">
         <AttachmentChips attachments={attachments} />
