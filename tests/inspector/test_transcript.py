@@ -231,6 +231,28 @@ def test_a_change_shows_its_counts_and_its_lines_both_ways(window: Window, sessi
     expect(diff.locator("tr.added")).to_have_count(1)
 
 
+def test_a_change_of_very_many_lines_is_cut_until_one_wants_all(
+    window: Window, session: str, client: Client
+) -> None:
+    def with_many_lines(route: Route) -> None:
+        page = route.fetch().json()
+        for event in page["events"]:
+            if event["type"] == "permission.requested":
+                event["data"]["metadata"]["diff"] = "@@ -0,0 +1,5000 @@\n" + "+line\n" * 5000
+        route.fulfill(json=page)
+
+    client.send(session, "edit")
+    expect(window.card("Permission: edit")).to_be_visible()
+    window.page.route("**/events?*", with_many_lines)
+    window.page.reload()
+    card = window.card("Permission: edit")
+    expect(card.locator(".diffCounts")).to_have_text("+5000 −0")
+    expect(card.locator("tr.added")).to_have_count(999)
+    card.get_by_role("button", name="Show the other 4,001 lines").click()
+    expect(card.locator("tr.added")).to_have_count(5000)
+    window.page.unroute_all(behavior="wait")
+
+
 # -- permissions --------------------------------------------------------------------------------
 
 

@@ -1,11 +1,15 @@
 /** A change to a file: counts, then the lines, unified or side by side. */
-import { memo, useMemo } from "react";
+import { memo, useMemo, useState } from "react";
+import { Button } from "../parts/button";
 import { CopyButton } from "../parts/copyButton";
+import { count } from "../parts/format";
 import { Icon } from "../parts/icon";
 import { Value, useObserved } from "../state/observable";
 import { type Diff, type DiffLine, parsedDiff, sideBySide } from "./diff";
 import { exact } from "./exact";
 
+/** A lock file has tens of thousands of lines: so many rows take seconds to draw, and come when one wants to see them. */
+const SHOWN = 1000;
 const KEY = "sandbox-agent.diff";
 const split = new Value(localStorage.getItem(KEY) === "split");
 
@@ -18,6 +22,11 @@ interface Props {
 
 export const DiffView = memo(function DiffView({ path, action, diff, to }: Props) {
   const parsed = useMemo(() => (diff ? parsedDiff(diff) : null), [diff]);
+  const [whole, setWhole] = useState(false);
+  const shown = useMemo(
+    () => (parsed && !whole && parsed.lines.length > SHOWN * 1.2 ? { ...parsed, lines: parsed.lines.slice(0, SHOWN) } : parsed),
+    [parsed, whole],
+  );
   const wanted = useObserved(split);
   const choose = (value: boolean) => {
     localStorage.setItem(KEY, value ? "split" : "unified");
@@ -44,9 +53,14 @@ export const DiffView = memo(function DiffView({ path, action, diff, to }: Props
         )}
         {diff && <CopyButton text={diff} label="Copy the diff" />}
       </figcaption>
-      {parsed && parsed.lines.length > 0 && (
+      {shown && shown.lines.length > 0 && (
         <div className="diffBody" tabIndex={0} role="region" aria-label={`Change of ${path}`}>
-          {wanted ? <Split diff={parsed} /> : <Unified diff={parsed} />}
+          {wanted ? <Split diff={shown} /> : <Unified diff={shown} />}
+          {parsed && shown !== parsed && (
+            <Button look="quiet" small onClick={() => setWhole(true)}>
+              Show the other {count(parsed.lines.length - shown.lines.length)} lines
+            </Button>
+          )}
         </div>
       )}
     </figure>
