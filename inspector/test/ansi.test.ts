@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ansiRuns } from "../src/transcript/ansi";
+import { ansiRuns, inBlocks } from "../src/transcript/ansi";
 
 test("colours and weight become classes", () => {
   expect(ansiRuns("a \x1b[1;31mred\x1b[0m b")).toEqual([
@@ -45,6 +45,13 @@ test("codes may belong together with colons", () => {
 
 test("a letter that was struck over is not doubled", () => {
   expect(ansiRuns("N\bNA\bAME\b_\n")).toEqual([{ text: "NAM_\n", look: "" }]);
+});
+
+test("lines come in blocks, and nothing is lost between them", () => {
+  const runs = ansiRuns("1\n2\x1b[31m\n3\n4\x1b[0m\n5\n");
+  expect(inBlocks(runs, 2).map((block) => block.map((run) => run.text))).toEqual([["1\n2", "\n"], ["3\n4", "\n"], ["5\n"]]);
+  expect(inBlocks(runs, 2)[1]?.[0]?.look).toBe("fg1");
+  expect(inBlocks([], 2)).toEqual([]);
 });
 
 test("a line that was drawn over shows its last state", () => {

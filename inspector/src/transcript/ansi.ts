@@ -39,6 +39,24 @@ export function ansiRuns(output: string): Run[] {
   return runs;
 }
 
+/** The runs in blocks of so many lines: a browser lays out those that one sees. */
+export function inBlocks(runs: readonly Run[], lines: number): Run[][] {
+  const blocks: Run[][] = [[]];
+  let left = lines;
+  for (const run of runs) {
+    let from = 0;
+    for (let end = run.text.indexOf("\n"); end >= 0; end = run.text.indexOf("\n", end + 1)) {
+      left -= 1;
+      if (left > 0) continue;
+      blocks.at(-1)?.push({ ...run, text: run.text.slice(from, end + 1) });
+      blocks.push([]);
+      [from, left] = [end + 1, lines];
+    }
+    if (from < run.text.length) blocks.at(-1)?.push(from ? { ...run, text: run.text.slice(from) } : run);
+  }
+  return blocks.filter((block) => block.length > 0);
+}
+
 /** One code, or several that belong together: `38:2::255:0:0` is a colour as `38;2;255;0;0` is. */
 function codesOf(parameter: string): number[] {
   const [code = 0, kind = 0, ...rest] = parameter.split(":").map(Number);

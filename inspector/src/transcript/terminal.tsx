@@ -3,9 +3,10 @@ import { memo, useMemo, useState } from "react";
 import { Button } from "../parts/button";
 import { CopyButton } from "../parts/copyButton";
 import { count } from "../parts/format";
-import { ansiRuns } from "./ansi";
+import { ansiRuns, inBlocks, type Run } from "./ansi";
 
 const SHOWN = 12_000;
+const BLOCK_LINES = 200;
 
 export const Terminal = memo(function Terminal({ text, label }: { text: string; label: string }) {
   const [whole, setWhole] = useState(false);
@@ -13,6 +14,7 @@ export const Terminal = memo(function Terminal({ text, label }: { text: string; 
   const runs = useMemo(() => ansiRuns(cut ? text.slice(-SHOWN) : text), [text, cut]);
   // Who picks a colour beyond the sixteen picks it for a dark ground: white on white could not be read.
   const isDark = runs.some((run) => run.color || run.background);
+  const blocks = useMemo(() => inBlocks(runs, BLOCK_LINES), [runs]);
   return (
     <div className={isDark ? "terminal dark" : "terminal"}>
       {cut && (
@@ -21,9 +23,9 @@ export const Terminal = memo(function Terminal({ text, label }: { text: string; 
         </Button>
       )}
       <pre tabIndex={0} aria-label={label}>
-        {runs.map((run, index) => (
-          <span key={index} className={run.look || undefined} style={run.color || run.background ? { color: run.color, background: run.background } : undefined}>
-            {run.text}
+        {blocks.map((block, index) => (
+          <span key={index} className="outputBlock">
+            {block.map(drawn)}
           </span>
         ))}
       </pre>
@@ -31,3 +33,12 @@ export const Terminal = memo(function Terminal({ text, label }: { text: string; 
     </div>
   );
 });
+
+function drawn(run: Run, index: number) {
+  const style = run.color || run.background ? { color: run.color, background: run.background } : undefined;
+  return (
+    <span key={index} className={run.look || undefined} style={style}>
+      {run.text}
+    </span>
+  );
+}
