@@ -147,6 +147,26 @@ def test_long_words_stay_in_their_places(window: Window, client: Client) -> None
     window.page.unroute_all(behavior="wait")
 
 
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_every_colour_of_a_terminal_can_be_read(
+    window: Window, client: Client, colours: Literal["light", "dark"]
+) -> None:
+    def in_colours(route: Route) -> None:
+        text = route.fetch().text()
+        words = "".join(f"\\u001b[{code}m{code} " for code in (*range(30, 38), *range(90, 98)))
+        route.fulfill(body=text.replace("1\\n2\\n3", words), content_type="application/json")
+
+    session = client.create()
+    client.turn(session, "tool")
+    window.page.emulate_media(color_scheme=colours)
+    window.page.route("**/events?*", in_colours)
+    window.enter(session)
+    window.tool("bash").click()
+    expect(window.log.get_by_label("Output of bash")).to_contain_text("97")
+    assert faults(window) == []
+    window.page.unroute_all(behavior="wait")
+
+
 def test_colours_for_a_dark_terminal_can_be_read_in_a_light_page(window: Window, client: Client) -> None:
     def in_white(route: Route) -> None:
         text = route.fetch().text()
