@@ -5,6 +5,7 @@ AGENT ?=
 ARGS ?=
 SDK := sdks/typescript
 PAGE := src/sandbox_agent/http/ui/index.html
+PYRIGHT := .cache/pyright/node_modules/.bin/pyright
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test unit live check fmt gen lock sdk bench torture load faults record clean
@@ -15,7 +16,7 @@ help: ## Show this list
 run: setup ## Serve on 127.0.0.1:2468 without a token (ARGS="--port 3000 --token-file token" to change that)
 	$(BIN)/sandbox-agent server $(if $(findstring token,$(ARGS)),,--no-token) $(ARGS)
 
-test: .venv/dev compiled agents inspector ## Everything: unit tests, the real daemon, the real agents on a scripted model
+test: .venv/dev compiled agents inspector $(PYRIGHT) ## Everything: unit tests, the real daemon, the real agents on a scripted model
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 unit: .venv/dev ## The quick part: everything that needs no running daemon (under 30 s)
@@ -118,6 +119,11 @@ inspector:
 agents: .venv/dev
 	@if command -v npm >/dev/null; then $(BIN)/python -m sandbox_agent.testing.agent_cache; \
 	else echo "NO npm ON THIS MACHINE: the real agents cannot be installed, their tests are left out" >&2; fi
+
+# A second type checker for programs that use the SDK, beside mypy.
+$(PYRIGHT):
+	@npm install --silent --no-progress --prefix .cache/pyright pyright@1.1.414 \
+	|| echo "NO npm ON THIS MACHINE, or no packages: pyright does not check programs that use the SDK" >&2
 
 clean: ## Remove what the targets above made
 	rm -rf inspector/node_modules src/sandbox_agent/http/ui

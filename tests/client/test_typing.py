@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from ..sdk import page
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples" / "python").glob("*.py"))
+PYRIGHT = shutil.which("pyright", path=f"{ROOT}/.cache/pyright/node_modules/.bin:{os.environ['PATH']}")
 WRONG = """
 from sandbox_agent import AsyncSandboxAgent, SandboxAgent
 
@@ -59,13 +61,12 @@ def test_mypy_in_strict_mode_finds_what_is_wrong_and_nothing_else(programs: Path
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    shutil.which("pyright") is None, reason="pyright is not installed: npm install --global pyright"
-)
+@pytest.mark.skipif(PYRIGHT is None, reason="pyright is not here: `make test` fetches it where npm is")
 def test_pyright_in_strict_mode_finds_what_is_wrong_and_nothing_else(programs: Path) -> None:
     # The snippets share a preface, of which not each needs everything, and care for a few events only.
     relaxed = dict.fromkeys(["reportUnusedImport", "reportUnusedVariable", "reportMatchNotExhaustive"], False)
     settings = {"typeCheckingMode": "strict", **relaxed}
     (programs / "pyrightconfig.json").write_text(json.dumps(settings))
-    found = complaints(["pyright", "--pythonpath", sys.executable], programs)
+    assert PYRIGHT is not None
+    found = complaints([PYRIGHT, "--pythonpath", sys.executable], programs)
     assert set(found) == {("wrong.py", line) for line in WRONG_LINES}
