@@ -441,7 +441,7 @@ def _add_client_options(parser: argparse.ArgumentParser, *, hidden: bool = False
         "--endpoint",
         metavar="URL",
         default=absent,
-        help=text("Its address. Default: the one of `daemon start`."),
+        help=text("Its address. Default: the daemon that runs on the state folder."),
     )
     client.add_argument("--token", metavar="TOKEN", default=absent, help=text("Its token."))
     client.add_argument(

@@ -31,7 +31,7 @@ LAST_EVENT_ID = "Last-Event-ID"
 
 
 def find_address(args: argparse.Namespace) -> Address:
-    """From flags, then the environment, then what `daemon start` left, then the default address."""
+    """From flags, then the environment, then what a daemon left in the state folder, then the default address."""
     endpoint, token = getattr(args, "endpoint", None), _given_token(args)
     with _in_words():
         return discovery.find_address(endpoint, token, data_dir(args))
