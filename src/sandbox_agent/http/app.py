@@ -54,7 +54,10 @@ class App:
             if self._gate.is_preflight(scope["method"], headers):
                 await send_result(send, 204, None, [*cors, *self._gate.preflight()])
                 return
-            await self._answer(scope, headers, receive, send, cors)
+            stream = await self._answer(scope, headers, receive, send, cors)
+            if stream is not None:
+                del headers  # nothing of the request is held as long as its stream runs
+                await send_stream(receive, send, stream, cors)
         except SandboxAgentError as error:
             await send_problem(send, error, scope["path"], cors)
         except BrokenOff as error:
@@ -69,11 +72,12 @@ class App:
 
     async def _answer(
         self, scope: Scope, headers: Headers, receive: Receive, send: Send, cors: HeaderList
-    ) -> None:
+    ) -> Stream | None:
+        """Answer, or return the stream that is the answer."""
         method, path = scope["method"], scope["path"]
         if path.startswith(ROOT) or path == ROOT.rstrip("/"):
             await self._send_inspector(path, method, headers, send)
-            return
+            return None
         methods, path_values = self._find(path)
         operation = methods.get(method) if methods else None
         if operation is not None and operation.public:
@@ -83,7 +87,7 @@ class App:
             self._check_token(scope, headers, query, operation)
         if methods is None:
             await self._send_page(path, method, send, cors)
-            return
+            return None
         if operation is None:
             raise MethodNotAllowed(f"{path} takes {', '.join(methods)}", allow=list(methods))
         request = await request_of(operation, path_values, query, headers, receive, self._max_body)
@@ -92,9 +96,9 @@ class App:
             wants_stream = b"text/event-stream" in headers.get(b"accept", b"")
             result = result.stream() if wants_stream else await asyncio.shield(result.result)
         if isinstance(result, Stream):
-            await send_stream(receive, send, result, cors)
-        else:
-            await send_result(send, operation.status, result, cors)
+            return result
+        await send_result(send, operation.status, result, cors)
+        return None
 
     def _check_token(
         self, scope: Scope, headers: Headers, query: dict[str, str], operation: Operation | None
