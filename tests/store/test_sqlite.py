@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -345,3 +346,27 @@ def test_what_a_start_asks_for_does_not_look_at_every_session(path: Path) -> Non
     plan = [row[3] for row in apsw.Connection(str(path)).execute(f"EXPLAIN QUERY PLAN {sql}")]
     assert [step for step in plan if step.startswith("SCAN") and "USING" not in step] == []
     store.close()
+
+
+def test_nobody_writes_while_the_write_ahead_log_gets_its_size(path: Path) -> None:
+    """Zeros behind its end would fall on what was appended meanwhile."""
+
+    class Slow(SqliteStore):
+        def _fill_wal(self) -> None:
+            writing.start()
+            with pytest.raises(apsw.BusyError):
+                apsw.Connection(str(path)).execute("BEGIN IMMEDIATE")
+            writing.join(0.1)
+            assert writing.is_alive()
+            super()._fill_wal()
+
+    store = Slow(path)
+    writing = threading.Thread(
+        target=store.write, args=([SaveSession(RECORD), AppendEvents("a", [EventRow(1, 1, b"{}")])],)
+    )
+    store.warm_up()
+    writing.join()
+    store.close()
+    again = SqliteStore(path)
+    assert [row.body for row in again.read("a", 0, 9, PLENTY)] == [b"{}"]
+    again.close()

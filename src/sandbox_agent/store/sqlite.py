@@ -84,9 +84,10 @@ class SqliteStore(Store):
         self._readers = threading.local()
         self._open_readers: list[apsw.Connection] = []
         self._readers_lock = threading.Lock()
-        self._wal_shows_deleted = (
-            self._wal.exists()
-        )  # an earlier life was killed, perhaps before it could tidy up
+        self._writing = threading.RLock()
+        """One thread writes. That it is one is not left to the caller: what `warm_up` does beside a write would destroy it."""
+        # An earlier life was killed, perhaps before it could tidy up.
+        self._wal_shows_deleted = self._wal.exists()
         self._writer = self._connect()
         try:
             if path.stat().st_size == 0:
@@ -122,6 +123,15 @@ class SqliteStore(Store):
         disk = os.statvfs(self._path)
         if disk.f_bavail * disk.f_frsize < WAL_ONLY_WITH_FREE_BYTES:
             return
+        with self._writing:
+            # Nobody appends while the end is looked for and written, in no other program either.
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                self._fill_wal()
+            finally:
+                self._writer.execute("ROLLBACK")
+
+    def _fill_wal(self) -> None:
         with open(self._wal, "r+b", buffering=0) as wal:
             missing = WAL_BYTES - wal.seek(0, os.SEEK_END)
             if missing > 0:
@@ -129,6 +139,10 @@ class SqliteStore(Store):
                 os.fdatasync(wal.fileno())
 
     def write(self, changes: Iterable[Change]) -> None:
+        with self._writing:
+            self._write(changes)
+
+    def _write(self, changes: Iterable[Change]) -> None:
         # An immediate transaction takes the write lock at once; `with` would use a savepoint that takes it late.
         execute = self._writer.execute
         execute("BEGIN IMMEDIATE")
@@ -145,8 +159,10 @@ class SqliteStore(Store):
             raise
 
     def tidy(self) -> bool:
-        if not self._is_untidy:
-            return False
+        with self._writing:
+            return self._is_untidy and self._tidy()
+
+    def _tidy(self) -> bool:
         doomed = next(iter(self._writer.execute("SELECT session FROM doomed LIMIT 1")), None)
         if doomed is not None:
             self._remove_some_events(doomed[0])
