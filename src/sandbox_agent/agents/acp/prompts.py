@@ -10,10 +10,9 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from ...schema.inputs import Attachment, Prompt
-from ..files import read_if_there
+from ..files import bytes_in, read_if_there
 from ..scribe import Scribe
 from .frames import Content
-from .tools import bytes_in
 
 SEEN_IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 """What models can look at."""

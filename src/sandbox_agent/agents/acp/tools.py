@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -12,6 +10,7 @@ from msgspec import Struct
 
 from ...schema.items import ContentPart, FileAction, FileRef, arguments_of
 from ..diffs import diff_of_texts
+from ..files import bytes_in
 from ..scribe import Scribe
 from .frames import Location, ToolCall, ToolContent
 
@@ -175,10 +174,3 @@ def _unified(change: ToolContent) -> str:
         # A piece of a file: that it ends here says nothing about the file's end.
         old, new = f"{old}\n", f"{new}\n"
     return diff_of_texts(change.path, old, new)
-
-
-def bytes_in(data: str) -> bytes | None:
-    try:
-        return base64.b64decode(data, validate=True) or None
-    except binascii.Error:
-        return None

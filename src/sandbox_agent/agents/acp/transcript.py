@@ -6,8 +6,6 @@ begins; what is said outside of a turn is kept until it is complete, and is then
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import Any
 
 import msgspec
@@ -16,6 +14,7 @@ from msgspec import Raw, Struct
 from ...schema.events import StopReason, Usage
 from ...schema.items import Visibility
 from ..base import Conversation, Start, Wire
+from ..files import bytes_in
 from .frames import (
     AgentInfo,
     Chunk,
@@ -196,11 +195,7 @@ class AcpConversation(Conversation):
     def _show(self, content: Content) -> None:
         """Something the agent says that is no text."""
         facts: dict[str, Any] = {"mime": content.mime_type}
-        try:
-            data = base64.b64decode(content.data, validate=True)
-        except binascii.Error:
-            data = b""
-        if content.type == "image" and data:
+        if content.type == "image" and (data := bytes_in(content.data)):
             facts["path"] = self.scribe.image(data, content.mime_type or "").path
         self.end_message()
         self.scribe.status(content.type, facts)

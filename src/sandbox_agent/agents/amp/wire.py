@@ -7,7 +7,6 @@ comes only when the process ends, with the reason. There is no word for "stop": 
 from __future__ import annotations
 
 import base64
-import binascii
 import itertools
 import mimetypes
 import re
@@ -24,7 +23,7 @@ from ...schema.items import ContentPart, FileRef, Image, arguments_of
 from ..base import Action, Began, Conversation, Decided, Ending, Listed, Prompted, Ready, Start, Wire
 from ..diffs import diff_of_texts
 from ..failures import Failure, read_failure
-from ..files import read_if_there
+from ..files import bytes_in, read_if_there
 from ..scribe import Ask, AskKind, Rule
 from .frames import (
     Assistant,
@@ -404,10 +403,7 @@ def _asked_diff(tool: str, given: ToolInput) -> str | None:
 def _image(conversation: Conversation, block: Block) -> Image | None:
     if block.type != "image" or block.source is None:
         return None
-    try:
-        data = base64.b64decode(block.source.data, validate=True)
-    except binascii.Error:
-        return None
+    data = bytes_in(block.source.data)
     return conversation.scribe.image(data, block.source.media_type) if data else None
 
 

@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ...schema.inputs import Attachment, Decision, PermissionMode, Prompt, Settings
-from ..files import read_if_there
+from ..files import bytes_in, read_if_there
 from ..scribe import Scribe
-from .frames import ImageBlock, Reply, TextBlock, blocks, bytes_in
+from .frames import ImageBlock, Reply, TextBlock, blocks
 
 REJECTED = "The user rejected this."
 SEEN_IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
@@ -148,7 +148,7 @@ def prompt_in(content: str | list[Raw], scribe: Scribe) -> Prompt:
                 continue
             case TextBlock(text):
                 texts.append(text)
-            case ImageBlock(source) if not named and (data := bytes_in(source)) is not None:
+            case ImageBlock(source) if not named and (data := bytes_in(source.data)) is not None:
                 image = scribe.image(data, source.media_type)
                 files.append(Attachment(image.path, source.media_type))
         named = False

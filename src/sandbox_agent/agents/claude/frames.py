@@ -6,8 +6,6 @@ own (content blocks, stream events, system messages), a `Tagged` decoder tells "
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -86,14 +84,6 @@ class ImageBlock(Block, frozen=True, tag="image"):
     source: ImageSource = ImageSource()
 
 
-def bytes_in(source: ImageSource) -> bytes | None:
-    """The picture; None where the source names it only, or is broken."""
-    try:
-        return base64.b64decode(source.data, validate=True) or None
-    except binascii.Error:
-        return None
-
-
 class ToolResultBlock(Block, frozen=True, tag="tool_result"):
     tool_use_id: str
     content: str | list[Raw] | None = None
@@ -106,42 +96,42 @@ class McpToolResult(Block, frozen=True, tag="mcp_tool_result"):
     is_error: bool | None = None
 
 
-class WebSearchResult(Block, frozen=True, tag="web_search_tool_result"):
+class ProviderResult(Block, frozen=True):
+    """Of a tool that the model's provider runs."""
+
     tool_use_id: str
     content: Any = None
 
 
-class WebFetchResult(Block, frozen=True, tag="web_fetch_tool_result"):
-    tool_use_id: str
-    content: Any = None
+class WebSearchResult(ProviderResult, frozen=True, tag="web_search_tool_result"):
+    pass
 
 
-class CodeResult(Block, frozen=True, tag="code_execution_tool_result"):
-    tool_use_id: str
-    content: Any = None
+class WebFetchResult(ProviderResult, frozen=True, tag="web_fetch_tool_result"):
+    pass
 
 
-class BashCodeResult(Block, frozen=True, tag="bash_code_execution_tool_result"):
-    tool_use_id: str
-    content: Any = None
+class CodeResult(ProviderResult, frozen=True, tag="code_execution_tool_result"):
+    pass
 
 
-class EditorCodeResult(Block, frozen=True, tag="text_editor_code_execution_tool_result"):
-    tool_use_id: str
-    content: Any = None
+class BashCodeResult(ProviderResult, frozen=True, tag="bash_code_execution_tool_result"):
+    pass
 
 
-class ToolSearchResult(Block, frozen=True, tag="tool_search_tool_result"):
-    tool_use_id: str
-    content: Any = None
+class EditorCodeResult(ProviderResult, frozen=True, tag="text_editor_code_execution_tool_result"):
+    pass
 
 
-class AdvisorResult(Block, frozen=True, tag="advisor_tool_result"):
-    tool_use_id: str
-    content: Any = None
+class ToolSearchResult(ProviderResult, frozen=True, tag="tool_search_tool_result"):
+    pass
 
 
-ProviderResult = (
+class AdvisorResult(ProviderResult, frozen=True, tag="advisor_tool_result"):
+    pass
+
+
+AnyProviderResult = (
     WebSearchResult
     | WebFetchResult
     | CodeResult
@@ -153,7 +143,7 @@ ProviderResult = (
 AnyToolUse = ToolUse | ServerToolUse | McpToolUse
 AnyToolResult = ToolResultBlock | McpToolResult
 AnyBlock = (
-    TextBlock | ThinkingBlock | RedactedThinking | AnyToolUse | ImageBlock | AnyToolResult | ProviderResult
+    TextBlock | ThinkingBlock | RedactedThinking | AnyToolUse | ImageBlock | AnyToolResult | AnyProviderResult
 )
 blocks: Tagged[AnyBlock] = Tagged(AnyBlock)
 

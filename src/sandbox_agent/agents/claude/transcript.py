@@ -16,10 +16,10 @@ from msgspec import Raw, Struct, field
 from ...schema.events import StopReason, Usage
 from ...schema.items import ContentPart, arguments_of
 from ..base import Conversation, Start, Wire
+from ..files import bytes_in
 from ..scribe import Turn
 from .facts import FACTS, IGNORED
 from .frames import (
-    AdvisorResult,
     AnyBlock,
     AnySystem,
     AnyTask,
@@ -27,13 +27,10 @@ from .frames import (
     AnyToolUse,
     ApiRetry,
     Assistant,
-    BashCodeResult,
     BlockDelta,
     BlockStart,
     BlockStop,
     CanUseTool,
-    CodeResult,
-    EditorCodeResult,
     ImageBlock,
     Init,
     LocalCommand,
@@ -45,6 +42,7 @@ from .frames import (
     MessageStop,
     Named,
     Ping,
+    ProviderResult,
     RedactedThinking,
     Result,
     ServerToolUse,
@@ -59,13 +57,9 @@ from .frames import (
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
-    ToolSearchResult,
     ToolUse,
     User,
-    WebFetchResult,
-    WebSearchResult,
     blocks,
-    bytes_in,
     events,
     systems,
 )
@@ -257,15 +251,7 @@ class ClaudeConversation(Conversation):
                 self._finish_call(owner, message, block)
             case ToolResultBlock() | McpToolResult():
                 self._result(owner, block, Raw(b"null"))
-            case (
-                WebSearchResult(id, content)
-                | WebFetchResult(id, content)
-                | CodeResult(id, content)
-                | BashCodeResult(id, content)
-                | EditorCodeResult(id, content)
-                | ToolSearchResult(id, content)
-                | AdvisorResult(id, content)
-            ):
+            case ProviderResult(id, content):
                 self._provider_result(owner, id, content)
             case RedactedThinking():
                 pass
@@ -380,7 +366,7 @@ class ClaudeConversation(Conversation):
             match block:
                 case TextBlock(text):
                     texts.append(text)
-                case ImageBlock(source) if (data := bytes_in(source)) is not None:
+                case ImageBlock(source) if (data := bytes_in(source.data)) is not None:
                     images.append(self.scribe.image(data, source.media_type))
                 case _:
                     texts.append(bytes(raw).decode())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -13,6 +11,7 @@ from ...schema.features import Catalogue, Model
 from ...schema.inputs import Attachment
 from ...schema.items import ContentPart, FileRef
 from ..base import Conversation
+from ..files import bytes_in
 from . import frames as pi
 from .modes import MODES
 
@@ -66,15 +65,8 @@ def changes_of(end: pi.ToolEnd, arguments: pi.ToolArguments) -> list[ContentPart
     return [FileRef(arguments.path, "write")] if end.tool_name == "write" else []
 
 
-def _bytes_of(block: pi.Block) -> bytes | None:
-    try:
-        return base64.b64decode(block.data, validate=True) or None
-    except binascii.Error:
-        return None
-
-
 def image_of(conversation: Conversation, block: pi.Block) -> ContentPart | None:
-    data = _bytes_of(block) if block.type == "image" else None
+    data = bytes_in(block.data) if block.type == "image" else None
     return conversation.scribe.image(data, block.mime_type or "image/png") if data else None
 
 
@@ -82,7 +74,7 @@ def attachments_of(conversation: Conversation, pictures: Iterable[pi.Block]) -> 
     """Images of a prompt that we did not write: stored like those that agents make."""
     stored = []
     for picture in pictures:
-        if data := _bytes_of(picture):
+        if data := bytes_in(picture.data):
             image = conversation.scribe.image(data, picture.mime_type or "image/png")
             stored.append(Attachment(image.path, image.mime))
     return tuple(stored)
