@@ -20,6 +20,12 @@ from sandbox_agent.cli.state import lock_holder, running_daemon
 from .conftest import Cli, command, environment, types_of
 
 
+def begun(*words: str, env: dict[str, str], cwd: Path) -> subprocess.Popen[str]:
+    """A command that goes on beside the test."""
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command(*words), env=env, cwd=cwd, stdout=pipe, stderr=pipe, text=True)
+
+
 def test_a_session_from_its_creation_to_its_end(cli: Cli, tmp_path: Path) -> None:
     created = cli("sessions", "create", "life", "--agent", "mock", "--title", "Life")
     assert (created.returncode, msgspec.json.decode(created.stdout)["sessionId"]) == (0, "life")
@@ -320,14 +326,7 @@ def test_ctrl_c_twice_leaves_at_once(environ: dict[str, str], tmp_path: Path) ->
 def test_run_ends_when_its_message_is_withdrawn(cli: Cli, environ: dict[str, str], tmp_path: Path) -> None:
     cli("sessions", "create", "busy", "--agent", "mock")
     cli("sessions", "send-message", "busy", "--message", "slow")
-    waiting = subprocess.Popen(
-        command("run", "mock", "hello", "--session", "busy"),
-        env=environ,
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    waiting = begun("run", "mock", "hello", "--session", "busy", env=environ, cwd=tmp_path)
     wait_until(lambda: '"turnId"' in cli("sessions", "queue", "busy").stdout)
     [queued] = msgspec.json.decode(cli("sessions", "queue", "busy").stdout)["messages"]
     cli("sessions", "withdraw", "busy", queued["turnId"])
@@ -349,14 +348,7 @@ def test_run_starts_a_daemon_of_its_own_and_leaves_none(local: Cli, tmp_path: Pa
 
 
 def test_two_runs_at_once_share_a_daemon_which_ends_with_the_last(local: Cli, tmp_path: Path) -> None:
-    slow = subprocess.Popen(
-        command("run", "mock", "pace 10 100"),
-        env=environment(tmp_path),
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    slow = begun("run", "mock", "pace 10 100", env=environment(tmp_path), cwd=tmp_path)
     wait_until(lambda: lock_holder(tmp_path / "state") is not None)
     longer = local("run", "mock", "pace 30 100")
     out, err = slow.communicate(timeout=30)
