@@ -36,8 +36,8 @@ def test_a_recording_of_another_agent_is_said_to_be_none_of_this_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     recording = NATIVE.parents[2] / "claude" / "bash_allow" / "native.jsonl"
-    assert main(["translate", "codex", str(recording)]) == 1
-    told = f"error: nothing in {recording} was understood as codex: is it another agent's?\n"
+    assert main(["translate", "codex", str(recording)]) == 0
+    told = f"{recording} holds no conversation of codex: is it another agent's?\n"
     assert capsys.readouterr() == ("", told)
 
 

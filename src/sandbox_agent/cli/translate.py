@@ -13,7 +13,7 @@ from ..agents import TRANSLATORS
 from ..agents.recording import Recorded
 from ..agents.recording import translate as translate_lines
 from .failures import CommandFailed, WrongUsage
-from .output import write_line
+from .output import say, write_line
 
 
 def translate(args: argparse.Namespace) -> int:
@@ -21,15 +21,16 @@ def translate(args: argparse.Namespace) -> int:
     if agent is None:
         raise WrongUsage(f"no agent is called {args.agent}; there are {', '.join(TRANSLATORS)}")
     lines = _Lines(_read(args.file))
-    is_understood = False
+    is_empty = True
     try:
         for recorded in translate_lines(agent, lines):
             write_line(encode(recorded, include_raw=args.include_raw))
-            is_understood = True
+            is_empty = False
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CommandFailed(f"{args.file}:{lines.number}: not a line of a recording: {error}") from None
-    if not is_understood:
-        raise CommandFailed(f"nothing in {args.file} was understood as {args.agent}: is it another agent's?")
+    if is_empty:
+        # Nothing wrong by itself: a recording may hold no conversation, only a list of models.
+        say(f"{args.file} holds no conversation of {args.agent}: is it another agent's?")
     return 0
 
 
