@@ -13,7 +13,7 @@ import apsw
 import msgspec
 import pytest
 
-from sandbox_agent.agents.scribe import Draft
+from sandbox_agent.agents.scribe import Draft, draft_of
 from sandbox_agent.errors import Internal, Unavailable
 from sandbox_agent.runtime.channel import Batch
 from sandbox_agent.runtime.log import BACKLOG_BYTES, Log, SessionLog, with_raw_spliced
@@ -77,7 +77,7 @@ def record(session_id: str, title: str | None = None, events: int = 0) -> Sessio
 
 
 def said(text: str, raw: bytes | None = None) -> Draft:
-    return Draft(ItemDelta("itm_1", None, text), "agent", "native", raw)
+    return draft_of(ItemDelta("itm_1", None, text), "agent", "native", raw)
 
 
 def filled(store: Store, *session_ids: str) -> Store:
@@ -124,7 +124,7 @@ def test_an_event_is_stamped_once_and_stored_as_it_is_sent(store: Store) -> None
     async def scenario() -> list[StoredEvent]:
         async with opened(store) as log:
             session = log.session("a", 0)
-            await session.append([Draft(SessionStarted(), "daemon", None, b"null"), said("hé\u2028")], ())
+            await session.append([draft_of(SessionStarted(), "daemon", None, b"null"), said("hé\u2028")], ())
             return await log.read("a", 0)
 
     started, delta = (row.body for row in asyncio.run(scenario()))

@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from ..schema.events import Event
-from ..schema.ids import counting_ids
 from ..schema.inputs import Settings
+from ..schema.world import counted
 from .base import (
     Action,
     Agent,
@@ -74,8 +74,8 @@ class _Session:
 class _Player:
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
-        self._make_id = counting_ids()
         self._now = 0.0
+        self._world = counted(lambda: self._now)
         self._sessions: list[_Session] = []
         self._wire: Wire | None = None
         self._named_process = False  # the process was started by a recorded command line
@@ -96,7 +96,7 @@ class _Player:
             case "out":
                 wire = self._current_wire()
                 self._show_life()
-                wire.receive(_frame(line.msg))
+                wire.receive(wire.recorded_frame(_frame(line.msg)))
                 self._read_notices(wire)
             case "err":
                 self._stderr.feed(msgspec.json.decode(line.msg, type=str))
@@ -140,7 +140,7 @@ class _Player:
         return self._wire
 
     def _new_wire(self) -> None:
-        self._wire = wire = self._agent.wire()
+        self._wire = wire = self._agent.wire(self._world)
         wire.recorded_start = self._start
         self._named_process = False
         self._alive = False
@@ -151,7 +151,7 @@ class _Player:
         """A client begins a conversation: a new session, or the one it names."""
         known = self._known(native_id)
         if known is None:
-            scribe = Scribe(self._make_id, lambda: self._now)
+            scribe = Scribe(self._world)
             known = _Session(f"ses_{len(self._sessions) + 1}", scribe)
             self._sessions.append(known)
             return Start(scribe, settings, self._agent.metadata(None, settings), native_id)
@@ -235,21 +235,20 @@ class _Player:
     def _flush(self) -> Iterator[Recorded]:
         time = (EPOCH + timedelta(seconds=self._now)).isoformat(timespec="milliseconds")
         for session in self._sessions:
-            for draft in session.scribe.drafts:
+            for draft in session.scribe.take():
                 session.sequence += 1
                 event = Event(
-                    self._make_id("evt"),
+                    self._world.make_id("evt"),
                     session.sequence,
                     time.replace("+00:00", "Z"),
                     session.session_id,
                     draft.native_session_id,
                     draft.source,
                     draft.source == "daemon",
-                    draft.data.TYPE,
+                    draft.type,
                     draft.data,
                 )
                 yield Recorded(event, draft.raw)
-            session.scribe.drafts.clear()
 
 
 def _understood(actions: Iterator[Action]) -> Iterator[Action]:

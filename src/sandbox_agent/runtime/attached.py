@@ -15,6 +15,7 @@ from ..agents.failures import Failure
 from ..agents.scribe import Turn
 from ..errors import AgentProcessExited, Conflict, SandboxAgentError, Timeout
 from ..schema.inputs import Decision, Settings
+from ..schema.world import REAL
 from ..store.base import Secrets, SessionRecord
 from .host import Host, Seat
 from .process import Exit
@@ -90,7 +91,7 @@ class Attached(Recorded):
 
     async def _open(self, *, resume: bool) -> None:
         if self.record.native_id is None:
-            self.record.native_id = self.agent.choose_native_id()
+            self.record.native_id = self.agent.choose_native_id(REAL)
         program = await self._program()
         self.record.agent_version = program.version
         self._require_wanted()

@@ -34,6 +34,7 @@ from ..install.version import LATEST, check_version
 from ..schema.features import Catalogue, Mode
 from ..schema.inputs import Settings
 from ..schema.sessions import SessionInfo
+from ..schema.world import REAL
 from ..store.base import DeleteSession, SaveSecrets, SaveSession, Secrets, SessionRecord, Store
 from .attachments import Attachments
 from .delegate import remove_leftovers
@@ -312,7 +313,7 @@ class Daemon:
             return known[1]
         program = await self.programs.program(agent, version)
         settings = Settings(directory, agent.modes[0].id)
-        host = await self.hosts.get(Seat(agent, program, settings, {}, agent.choose_native_id(), False))
+        host = await self.hosts.get(Seat(agent, program, settings, {}, agent.choose_native_id(REAL), False))
         try:
             catalogue = await host.catalogue(directory, self.config.start_seconds)
         finally:

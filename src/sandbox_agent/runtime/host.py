@@ -35,6 +35,7 @@ from ..agents.environment import environment
 from ..errors import AgentProcessExited, StreamError, Timeout, Unavailable
 from ..schema.features import Catalogue
 from ..schema.inputs import Settings
+from ..schema.world import REAL
 from .delegate import DelegatingProcess
 from .framing import LineTooLong
 from .http_link import HttpLink
@@ -90,7 +91,7 @@ class Host:
     ) -> None:
         self._tap = tap
         self.agent = agent
-        self.wire = agent.wire()
+        self.wire = agent.wire(REAL)
         self.started_at = time.monotonic()
         self._launch = launch
         self._log = log
@@ -156,7 +157,7 @@ class Host:
         """Pass on what the wire has to say to the agent, to the runtime and to the log."""
         wire = self.wire
         if wire.outbox:
-            frames, wire.outbox = wire.outbox, []
+            frames, wire.outbox = [one for one in wire.outbox if isinstance(one, bytes)], []
             if self._tap:
                 self._tell_tap("in", frames)
             self.process.write(frames)

@@ -82,7 +82,7 @@ class SessionLog:
 
     def _middle(self, draft: Draft) -> bytes:
         """The part between time and data: one of a handful in a session, so each is made once."""
-        key = (draft.native_session_id, draft.source, draft.data.TYPE)
+        key = (draft.native_session_id, draft.source, draft.type)
         middle = self._middles.get(key)
         if middle is None:
             middle = self._middles[key] = (
@@ -92,7 +92,7 @@ class SessionLog:
                 _encode(draft.native_session_id),
                 draft.source.encode(),
                 b"true" if draft.source == "daemon" else b"false",
-                draft.data.TYPE.encode(),
+                draft.type.encode(),
             )
         return middle
 
@@ -108,7 +108,7 @@ class SessionLog:
             self.sequence,
             moment,
             self._middle(draft),
-            _encode(draft.data),
+            draft.body,
         )
         raw = draft.raw
         if raw is None:

@@ -9,18 +9,15 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
-import time
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ..agents.base import Agent
-from ..agents.scribe import Draft, Scribe
+from ..agents.scribe import Scribe
 from ..schema.events import (
-    ItemCompleted,
-    ItemDelta,
-    ItemStarted,
+    AnyData,
     PermissionRequested,
     PermissionResolved,
     QuestionRequested,
@@ -30,9 +27,9 @@ from ..schema.events import (
     TurnStarted,
     Usage,
 )
-from ..schema.ids import random_id
 from ..schema.inputs import Decision, Settings
 from ..schema.sessions import SessionInfo, SessionState, SessionUsage
+from ..schema.world import REAL
 from ..store.base import (
     AddPending,
     Change,
@@ -50,8 +47,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("sandbox_agent.session")
 
-_ITEM_EVENTS = frozenset((ItemDelta, ItemStarted, ItemCompleted))
-
 
 class Recorded(ABC):
     def __init__(self, daemon: Daemon, agent: Agent, record: SessionRecord) -> None:
@@ -61,7 +56,7 @@ class Recorded(ABC):
         self.saved = False
         """The session is in the store; before that, and after it was deleted, nothing may be appended."""
         self._daemon = daemon
-        self.scribe = self._prepare(Scribe(random_id, time.monotonic, (), self._image_folder()))
+        self.scribe = self._prepare(Scribe(REAL, (), self._image_folder()))
         self._judged: set[str] = set()
         self._record_changed = True
         self._announced: tuple[SessionState, str | None, Settings] | None = None
@@ -69,7 +64,7 @@ class Recorded(ABC):
     def _prepare(self, scribe: Scribe) -> Scribe:
         scribe.native_session_id = self.record.native_id
         scribe.started = self.record.event_count > 0
-        scribe.ended = self.record.ended
+        scribe.pen.ended = self.record.ended
         return scribe
 
     def _image_folder(self) -> str:
@@ -96,13 +91,13 @@ class Recorded(ABC):
         if not self.saved or (not scribe.drafts and not changes):
             return _done()
         replies = self._judge() if scribe.pending else []
-        drafts, scribe.drafts = scribe.drafts, []
+        notable, drafts = scribe.notable, scribe.take()
         known = (record.native_id, record.open_since)
-        written = [*changes, *self._note(drafts)]
-        if scribe.new_call_ids:
-            written.append(RememberCalls(self.id, scribe.new_call_ids))
-            scribe.new_call_ids = []
-        if scribe.blobs:
+        written = [*changes, *self._note(notable)]
+        if scribe.calls.new_call_ids:
+            written.append(RememberCalls(self.id, scribe.calls.new_call_ids))
+            scribe.calls.new_call_ids = []
+        if scribe.calls.blobs:
             self._store_images()
         record.event_count += len(drafts)
         record.native_id = scribe.native_session_id
@@ -120,13 +115,13 @@ class Recorded(ABC):
 
     def _store_images(self) -> None:
         """Images that agents make, before the events that name them. A full disk keeps them in memory until it is back."""
-        for name, content in list(self.scribe.blobs.items()):
+        for name, content in list(self.scribe.calls.blobs.items()):
             try:
                 self._daemon.attachments.write(self.id, name, content)
             except OSError:
                 logger.exception("an image of session %s could not be stored yet", self.id)
                 return
-            del self.scribe.blobs[name]
+            del self.scribe.calls.blobs[name]
 
     def _judge(self) -> list[tuple[str, Decision]]:
         """Answer what needs nobody; the request and its resolution are committed together."""
@@ -146,15 +141,14 @@ class Recorded(ABC):
     def _send_replies(self, replies: list[tuple[str, Decision]]) -> None:
         """Tell the agent what was decided without asking anybody."""
 
-    def _note(self, drafts: list[Draft]) -> list[Change]:
+    def _note(self, notable: list[tuple[int, AnyData]]) -> list[Change]:
         """Keep the record true to the events."""
         record = self.record
         changes: list[Change] = []
-        for number, draft in enumerate(drafts, start=record.event_count + 1):
-            if type(draft.data) in _ITEM_EVENTS:
-                continue
+        for index, data in notable:
+            number = record.event_count + 1 + index
             self._record_changed = True
-            match draft.data:
+            match data:
                 case TurnStarted(turn_id):
                     record.turn_id = turn_id
                     record.open_since = record.open_since or number

@@ -11,15 +11,15 @@ import contextlib
 import copy
 import hashlib
 import logging
-import time
 from collections import deque
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from ..agents.base import Agent
 from ..agents.failures import Failure
-from ..agents.scribe import Pending, RecoveringScribe, Turn
+from ..agents.scribe import Pending, Recovery, Scribe, Turn
 from ..errors import (
     AgentProcessExited,
     Conflict,
@@ -32,6 +32,7 @@ from ..errors import (
 from ..schema.events import PermissionRequested, QuestionRequested, decode_event
 from ..schema.ids import random_id
 from ..schema.inputs import Answer, Decision, Prompt, Settings
+from ..schema.world import REAL
 from ..store.base import (
     Change,
     Dequeue,
@@ -118,15 +119,16 @@ class Session(Attached):
         """After a restart: what was open is closed, and what was queued goes on."""
         log, record = self._daemon.log, self.record
         call_ids = await log.look_up(lambda: log.store.call_ids(record.session_id))
-        scribe = RecoveringScribe(random_id, time.monotonic, call_ids, self._image_folder())
+        scribe = Scribe(REAL, call_ids, self._image_folder())
         self.scribe = self._prepare(scribe)
+        recovery = Recovery(scribe)
         self.saved = True
         waiting = await log.look_up(lambda: log.store.pending(record.session_id))
         changes: list[Change] = [ResolvePending(record.session_id, row.id) for row in waiting]
         if record.open_since is not None:
             after = record.open_since - 1
             while rows := await log.read(record.session_id, after):
-                scribe.recover(decode_event(row.body) for row in rows)
+                recovery.read(decode_event(row.body) for row in rows)
                 after = rows[-1].sequence
             # No process is left, so nothing goes on in the background either: all of it ends with the turn.
             scribe.close_background()
@@ -248,7 +250,11 @@ class Session(Attached):
 
     def _give_prompt(self, prompt: Prompt) -> None:
         try:
-            self._tell(lambda host, conversation: host.wire.prompt(conversation, prompt))
+            self._tell(
+                lambda host, conversation: host.wire.prompt(
+                    conversation, prompt, _read(host.wire.wants(prompt))
+                )
+            )
         except Exception as error:
             # The turn is open already, and nobody else would end it.
             logger.exception("a prompt of session %s could not be handed over", self.id)
@@ -512,3 +518,11 @@ class Session(Attached):
 
 def _error_code(failure: SandboxAgentError) -> Any:
     return "agent_process_exited" if isinstance(failure, AgentProcessExited) else "agent_error"
+
+
+def _read(paths: tuple[str, ...]) -> dict[str, bytes]:
+    files = {}
+    for path in paths:
+        with contextlib.suppress(OSError):
+            files[path] = Path(path).read_bytes()
+    return files

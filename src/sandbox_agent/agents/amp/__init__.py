@@ -26,6 +26,7 @@ import msgspec
 
 from ...schema.features import Capabilities
 from ...schema.inputs import McpServer, Settings
+from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
 from .credentials import SOURCES
 from .modes import MODES, READ_ONLY
@@ -112,10 +113,10 @@ class Amp(Agent):
             argv += ["--mcp-config", mcp_path]
         return Launch(argv, {"AMP_SKIP_UPDATE_CHECK": "1"}, files=files, delegate=not bypass)
 
-    def wire(self) -> Wire:
+    def wire(self, world: World) -> Wire:
         from .wire import AmpWire
 
-        return AmpWire()
+        return AmpWire(world)
 
     def is_gone(self, stderr: str) -> bool:
         return re.search(r"Thread T-\S+ does not exist", stderr) is not None

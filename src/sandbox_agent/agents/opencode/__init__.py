@@ -6,6 +6,7 @@ import secrets
 
 from ...schema.features import Capabilities, Mode
 from ...schema.inputs import Settings
+from ...schema.world import World
 from ..base import Agent, HttpServer, Launch, Place, Wire
 from .credentials import sources
 
@@ -100,7 +101,7 @@ class OpenCode(Agent):
         }
         return Launch(argv, env, server)
 
-    def wire(self) -> Wire:
+    def wire(self, world: World) -> Wire:
         from .wire import OpenCodeWire
 
-        return OpenCodeWire()
+        return OpenCodeWire(world)
