@@ -354,7 +354,7 @@ class MockWire(Wire):
             case TurnEnd(stop_reason, usage):
                 scribe.end_turn(stop_reason, usage)
             case End():
-                scribe.end_session("completed", by="agent")
+                scribe.agent_left("completed")
             case ReadyFrame(conversation):
                 self._conversation.native_id = conversation
                 self.notices.append(Ready(self._conversation))

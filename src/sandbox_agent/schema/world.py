@@ -6,6 +6,8 @@ changes.
 
 from __future__ import annotations
 
+import os.path
+import posixpath
 import time
 import uuid
 from collections.abc import Callable
@@ -25,6 +27,8 @@ class World(Struct, frozen=True):
     """Seconds that only ever grow."""
     now: Callable[[], str]
     """The time as events carry it."""
+    resolve: Callable[[str], str] = posixpath.normpath
+    """Where a path leads once its links are followed."""
 
 
 _second = (0, "")
@@ -40,7 +44,7 @@ def now() -> str:
     return f"{_second[1]}.{rest:03d}Z"
 
 
-REAL = World(random_id, lambda: str(uuid.uuid4()), time.monotonic, now)
+REAL = World(random_id, lambda: str(uuid.uuid4()), time.monotonic, now, os.path.realpath)
 
 
 def counted(clock: Callable[[], float] = lambda: 0.0, now: Callable[[], str] = now) -> World:

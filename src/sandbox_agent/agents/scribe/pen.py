@@ -16,6 +16,7 @@ from ...schema.events import (
     ItemCompleted,
     ItemDelta,
     ItemStarted,
+    SessionEnded,
     Source,
 )
 from ...schema.items import ContentPart, Item, Json, Kind, Role, StatusPart, Text, Visibility
@@ -58,6 +59,8 @@ class Pen:
         self.native_session_id: str | None = None
         self.turn: Turn | None = None
         self.ended = False
+        self.wish: SessionEnded | None = None
+        """The agent has ended the conversation; the session writes that down, after what else ends with it."""
         self.world = world
         self.make_id = world.make_id
         self.closed: dict[str, str] = {}
@@ -78,10 +81,13 @@ class Pen:
             self._put("item.delta", b"%b%b%b" % (ends.before, encode(text), ends.after), source)
 
     def _put(self, type: str, body: bytes, source: Source) -> None:
-        frame = self.frame
         if not self.drafts:
-            frame.touched.append(self._owner)
-        self.drafts.append(Draft(type, body, source, self.native_session_id, frame.bytes))
+            self.touch()
+        self.drafts.append(Draft(type, body, source, self.native_session_id, self.frame.bytes))
+
+    def touch(self) -> None:
+        """There is something to take."""
+        self.frame.touched.append(self._owner)
 
     def remember(self, key: str, item_id: str) -> None:
         closed = self.closed

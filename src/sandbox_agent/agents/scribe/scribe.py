@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from ...schema.events import AnyData, SessionMetadata, Source
+from ...schema.events import AnyData, SessionEnded, SessionMetadata, Source
 from ...schema.world import World
 from .calls import Calls
 from .drafts import Draft, Frame, Pending, Turn
@@ -62,7 +62,7 @@ class Scribe:
         self.ask, self.decide, self.withdraw = requests.ask, requests.decide, requests.withdraw
         self.question, self.plan, self.answer = requests.question, requests.plan, requests.answer
         self.start_turn, self.end_turn, self.abandon = turns.start_turn, turns.end_turn, turns.abandon
-        self.end_session, self.crash = turns.end_session, turns.crash
+        self.end_session, self.agent_left, self.crash = turns.end_session, turns.agent_left, turns.crash
         self.close_background, self.nothing_open = turns.close_background, turns.nothing_open
 
     def start_session(self, metadata: SessionMetadata, source: Source = "daemon") -> None:
@@ -100,6 +100,10 @@ class Scribe:
     @property
     def ended(self) -> bool:
         return self.pen.ended
+
+    @property
+    def wish(self) -> SessionEnded | None:
+        return self.pen.wish
 
     @property
     def frame(self) -> Frame:
