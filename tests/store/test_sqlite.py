@@ -14,16 +14,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import apsw
+import msgspec
 import pytest
 
-from sandbox_agent.schema.inputs import Settings
+from sandbox_agent.schema.inputs import Prompt, Settings
 from sandbox_agent.store.base import (
     AppendEvents,
     Change,
     DeleteSession,
+    Enqueue,
     EventRow,
     ImpossibleChange,
     Probe,
+    QueuedHead,
+    QueuedMessage,
     SaveSecrets,
     SaveSession,
     Secrets,
@@ -41,7 +45,7 @@ RECORD = SessionRecord("a", "mock", Settings("/tmp"), "then", "now")
 WRITER = """
 import itertools, sys
 from pathlib import Path
-from sandbox_agent.schema.inputs import Settings
+from sandbox_agent.schema.inputs import Prompt, Settings
 from sandbox_agent.store.base import AppendEvents, EventRow, SaveSession, SessionRecord
 from sandbox_agent.store.sqlite import SqliteStore
 
@@ -346,6 +350,48 @@ def test_what_a_start_asks_for_does_not_look_at_every_session(path: Path) -> Non
     plan = [row[3] for row in apsw.Connection(str(path)).execute(f"EXPLAIN QUERY PLAN {sql}")]
     assert [step for step in plan if step.startswith("SCAN") and "USING" not in step] == []
     store.close()
+
+
+def test_messages_that_an_older_schema_queued_keep_their_heads(path: Path) -> None:
+    """A file as it was left by schema 2, with one session and two messages in its queue."""
+    queued = [
+        QueuedMessage("t1", Prompt("é"), "then", fresh=True),
+        QueuedMessage("t2", Prompt("b"), "later"),
+    ]
+    with apsw.Connection(str(path)) as old:
+        for sql in migrations()[:2]:
+            old.execute(sql)
+        old.pragma("user_version", 2)
+        old.execute(
+            "INSERT INTO sessions (session_id, active, record) VALUES (?, 0, ?)",
+            ("a", msgspec.json.encode(RECORD)),
+        )
+        for one in queued:
+            old.execute(
+                "INSERT INTO queue (session, turn_id, message) VALUES (1, ?, ?)",
+                (one.turn_id, msgspec.json.encode(one)),
+            )
+    old.close()
+    store = SqliteStore(path)
+    sizes = [len(msgspec.json.encode(one)) for one in queued]
+    assert store.queue_heads("a") == [
+        QueuedHead("t1", "then", True, sizes[0]),
+        QueuedHead("t2", "later", False, sizes[1]),
+    ]
+    assert store.queue_page("a", 0, 9) == [(1, queued[0]), (2, queued[1])]
+    store.close()
+
+
+def test_heads_of_a_queue_cost_nothing_for_the_size_of_its_messages(path: Path) -> None:
+    store = SqliteStore(path)
+    large = Prompt("x" * (8 << 20))
+    store.write([SaveSession(RECORD), Enqueue("a", QueuedMessage("t1", large, "then"))])
+    store.close()
+    again = SqliteStore(path)
+    assert again.queue_heads("a")[0].size > 8 << 20
+    pages_read = again._reader().status(apsw.SQLITE_DBSTATUS_CACHE_MISS)[0]
+    assert pages_read < 20
+    again.close()
 
 
 def test_nobody_writes_while_the_write_ahead_log_gets_its_size(path: Path) -> None:

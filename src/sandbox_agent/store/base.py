@@ -68,6 +68,16 @@ class QueuedMessage(Struct, frozen=True, omit_defaults=True):
     """Start a new conversation where the agent's own is gone."""
 
 
+class QueuedHead(Struct, frozen=True):
+    """A queued message without its prompt, which may be large."""
+
+    turn_id: str
+    created_at: str
+    fresh: bool
+    size: int
+    """Bytes of the whole message as it is stored."""
+
+
 class PendingRow(Struct, frozen=True):
     """A permission or a question that waits: the `data` of its event, as it was sent."""
 
@@ -225,6 +235,17 @@ class Store(ABC):
 
     @abstractmethod
     def queue(self, session_id: str) -> list[QueuedMessage]: ...
+
+    @abstractmethod
+    def queue_page(self, session_id: str, after: int, limit: int) -> list[tuple[int, QueuedMessage]]:
+        """What waits, oldest first, each with an ordinal; `after` is the ordinal the page before ended with, 0 to begin."""
+
+    @abstractmethod
+    def queue_heads(self, session_id: str) -> list[QueuedHead]:
+        """All that waits, oldest first; what it costs does not depend on how large the messages are."""
+
+    @abstractmethod
+    def queued(self, session_id: str, turn_id: str) -> QueuedMessage | None: ...
 
     @abstractmethod
     def pending(self, session_id: str) -> list[PendingRow]:

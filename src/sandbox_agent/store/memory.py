@@ -7,6 +7,8 @@ import secrets as random
 import threading
 from collections.abc import Iterable
 
+import msgspec
+
 from .base import (
     AddPending,
     AppendEvents,
@@ -18,6 +20,7 @@ from .base import (
     KeyRow,
     PendingRow,
     Probe,
+    QueuedHead,
     QueuedMessage,
     RememberCalls,
     RememberKey,
@@ -39,7 +42,7 @@ class _Session:
         self.record = record
         self.secrets = Secrets()
         self.events: list[EventRow] = []
-        self.queue: dict[str, QueuedMessage] = {}
+        self.queue: dict[str, tuple[int, QueuedMessage]] = {}
         self.pending: dict[str, PendingRow | None] = {}  # None: answered
         self.keys: dict[str, KeyRow] = {}
         self.call_ids: dict[str, None] = {}
@@ -52,6 +55,7 @@ class MemoryStore(Store):
         self._sessions: dict[str, _Session] = {}
         self._log: dict[int, tuple[str, EventRow]] = {}
         self._ordinal = 0
+        self._queue_ordinal = 0
         self._position = 0
 
     def write(self, changes: Iterable[Change]) -> None:
@@ -87,7 +91,8 @@ class MemoryStore(Store):
                 self._log.update((row.position, (session_id, row)) for row in rows)
                 self._position = max(self._position, *(row.position for row in rows), 0)
             case Enqueue(_, message):
-                session.queue[message.turn_id] = message
+                self._queue_ordinal += 1
+                session.queue[message.turn_id] = (self._queue_ordinal, message)
             case Dequeue(_, turn_id):
                 session.queue.pop(turn_id, None)
             case AddPending(_, pending):
@@ -154,6 +159,21 @@ class MemoryStore(Store):
             return kept.secrets if kept else Secrets()
 
     def queue(self, session_id: str) -> list[QueuedMessage]:
+        return [message for _, message in self._queue(session_id)]
+
+    def queue_page(self, session_id: str, after: int, limit: int) -> list[tuple[int, QueuedMessage]]:
+        return [one for one in self._queue(session_id) if one[0] > after][:limit]
+
+    def queue_heads(self, session_id: str) -> list[QueuedHead]:
+        return [
+            QueuedHead(one.turn_id, one.created_at, one.fresh, len(msgspec.json.encode(one)))
+            for _, one in self._queue(session_id)
+        ]
+
+    def queued(self, session_id: str, turn_id: str) -> QueuedMessage | None:
+        return next((one for _, one in self._queue(session_id) if one.turn_id == turn_id), None)
+
+    def _queue(self, session_id: str) -> list[tuple[int, QueuedMessage]]:
         with self._lock:
             kept = self._sessions.get(session_id)
             return list(kept.queue.values()) if kept else []

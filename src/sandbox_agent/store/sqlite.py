@@ -23,6 +23,7 @@ from .base import (
     KeyRow,
     PendingRow,
     Probe,
+    QueuedHead,
     QueuedMessage,
     RememberCalls,
     RememberKey,
@@ -229,8 +230,8 @@ class SqliteStore(Store):
                 execute("UPDATE sessions SET secrets = ? WHERE ordinal = ?", (_encode(secrets), session))
             case Enqueue(_, message):
                 execute(
-                    "INSERT INTO queue (session, turn_id, message) VALUES (?, ?, ?)",
-                    (session, message.turn_id, _encode(message)),
+                    "INSERT INTO queue (session, turn_id, created_at, fresh, message) VALUES (?, ?, ?, ?, ?)",
+                    (session, message.turn_id, message.created_at, message.fresh, _encode(message)),
                 )
             case Dequeue(_, turn_id):
                 execute("DELETE FROM queue WHERE session = ? AND turn_id = ?", (session, turn_id))
@@ -337,6 +338,28 @@ class SqliteStore(Store):
         rows = self._of_session("SELECT message FROM queue", session_id, "ORDER BY ordinal")
         return [_message.decode(row[0]) for row in rows]
 
+    def queue_page(self, session_id: str, after: int, limit: int) -> list[tuple[int, QueuedMessage]]:
+        rows = self._of_session(
+            "SELECT ordinal, message FROM queue",
+            session_id,
+            "AND ordinal > ? ORDER BY ordinal LIMIT ?",
+            after,
+            limit,
+        )
+        return [(ordinal, _message.decode(message)) for ordinal, message in rows]
+
+    def queue_heads(self, session_id: str) -> list[QueuedHead]:
+        rows = self._of_session(
+            "SELECT turn_id, created_at, fresh, length(message) FROM queue", session_id, "ORDER BY ordinal"
+        )
+        return [
+            QueuedHead(turn_id, created_at, bool(fresh), size) for turn_id, created_at, fresh, size in rows
+        ]
+
+    def queued(self, session_id: str, turn_id: str) -> QueuedMessage | None:
+        rows = self._of_session("SELECT message FROM queue", session_id, "AND turn_id = ?", turn_id)
+        return next((_message.decode(row[0]) for row in rows), None)
+
     def pending(self, session_id: str) -> list[PendingRow]:
         rows = self._of_session(
             "SELECT id, kind, body FROM pending", session_id, "AND body IS NOT NULL ORDER BY rowid"
@@ -393,7 +416,9 @@ class SqliteStore(Store):
     def _one(self, sql: str, *values: str) -> tuple[bytes] | None:
         return next(iter(self._reader().execute(sql, values)), None)
 
-    def _of_session(self, select: str, session_id: str, rest: str = "", *values: str) -> Iterator[tuple]:  # type: ignore[type-arg]
+    def _of_session(
+        self, select: str, session_id: str, rest: str = "", *values: str | int
+    ) -> Iterator[tuple]:  # type: ignore[type-arg]
         where = "WHERE session = (SELECT ordinal FROM sessions WHERE session_id = ?)"
         return iter(self._reader().execute(f"{select} {where} {rest}", (session_id, *values)))
 

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from ..schema.events import Usage
@@ -31,6 +32,7 @@ from ..store.base import (
     KeyRow,
     PendingRow,
     Probe,
+    QueuedHead,
     QueuedMessage,
     RememberCalls,
     RememberKey,
@@ -371,6 +373,45 @@ class StoreContract(ABC):
         store.write([Enqueue("a", message("t0"))])
         assert store.queue("a") == [message("t9"), message("t5"), message("t0")]
         assert store.queue("b") == [message("t9"), message("t1"), message("t5")]
+
+    def test_the_queue_is_read_in_pages(self, store: Store) -> None:
+        store.write([SaveSession(record("a")), SaveSession(record("b"))])
+        for turn_id in ("t9", "t1", "t5", "t3", "t7"):
+            store.write([Enqueue("b", message(turn_id)), Enqueue("a", message(turn_id))])
+        pages: list[list[QueuedMessage]] = []
+        after = 0
+        while page := store.queue_page("a", after, 2):
+            pages.append([queued for _, queued in page])
+            after = page[-1][0]
+            # What a cursor names may go, and something new may come, between two pages.
+            store.write([Dequeue("a", pages[-1][-1].turn_id)])
+            if len(pages) == 2:
+                store.write([Enqueue("a", message("t0"))])
+        assert pages == [
+            [message("t9"), message("t1")],
+            [message("t5"), message("t3")],
+            [message("t7"), message("t0")],
+        ]
+        assert store.queue_page("gone", 0, 9) == []
+
+    def test_a_message_queued_again_goes_to_the_end(self, store: Store) -> None:
+        store.write([SaveSession(record("a")), Enqueue("a", message("t1")), Enqueue("a", message("t2"))])
+        cursor = store.queue_page("a", 0, 9)[-1][0]
+        store.write([Dequeue("a", "t1")])
+        store.write([Dequeue("a", "t2"), Enqueue("a", message("t1"))])
+        assert [queued for _, queued in store.queue_page("a", cursor, 9)] == [message("t1")]
+
+    def test_a_queue_is_known_without_its_messages(self, store: Store) -> None:
+        plain = QueuedMessage("t0", Prompt("é" * 1000), "2026-01-03T00:00:00.000Z")
+        store.write([SaveSession(record("a")), Enqueue("a", message("t9")), Enqueue("a", plain)])
+        sizes = [len(msgspec.json.encode(one)) for one in (message("t9"), plain)]
+        assert store.queue_heads("a") == [
+            QueuedHead("t9", TIME, True, sizes[0]),
+            QueuedHead("t0", "2026-01-03T00:00:00.000Z", False, sizes[1]),
+        ]
+        found = [store.queued(*what) for what in (("a", "t0"), ("a", "t9"), ("a", "t1"), ("gone", "t0"))]
+        assert found == [plain, message("t9"), None, None]
+        assert store.queue_heads("gone") == []
 
     def test_what_is_pending_is_listed_as_it_was_asked(self, store: Store) -> None:
         store.write([SaveSession(record("a"))])
