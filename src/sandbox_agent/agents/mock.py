@@ -43,7 +43,6 @@ from .frames import InFrame
 from .scribe import Ask, AskKind, Rule
 from .titles import title_of
 
-
 KINDS: dict[str, ToolKind] = {
     "bash": "command",
     "write": "edit",

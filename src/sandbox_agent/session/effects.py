@@ -114,17 +114,4 @@ class RemoveFiles(Struct, frozen=True):
     folder: str
 
 
-Effect = (
-    Append
-    | Answer
-    | Connect
-    | Say
-    | Stop
-    | Arm
-    | Disarm
-    | LookUpKey
-    | LookUpAsked
-    | Load
-    | RemoveFiles
-)
-
+Effect = Append | Answer | Connect | Say | Stop | Arm | Disarm | LookUpKey | LookUpAsked | Load | RemoveFiles

@@ -251,4 +251,3 @@ Input = (
     | Steered
     | Timer
 )
-

@@ -127,9 +127,9 @@ class Machine:
             phase = core.phase
             if isinstance(phase, Handing) and phase.number <= core.committed:
                 turns.hand_over(core, phase)
-            elif isinstance(phase, Ending) and life.finish_ending(core, phase):
-                pass
-            elif isinstance(phase, Resting) and life.finish_resting(core, phase):
+            elif (isinstance(phase, Ending) and life.finish_ending(core, phase)) or (
+                isinstance(phase, Resting) and life.finish_resting(core, phase)
+            ):
                 pass
             elif core.inbox:
                 HANDLERS[type(core.inbox[0])](core, core.inbox.popleft())

@@ -29,8 +29,8 @@ class Secrets(Struct, frozen=True, omit_defaults=True):
     mcp: dict[str, McpServer] = field(default_factory=dict)
 
 
-class SessionRecord(Struct, omit_defaults=True):
-    """A session as it is stored; changed in memory by its owner, written whole with each of its batches."""
+class SessionRecord(Struct, frozen=True, omit_defaults=True):
+    """A session as it is stored: never changed, only replaced."""
 
     session_id: str
     agent: str
@@ -48,11 +48,14 @@ class SessionRecord(Struct, omit_defaults=True):
     """A prompt was handed to the agent under this native id, so there may be something to resume."""
     ended: bool = False
     event_count: int = 0
+    """How many events the log holds; filled in when the record is read."""
     open_since: int | None = None
     """Sequence from which on something may be open: where recovery begins to read."""
     usage: Usage | None = None
     rules: tuple[Rule, ...] = ()
     turn_timeout_ms: int | None = None
+    folder: str = ""
+    """Where the session's files lie: a random name, so that a later session of the same id never sees them."""
 
     @property
     def active(self) -> bool:
@@ -127,6 +130,24 @@ class DeleteSession(NamedTuple):
     session_id: str
 
 
+class Announce(NamedTuple):
+    """What the readers of all sessions are told of this one, in place of what they were told before."""
+
+    session_id: str
+    position: int
+    body: bytes
+
+
+class Bury(NamedTuple):
+    """They are told that it is gone, also those who come back later. The oldest of `MOST_TOMBSTONES` go."""
+
+    position: int
+    body: bytes
+
+
+MOST_TOMBSTONES = 100_000
+
+
 class AppendEvents(NamedTuple):
     session_id: str
     rows: Sequence[EventRow]
@@ -171,9 +192,17 @@ class Probe(NamedTuple):
 
 # What is written beside or below a session that must be there.
 SessionChange = (
-    SaveSecrets | AppendEvents | Enqueue | Dequeue | AddPending | ResolvePending | RememberKey | RememberCalls
+    SaveSecrets
+    | AppendEvents
+    | Announce
+    | Enqueue
+    | Dequeue
+    | AddPending
+    | ResolvePending
+    | RememberKey
+    | RememberCalls
 )
-Change = SaveSession | DeleteSession | SessionChange | Probe
+Change = SaveSession | DeleteSession | Bury | SessionChange | Probe
 
 
 class StoreCorrupt(Exception):
@@ -217,6 +246,10 @@ class Store(ABC):
     @abstractmethod
     def read_log(self, after: int, limit: int, max_bytes: int) -> list[StoredEvent]:
         """All sessions' events past a position, ascending, bounded likewise."""
+
+    @abstractmethod
+    def news(self, after: int, limit: int) -> list[tuple[int, bytes]]:
+        """What was announced of sessions past a position, each with its position, ascending: the latest of each, and tombstones."""
 
     @abstractmethod
     def session(self, session_id: str) -> SessionRecord | None:

@@ -13,8 +13,11 @@ import apsw
 import msgspec
 
 from .base import (
+    MOST_TOMBSTONES,
     AddPending,
+    Announce,
     AppendEvents,
+    Bury,
     Change,
     DeleteSession,
     Dequeue,
@@ -208,6 +211,8 @@ class SqliteStore(Store):
             case DeleteSession(session_id):
                 self._delete(session_id)
                 self._is_untidy = self._wal_shows_deleted = True
+            case Bury(position, body):
+                self._bury(position, body)
             case Probe():
                 self._set_meta("probe", random.token_hex(8))
             case _:
@@ -225,6 +230,11 @@ class SqliteStore(Store):
                         (row.position, session, row.sequence, row.body, row.raw, row.raw_sequence)
                         for row in rows
                     ],
+                )
+            case Announce(_, position, body):
+                execute(
+                    "UPDATE sessions SET news_position = ?, news = ? WHERE ordinal = ?",
+                    (position, body, session),
                 )
             case SaveSecrets(_, secrets):
                 execute("UPDATE sessions SET secrets = ? WHERE ordinal = ?", (_encode(secrets), session))
@@ -266,6 +276,14 @@ class SqliteStore(Store):
         self._writer.execute("DELETE FROM sessions WHERE ordinal = ?", (session,))
         self._ordinals.pop(session_id, None)
 
+    def _bury(self, position: int, body: bytes) -> None:
+        self._writer.execute("INSERT INTO tombstones (position, news) VALUES (?, ?)", (position, body))
+        self._writer.execute(
+            "DELETE FROM tombstones WHERE position <= "
+            "(SELECT position FROM tombstones ORDER BY position DESC LIMIT 1 OFFSET ?)",
+            (MOST_TOMBSTONES,),
+        )
+
     def _ordinal(self, session_id: str) -> int | None:
         known = self._ordinals.get(session_id)
         if known is None:
@@ -303,23 +321,30 @@ class SqliteStore(Store):
         )
         return bounded((StoredEvent(*row) for row in rows), max_bytes)
 
+    def news(self, after: int, limit: int) -> list[tuple[int, bytes]]:
+        rows = self._reader().execute(
+            "SELECT news_position, news FROM sessions WHERE news_position > ?1 "
+            "UNION ALL SELECT position, news FROM tombstones WHERE position > ?1 ORDER BY 1 LIMIT ?2",
+            (after, limit),
+        )
+        return [(position, body) for position, body in rows]
+
     def session(self, session_id: str) -> SessionRecord | None:
         rows = self._reader().execute(
             "SELECT record, (SELECT max(sequence) FROM events WHERE session = ordinal) FROM sessions WHERE session_id = ?",
             (session_id,),
         )
         for body, last in rows:
-            record = _record.decode(body)
-            record.event_count = last or 0
-            return record
+            return _counted(body, last)
         return None
 
     def sessions(self, before: int | None, limit: int) -> list[tuple[int, SessionRecord]]:
         rows = self._reader().execute(
-            "SELECT ordinal, record FROM sessions WHERE ordinal < ? ORDER BY ordinal DESC LIMIT ?",
+            "SELECT ordinal, record, (SELECT max(sequence) FROM events WHERE session = ordinal) "
+            "FROM sessions WHERE ordinal < ? ORDER BY ordinal DESC LIMIT ?",
             (before if before is not None else 1 << 62, limit),
         )
-        return [(ordinal, _record.decode(record)) for ordinal, record in rows]
+        return [(ordinal, _counted(body, last)) for ordinal, body, last in rows]
 
     def active_sessions(self) -> list[str]:
         rows = self._reader().execute(
@@ -423,9 +448,12 @@ class SqliteStore(Store):
         return iter(self._reader().execute(f"{select} {where} {rest}", (session_id, *values)))
 
     def _highest_position(self, connection: apsw.Connection) -> int:
-        kept = next(iter(connection.execute("SELECT value FROM meta WHERE name = 'position'")), (0,))[0]
-        newest = next(iter(connection.execute("SELECT max(position) FROM events")))[0]
-        return max(int(kept), int(newest or 0))
+        found = connection.execute(
+            "SELECT max(position) FROM events UNION ALL SELECT max(news_position) FROM sessions "
+            "UNION ALL SELECT max(position) FROM tombstones "
+            "UNION ALL SELECT value FROM meta WHERE name = 'position'"
+        )
+        return max(int(position or 0) for (position,) in found)
 
     def _meta(self, name: str, otherwise: str) -> str:
         row = next(iter(self._writer.execute("SELECT value FROM meta WHERE name = ?", (name,))), None)
@@ -456,3 +484,7 @@ class SqliteStore(Store):
             self._writer.execute(sql)
             self._writer.pragma("user_version", number)
             self._writer.execute("COMMIT")
+
+
+def _counted(body: bytes, last: int | None) -> SessionRecord:
+    return msgspec.structs.replace(_record.decode(body), event_count=last or 0)

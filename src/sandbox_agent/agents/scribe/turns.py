@@ -37,9 +37,7 @@ class Turns:
     def start_session(self, metadata: SessionMetadata, source: Source = "daemon") -> None:
         self._pen.write(SessionStarted(metadata), source)
 
-    def agent_left(
-        self, reason: Literal["completed", "error", "terminated"], by: Source = "agent"
-    ) -> None:
+    def agent_left(self, reason: Literal["completed", "error", "terminated"], by: Source = "agent") -> None:
         """The agent has ended the conversation: nothing more is to come."""
         pen = self._pen
         if not pen.ended and pen.wish is None:
