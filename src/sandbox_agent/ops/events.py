@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from ..errors import Conflict, InvalidRequest, SessionNotFound
 from ..runtime.channel import Batch
 from ..runtime.daemon import Daemon
-from ..runtime.log import with_raw_spliced
+from ..runtime.reading import with_raw_spliced
 from ..runtime.session import Session
 from ..schema.answers import EventPage
 from .operation import Stream, operation
