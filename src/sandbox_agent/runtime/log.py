@@ -20,8 +20,9 @@ import msgspec
 
 from ..agents.scribe import Draft
 from ..errors import Internal, Unavailable
+from ..schema.events import SessionEnded
 from ..store.base import AppendEvents, Change, EventRow, ImpossibleChange, Store
-from .channel import Batch, Channel
+from .channel import Channel, frame_of
 from .group import Entry, Group, Writer
 from .reading import Reading
 
@@ -51,10 +52,12 @@ def now() -> str:
 class SessionLog:
     """One session's end of the log."""
 
-    def __init__(self, log: Log, session_id: str, sequence: int) -> None:
+    def __init__(self, log: Log, session_id: str, sequence: int, *, ended: bool = False) -> None:
         self.session_id = session_id
         self.sequence = sequence
-        self.channel = Channel(sequence)
+        self.channel = Channel(sequence, ended=ended)
+        self.ends_at: int | None = None
+        """The sequence of the session's end, behind which nothing comes."""
         self._log = log
         self._name = _encode(session_id)
         self._middles: dict[tuple[str | None, str, str], bytes] = {}
@@ -96,6 +99,8 @@ class SessionLog:
 
     def stamp(self, draft: Draft, position: int, identity: bytes, moment: bytes) -> EventRow:
         self.sequence += 1
+        if draft.data.TYPE == SessionEnded.TYPE:
+            self.ends_at = self.sequence
         body = b'{"event_id":"evt_%b%012x","sequence":%d,"time":"%b%b%b,"raw":null}' % (
             identity,
             position,
@@ -139,8 +144,8 @@ class Log(Reading):
 
     # -- writing ------------------------------------------------------------------------------
 
-    def session(self, session_id: str, sequence: int) -> SessionLog:
-        return SessionLog(self, session_id, sequence)
+    def session(self, session_id: str, sequence: int, *, ended: bool = False) -> SessionLog:
+        return SessionLog(self, session_id, sequence, ended=ended)
 
     def append(
         self, session: SessionLog, drafts: Sequence[Draft], changes: Sequence[Change], *, urgent: bool = True
@@ -192,8 +197,8 @@ class Log(Reading):
             self._schedule()
             # A disk that stays full must not keep the daemon from stopping.
             await asyncio.wait([self._all_written], timeout=5.0)
+        await self.stop_reading()
         self._writer.close()
-        self._readers.shutdown()
         self.store.close()
 
     def _unavailable(self) -> Unavailable:
@@ -303,10 +308,15 @@ class Log(Reading):
     def _publish(self, written: dict[SessionLog, list[EventRow]]) -> None:
         for session, rows in written.items():
             self.committed_events += len(rows)
-            session.channel.publish(Batch([row.sequence for row in rows], [row.body for row in rows]))
+            channel, last = session.channel, rows[-1].sequence
+            if channel.readers:
+                frames = [(row.sequence, frame_of(row.sequence, row.body)) for row in rows]
+                channel.publish(frames, ended=last == session.ends_at)
+            else:
+                channel.committed, channel.ended = last, last == session.ends_at
         if written and self.channel.readers:
             rows = sorted(chain.from_iterable(written.values()), key=_position)
-            self.channel.publish(Batch([row.position for row in rows], [row.body for row in rows]))
+            self.channel.publish([(row.position, frame_of(row.position, row.body)) for row in rows])
         else:
-            last = (rows[-1].position for rows in written.values())
-            self.channel.committed = max(last, default=self.channel.committed)
+            ends = (rows[-1].position for rows in written.values())
+            self.channel.committed = max(ends, default=self.channel.committed)

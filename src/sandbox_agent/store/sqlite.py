@@ -318,11 +318,12 @@ class SqliteStore(Store):
         if row is None:
             return b"", 0
         try:
-            with self._reader().blob_open("main", "events", "raw" if raw else "body", row[0], False) as blob:
-                blob.seek(min(start, blob.length()))
-                return blob.read(size), blob.length()
+            blob = self._reader().blob_open("main", "events", "raw" if raw else "body", row[0], False)
         except apsw.SQLError:  # it is gone, or null
             return b"", 0
+        with blob:
+            blob.seek(min(start, blob.length()))
+            return blob.read(size), blob.length()
 
     def session(self, session_id: str) -> SessionRecord | None:
         rows = self._reader().execute(
