@@ -191,6 +191,8 @@ def _responses(operation: Operation) -> dict[str, Any]:
         if operation.watched:
             good["content"][MEDIA["stream"]] = {"schema": {"type": "string"}}
     responses = {str(operation.status): good}
+    if operation.may_be_empty:
+        responses["204"] = {"description": "There is nothing more to come."}
     by_status: dict[int, list[type[SandboxAgentError]]] = {}
     for error in operation.errors:
         by_status.setdefault(error.status, []).append(error)

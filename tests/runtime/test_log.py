@@ -16,7 +16,8 @@ import pytest
 from sandbox_agent.agents.scribe import Draft, draft_of
 from sandbox_agent.errors import Internal, Unavailable
 from sandbox_agent.runtime.channel import Batch
-from sandbox_agent.runtime.log import BACKLOG_BYTES, Log, SessionLog, with_raw_spliced
+from sandbox_agent.runtime.log import BACKLOG_BYTES, Log, SessionLog
+from sandbox_agent.runtime.reading import with_raw_spliced
 from sandbox_agent.schema.events import Event, ItemDelta, SessionStarted, decode_event
 from sandbox_agent.schema.inputs import Settings
 from sandbox_agent.store.base import (

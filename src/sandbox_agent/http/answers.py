@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import msgspec
@@ -10,8 +11,10 @@ import msgspec
 from .. import __version__
 from ..errors import SandboxAgentError
 from ..ops.operation import Content, Stream
-from .asgi import Receive, Send
+from ..runtime.following import PING, Following
+from .asgi import Receive, Scope, Send
 from .gate import HeaderList
+from .outlet import outlet_of
 
 _encode = msgspec.json.Encoder().encode
 
@@ -66,36 +69,46 @@ async def send_problem(send: Send, error: SandboxAgentError, instance: str, head
     await send_bytes(send, error.status, _encode(error.problem(instance)), [*headers, *extra])
 
 
-async def send_stream(receive: Receive, send: Send, stream: Stream, headers: HeaderList) -> None:
-    """Send pieces as they come. The reader's going ends the wait for the next piece at once."""
+async def send_stream(
+    scope: Scope, receive: Receive, send: Send, stream: Stream, headers: HeaderList
+) -> None:
+    """Send pieces as they come, until there are no more or the reader goes."""
+    following = stream.pieces if isinstance(stream.pieces, Following) else None
+    closing: HeaderList = [(b"connection", b"close")] if following and following.tells_end else []
     await send(
         {
             "type": "http.response.start",
             "status": 200,
-            "headers": [*headers, *STREAM_HEADERS, *EVERY_ANSWER],
+            "headers": [*headers, *STREAM_HEADERS, *closing, *EVERY_ANSWER],
         }
     )
-    await send({"type": "http.response.body", "body": b"retry: 3000\n\n", "more_body": True})
+    greeting = b"retry: 3000\n\n" + (following.greeting if following else b"")
+    await send({"type": "http.response.body", "body": greeting, "more_body": True})
+    try:
+        if isinstance(stream.pieces, Following):
+            await stream.pieces.run(outlet_of(scope))
+        else:
+            await _send_pieces(receive, send, stream.pieces)
+    except Exception as error:
+        raise BrokenOff from error
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _send_pieces(receive: Receive, send: Send, pieces: AsyncGenerator[bytes | None, None]) -> None:
+    """The reader's going ends the wait for the next piece at once."""
     sender = asyncio.current_task()
     assert sender is not None
     gone = asyncio.get_running_loop().create_task(_until_gone(receive, sender))
     try:
-        async for piece in stream.pieces:
-            body = b": ping\n\n" if piece is None else stream.render(piece)
-            # Nothing of it may be kept while this reader waits: there can be a thousand like it.
-            del piece
-            await send({"type": "http.response.body", "body": body, "more_body": True})
-            del body
-        await send({"type": "http.response.body", "body": b""})
+        async for piece in pieces:
+            await send({"type": "http.response.body", "body": piece or PING, "more_body": True})
     except asyncio.CancelledError:
         if not gone.done():
             raise
         sender.uncancel()
-    except Exception as error:
-        raise BrokenOff from error
     finally:
         gone.cancel()
-        await stream.pieces.aclose()
+        await pieces.aclose()
 
 
 async def _until_gone(receive: Receive, sender: asyncio.Task[Any]) -> None:

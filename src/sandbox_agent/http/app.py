@@ -57,7 +57,7 @@ class App:
             stream = await self._answer(scope, headers, receive, send, cors)
             if stream is not None:
                 del headers  # nothing of the request is held as long as its stream runs
-                await send_stream(receive, send, stream, cors)
+                await send_stream(scope, receive, send, stream, cors)
         except SandboxAgentError as error:
             await send_problem(send, error, scope["path"], cors)
         except BrokenOff as error:
@@ -97,7 +97,8 @@ class App:
             result = result.stream() if wants_stream else await asyncio.shield(result.result)
         if isinstance(result, Stream):
             return result
-        await send_result(send, operation.status, result, cors)
+        status = 204 if result is None else operation.status
+        await send_result(send, status, result, cors)
         return None
 
     def _check_token(

@@ -29,6 +29,7 @@ from ..store.base import StoreCorrupt, StoreTooNew
 from .app import App
 from .inspector import address_of
 from .logs import configure_logging
+from .outlet import OUTLET, Outlet
 from .pages import pages
 
 logger = logging.getLogger("sandbox_agent.serve")
@@ -150,6 +151,7 @@ class _Protocol(HttpToolsProtocol):
 
     _unfinished = 0  # bytes that have brought neither the end of a head nor a piece of a body
     _in_head = False
+    _outlet: Outlet | None = None
 
     def data_received(self, data: bytes) -> None:
         """The parser keeps a head until it is whole, however long it gets: anybody could fill the memory with one."""
@@ -164,6 +166,7 @@ class _Protocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         self._in_head = True
         super().on_message_begin()
+        self.scope["extensions"] = {OUTLET: self._open_outlet}  # type: ignore[typeddict-item]
 
     def on_headers_complete(self) -> None:
         self._in_head = False
@@ -173,6 +176,26 @@ class _Protocol(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         self._unfinished = 0
         super().on_body(body)
+
+    def _open_outlet(self) -> Outlet:
+        self.flow.resume_reading()  # to see the reader go
+        self._outlet = Outlet(self.transport)
+        return self._outlet
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._outlet is not None:
+            self._outlet.fill()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._outlet is not None:
+            self._outlet.drain()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if self._outlet is not None:
+            self._outlet.leave()
 
     def send_400_response(self, msg: str) -> None:
         self._refuse("400 Bad Request", InvalidRequest("the request cannot be read as HTTP"))

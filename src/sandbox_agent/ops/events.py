@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import Callable
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
 
 from ..errors import Conflict, InvalidRequest, SessionNotFound
-from ..runtime.channel import Batch
 from ..runtime.daemon import Daemon
-from ..runtime.log import with_raw_spliced
+from ..runtime.following import LogFollowing, RawFollowing, SessionFollowing, TurnFollowing
+from ..runtime.pages import with_raw_spliced
 from ..runtime.session import Session
 from ..schema.answers import EventPage
 from .operation import Stream, operation
 from .sessions import MESSAGE_ERRORS, SendMessage, SessionId, accept
 
-PING_SECONDS = 15.0
-PAGE_BYTES = 8 << 20
+PAGE_BYTES = 1 << 20
 
 Offset = Annotated[int, Meta(ge=0, le=1 << 62, description="Sequence of the last event already seen.")]
 IncludeRaw = Annotated[bool, Meta(description="Give each event the native payload that caused it.")]
@@ -82,13 +81,19 @@ async def read(daemon: Daemon, request: ReadEvents) -> EventPage:
     name="sessions.events_sse",
     headers={"last_event_id": "Last-Event-ID"},
 )
-async def follow(daemon: Daemon, request: FollowEvents) -> Stream:
-    """Stream events after an offset, then every new one."""
+async def follow(daemon: Daemon, request: FollowEvents) -> Stream | None:
+    """Stream events after an offset, then every new one, until the session ends.
+
+    A frame named `end` says that there is nothing more to come. A reader that has everything of an ended session gets 204.
+    """
     session = await daemon.session(request.session_id)
     offset = _seen(request.last_event_id, request.offset)
     _require_within(session, offset)
-    batches = daemon.log.follow(session.log, offset, PING_SECONDS, with_raw=request.include_raw)
-    return Stream(batches, Batch.frames)
+    channel = session.log.channel
+    if channel.ended and offset == channel.committed:
+        return None
+    kind = RawFollowing if request.include_raw else SessionFollowing
+    return Stream(kind(daemon.log, channel, session.id, offset))
 
 
 @operation(
@@ -108,7 +113,7 @@ async def follow_all(daemon: Daemon, request: FollowAll) -> Stream:
     position = _seen(request.last_event_id, now if request.offset is None else request.offset)
     if position > now:
         raise Conflict("the offset is beyond the log", offset=position, committed=now)
-    return Stream(_all_frames(daemon, position))
+    return Stream(LogFollowing(daemon.log, position, _session_news(daemon)))
 
 
 @operation(
@@ -124,8 +129,8 @@ async def stream_message(daemon: Daemon, request: SendMessage) -> Stream:
     before = session.log.channel.committed
     session, accepted = await accept(daemon, request)
     # A repeated key names a turn of the past: then its events lie before.
-    batches = daemon.log.follow(session.log, 0 if accepted.repeated else before, PING_SECONDS)
-    return Stream(_turn_frames(batches, accepted.turn_id))
+    after = 0 if accepted.repeated else before
+    return Stream(TurnFollowing(daemon.log, session.log.channel, session.id, after, accepted.turn_id))
 
 
 def _require_within(session: Session, offset: int) -> None:
@@ -144,54 +149,15 @@ def _seen(last_event_id: str | None, offset: int) -> int:
     return int(last_event_id)
 
 
-async def _all_frames(daemon: Daemon, position: int) -> AsyncGenerator[bytes | None, None]:
+def _session_news(daemon: Daemon) -> Callable[[], bytes]:
+    """Frames for what has become of sessions since it was asked last."""
     told = daemon.change_number
-    # An id alone: a reader that began "now" and is cut off before the first event knows from where to go on. The comment
-    # says the same to readers whose parser drops a frame without data.
-    yield b": position %d\nid: %d\n\n" % (position, position)
-    async for batch in daemon.log.follow_all(position, PING_SECONDS):
-        pieces = [batch.frames()] if batch else []
-        for number, news in daemon.changes_after(told):
-            pieces.append(b"event: session\ndata: %b\n\n" % news)
-            told = number
-        yield b"".join(pieces) or None
 
+    def news() -> bytes:
+        nonlocal told
+        changes = daemon.changes_after(told)
+        if changes:
+            told = changes[-1][0]
+        return b"".join(b"event: session\ndata: %b\n\n" % news for _, news in changes)
 
-async def _turn_frames(
-    batches: AsyncIterator[Batch | None], turn_id: str
-) -> AsyncGenerator[bytes | None, None]:
-    """The events from this turn's start to its end. Only turn events are decoded, by a glance at their type."""
-    name = turn_id.encode()
-    started = False
-    async for batch in batches:
-        if batch is None:
-            yield None
-            continue
-        pieces = []
-        for number, body in zip(batch.numbers, batch.bodies, strict=True):
-            started = started or (_envelope(body).endswith(b'"type":"turn.started"') and name in body)
-            last = _is_last(body, name)
-            if started or last:
-                pieces.append(b"id: %d\ndata: %b\n\n" % (number, body))
-            if last:
-                yield b"".join(pieces)
-                return
-        if pieces:
-            yield b"".join(pieces)
-
-
-def _is_last(body: bytes, turn: bytes) -> bool:
-    """The turn's end, the session's, or that the message was withdrawn before it became a turn."""
-    envelope = _envelope(body)
-    if envelope.endswith(b'"type":"session.ended"'):
-        return True
-    if turn not in body:
-        return False
-    if envelope.endswith(b'"type":"item.completed"'):
-        return b'"source":"daemon"' in envelope and b'"state":"withdrawn"' in body
-    return envelope.endswith(b'"type":"turn.ended"')
-
-
-def _envelope(body: bytes) -> bytes:
-    """What stands before an event's data, with its type at the end. The data is the agent's: it may look like any of this."""
-    return body[: body.index(b',"data":')]
+    return news

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from ..errors import InvalidRequest, SandboxAgentError, found_by_validation
 from ..runtime.daemon import Daemon
+from ..runtime.following import Following
 
 Result = TypeVar("Result")
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
@@ -28,17 +29,10 @@ class Content(Struct, frozen=True):
     media_type: str
 
 
-def _as_it_is(piece: Any) -> bytes:
-    text: bytes = piece
-    return text
-
-
 class Stream(Struct, frozen=True):
-    """An answer that goes on, in pieces; None where a sign of life is due."""
+    """An answer that goes on: a way through the log, or pieces of SSE text, None where a sign of life is due."""
 
-    pieces: AsyncGenerator[Any, None]
-    render: Callable[[Any], bytes] = _as_it_is
-    """A piece as SSE text."""
+    pieces: Following | AsyncGenerator[bytes | None, None]
 
 
 class Watched(Struct, Generic[Result], frozen=True):
@@ -94,6 +88,8 @@ class Operation(Struct, frozen=True, dict=True):
     aliases: tuple[str, ...]
     watched: bool
     """The answer takes its time, and its steps can be streamed."""
+    may_be_empty: bool
+    """There may be nothing to answer with: then it is 204."""
 
     @functools.cached_property
     def path_fields(self) -> tuple[str, ...]:
@@ -189,6 +185,9 @@ def operation(
         if watched:
             (response,) = typing.get_args(response)
         nothing = response is type(None)
+        may_be_empty = type(None) in typing.get_args(response)
+        if may_be_empty:
+            response = typing.get_args(response)[0]
         text = inspect.getdoc(handler) or ""
         summary, _, rest = text.partition("\n")
         OPERATIONS[name] = Operation(
@@ -208,6 +207,7 @@ def operation(
             headers=headers or {},
             aliases=aliases,
             watched=watched,
+            may_be_empty=may_be_empty,
         )
         return handler
 

@@ -1,106 +1,109 @@
-"""What readers wait at: the committed end of a log, and the part of it that was written last, for all who keep up."""
+"""What readers follow: the committed end of one session's log, or of the whole log.
+
+What is published is made into text once, for all readers. The channel keeps none of it: a reader that cannot take it now finds
+it in the store.
+"""
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
-TAIL_BYTES = 1 << 20
+PIECE_BYTES = 64 << 10
+
+Numbered = tuple[int, bytes]
+"""A number of the channel, and the SSE frame that it names."""
 
 
-class Batch:
-    """Events of one channel that were committed together, numbered by that channel."""
+class Piece(NamedTuple):
+    """Text for a reader, and where its reading stands behind it."""
 
-    __slots__ = ("_frames", "bodies", "first", "last", "numbers", "size")
+    text: bytes
+    after: int
+    """The number of the last frame that is whole."""
+    part: int
+    """Bytes of the frame behind that."""
 
-    def __init__(self, numbers: list[int], bodies: list[bytes]) -> None:
-        self.numbers = numbers
-        self.bodies = bodies
-        self.first = numbers[0]
-        self.last = numbers[-1]
-        self.size = sum(map(len, bodies))
-        self._frames: bytes | None = None
 
-    def frames(self) -> bytes:
-        """The batch as SSE, made once for all its readers."""
-        if self._frames is None:
-            self._frames = b"".join(
-                b"id: %d\ndata: %b\n\n" % pair for pair in zip(self.numbers, self.bodies, strict=True)
-            )
-        return self._frames
+class Follower(Protocol):
+    """One who is told what is published, in the moment it is."""
 
-    def after(self, number: int) -> Batch:
-        """What of it lies past a number; there must be something."""
-        if number < self.first:
-            return self
-        start = next(i for i, one in enumerate(self.numbers) if one > number)
-        return Batch(self.numbers[start:], self.bodies[start:])
+    def published(self, frames: Sequence[Numbered], pieces: Sequence[Piece]) -> None: ...
+
+    def wake(self) -> None:
+        """Something else has changed: look."""
 
 
 class Channel:
-    """What readers wait at: the committed end of one session's log, or of the whole log."""
-
-    def __init__(self, committed: int) -> None:
+    def __init__(self, committed: int, *, ended: bool = False) -> None:
         self.committed = committed
+        self.ended = ended
+        """The last event is the session's end."""
         self.closed = False
-        self.readers = 0
-        self._tail: deque[Batch] = deque()
-        self._tail_size = 0
-        self._waiters: set[asyncio.Future[bool]] = set()
+        self._followers: dict[Follower, None] = {}
 
-    def publish(self, batch: Batch) -> None:
-        self.committed = batch.last
-        if self.readers:
-            self._tail.append(batch)
-            self._tail_size += batch.size
-            while self._tail_size > TAIL_BYTES and len(self._tail) > 1:
-                self._tail_size -= self._tail.popleft().size
-            self.wake()
+    @property
+    def readers(self) -> int:
+        return len(self._followers)
+
+    def publish(self, frames: Sequence[Numbered], *, ended: bool = False) -> None:
+        """Frames in the order of their numbers, which are behind all that came before."""
+        self.committed = frames[-1][0]
+        self.ended = ended
+        if self._followers:
+            pieces = cut(frames)
+            for follower in tuple(self._followers):
+                follower.published(frames, pieces)
 
     def wake(self) -> None:
-        for waiter in self._waiters:
-            _settle(waiter, True)
-        self._waiters.clear()
+        for follower in tuple(self._followers):
+            follower.wake()
 
     def close(self) -> None:
         """There is nothing more to come: the session was deleted, or the daemon stops."""
         self.closed = True
         self.wake()
 
-    def enter(self) -> None:
-        self.readers += 1
+    def enter(self, follower: Follower) -> None:
+        self._followers[follower] = None
 
-    def leave(self) -> None:
-        self.readers -= 1
-        if not self.readers:
-            self._tail.clear()
-            self._tail_size = 0
-
-    def next_after(self, number: int) -> Batch | None:
-        """The next batch past a number if the tail reaches back that far."""
-        tail = self._tail
-        if not tail or number + 1 < tail[0].first or number >= tail[-1].last:
-            return None
-        if number + 1 == tail[-1].first:
-            return tail[-1]
-        for batch in tail:
-            if batch.last > number:
-                return batch.after(number)
-        return None
-
-    async def wait(self, seconds: float) -> bool:
-        """Wait to be woken; False when the time is up."""
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[bool] = loop.create_future()
-        self._waiters.add(waiter)
-        timer = loop.call_later(seconds, _settle, waiter, False)
-        try:
-            return await waiter
-        finally:
-            timer.cancel()
-            self._waiters.discard(waiter)
+    def leave(self, follower: Follower) -> None:
+        self._followers.pop(follower, None)
 
 
-def _settle(waiter: asyncio.Future[bool], woken: bool) -> None:
-    if not waiter.done():
-        waiter.set_result(woken)
+def frame_of(number: int, body: bytes) -> bytes:
+    """An event as SSE."""
+    return b"id: %d\ndata: %b\n\n" % (number, body)
+
+
+def cut(frames: Sequence[Numbered], part: int = 0) -> list[Piece]:
+    """Pieces that are small enough to be written at once, behind `part` bytes of the first frame."""
+    pieces: list[Piece] = []
+    gathered: list[bytes] = []
+    size = after = 0
+    for number, frame in frames:
+        text, sent, part = frame[part:] if part else frame, part, 0
+        if gathered and size + len(text) > PIECE_BYTES:
+            pieces.append(Piece(b"".join(gathered), after, 0))
+            gathered, size = [], 0
+        if len(text) > PIECE_BYTES:
+            pieces += sliced(number, text, sent)
+        else:
+            gathered.append(text)
+            size += len(text)
+            after = number
+    if gathered:
+        pieces.append(Piece(gathered[0] if len(gathered) == 1 else b"".join(gathered), after, 0))
+    return pieces
+
+
+def sliced(number: int, text: bytes, sent: int, *, to_end: bool = True) -> list[Piece]:
+    """Pieces of one frame, of which so many bytes were sent before."""
+    pieces = []
+    for start in range(0, len(text), PIECE_BYTES):
+        piece = text[start : start + PIECE_BYTES]
+        sent += len(piece)
+        pieces.append(Piece(piece, number - 1, sent))
+    if to_end:
+        pieces[-1] = Piece(pieces[-1].text, number, 0)
+    return pieces

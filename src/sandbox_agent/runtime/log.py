@@ -11,34 +11,29 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 from operator import attrgetter
-from typing import TypeVar
 
 import msgspec
 
 from ..agents.scribe import Draft
 from ..errors import Internal, Unavailable
-from ..store.base import AppendEvents, Change, EventRow, ImpossibleChange, Store, StoredEvent
-from .channel import Batch, Channel
+from ..schema.events import SessionEnded
+from ..store.base import AppendEvents, Change, EventRow, ImpossibleChange, Store
+from .channel import Channel, frame_of
 from .group import Entry, Group, Writer
+from .reading import Reading
 
 logger = logging.getLogger("sandbox_agent.log")
 
-PAGE_ROWS = 1_000
-PAGE_BYTES = 1 << 20
 BACKLOG_BYTES = 8 << 20
 RETRY_SECONDS = 0.25
 GATHER_SECONDS = 0.020  # a commit and its delivery cost as much as forty deltas; nobody sees 20 ms
 
-_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
-
 _encode = msgspec.json.Encoder().encode
 _position = attrgetter("position")
-Found = TypeVar("Found")
 
 
 _second = (0, "")
@@ -57,10 +52,12 @@ def now() -> str:
 class SessionLog:
     """One session's end of the log."""
 
-    def __init__(self, log: Log, session_id: str, sequence: int) -> None:
+    def __init__(self, log: Log, session_id: str, sequence: int, *, ended: bool = False) -> None:
         self.session_id = session_id
         self.sequence = sequence
-        self.channel = Channel(sequence)
+        self.channel = Channel(sequence, ended=ended)
+        self.ends_at: int | None = None
+        """The sequence of the session's end, behind which nothing comes."""
         self._log = log
         self._name = _encode(session_id)
         self._middles: dict[tuple[str | None, str, str], bytes] = {}
@@ -102,6 +99,8 @@ class SessionLog:
 
     def stamp(self, draft: Draft, position: int, identity: bytes, moment: bytes) -> EventRow:
         self.sequence += 1
+        if draft.data.TYPE == SessionEnded.TYPE:
+            self.ends_at = self.sequence
         body = b'{"event_id":"evt_%b%012x","sequence":%d,"time":"%b%b%b,"raw":null}' % (
             identity,
             position,
@@ -119,19 +118,15 @@ class SessionLog:
         return EventRow(position, self.sequence, body, raw)
 
 
-class Log:
+class Log(Reading):
     def __init__(self, store: Store) -> None:
-        self.store = store
+        super().__init__(store)
         self.failure: str | None = None
         """Why the store cannot be written right now; None when it can."""
-        self.channel = Channel(store.position())
-        """All sessions, numbered by position."""
         self.committed_events = 0
         self._position = store.position()
         self._identity = store.identity.encode()
-        self._loop = asyncio.get_running_loop()
         self._writer = Writer(store, self._loop)
-        self._readers = ThreadPoolExecutor(4, "log-reader")
         self._group = Group()
         self._backlog = 0
         self._drained: list[Callable[[], None]] = []
@@ -149,8 +144,8 @@ class Log:
 
     # -- writing ------------------------------------------------------------------------------
 
-    def session(self, session_id: str, sequence: int) -> SessionLog:
-        return SessionLog(self, session_id, sequence)
+    def session(self, session_id: str, sequence: int, *, ended: bool = False) -> SessionLog:
+        return SessionLog(self, session_id, sequence, ended=ended)
 
     def append(
         self, session: SessionLog, drafts: Sequence[Draft], changes: Sequence[Change], *, urgent: bool = True
@@ -202,8 +197,8 @@ class Log:
             self._schedule()
             # A disk that stays full must not keep the daemon from stopping.
             await asyncio.wait([self._all_written], timeout=5.0)
+        await self.stop_reading()
         self._writer.close()
-        self._readers.shutdown()
         self.store.close()
 
     def _unavailable(self) -> Unavailable:
@@ -313,97 +308,15 @@ class Log:
     def _publish(self, written: dict[SessionLog, list[EventRow]]) -> None:
         for session, rows in written.items():
             self.committed_events += len(rows)
-            session.channel.publish(Batch([row.sequence for row in rows], [row.body for row in rows]))
+            channel, last = session.channel, rows[-1].sequence
+            if channel.readers:
+                frames = [(row.sequence, frame_of(row.sequence, row.body)) for row in rows]
+                channel.publish(frames, ended=last == session.ends_at)
+            else:
+                channel.committed, channel.ended = last, last == session.ends_at
         if written and self.channel.readers:
             rows = sorted(chain.from_iterable(written.values()), key=_position)
-            self.channel.publish(Batch([row.position for row in rows], [row.body for row in rows]))
+            self.channel.publish([(row.position, frame_of(row.position, row.body)) for row in rows])
         else:
-            last = (rows[-1].position for rows in written.values())
-            self.channel.committed = max(last, default=self.channel.committed)
-
-    # -- reading ------------------------------------------------------------------------------
-
-    async def read(
-        self,
-        session_id: str,
-        after: int,
-        limit: int = PAGE_ROWS,
-        *,
-        max_bytes: int = PAGE_BYTES,
-        with_raw: bool = False,
-    ) -> list[StoredEvent]:
-        def read() -> list[StoredEvent]:
-            return self.store.read(session_id, after, limit, max_bytes, with_raw=with_raw)
-
-        return await self._loop.run_in_executor(self._readers, read)
-
-    async def look_up(self, question: Callable[[], Found]) -> Found:
-        """Ask the store something, away from the event loop."""
-        return await self._loop.run_in_executor(self._readers, question)
-
-    def follow(
-        self, session: SessionLog, after: int, idle_seconds: float, *, with_raw: bool = False
-    ) -> AsyncGenerator[Batch | None, None]:
-        """Everything past a sequence, then all that comes; None whenever nothing came for a while."""
-
-        async def page(number: int) -> Batch | None:
-            rows = await self.read(session.session_id, number, with_raw=with_raw)
-            bodies = [with_raw_spliced(row) for row in rows] if with_raw else [row.body for row in rows]
-            return Batch([row.sequence for row in rows], bodies) if rows else None
-
-        return self._follow(session.channel, after, idle_seconds, page, from_tail=not with_raw)
-
-    def follow_all(self, after: int, idle_seconds: float) -> AsyncGenerator[Batch | None, None]:
-        """The same for all sessions, numbered by position; None also whenever a session's news woke the reader."""
-
-        async def page(number: int) -> Batch | None:
-            rows = await self.look_up(lambda: self.store.read_log(number, PAGE_ROWS, PAGE_BYTES))
-            return Batch([row.position for row in rows], [row.body for row in rows]) if rows else None
-
-        return self._follow(self.channel, after, idle_seconds, page, from_tail=True, always_tell=True)
-
-    async def _follow(
-        self,
-        channel: Channel,
-        after: int,
-        idle_seconds: float,
-        page: Callable[[int], Awaitable[Batch | None]],
-        *,
-        from_tail: bool,
-        always_tell: bool = False,
-    ) -> AsyncGenerator[Batch | None, None]:
-        channel.enter()
-        try:
-            # Who keeps up gets the last batch too, though the channel closes right behind it.
-            while not channel.closed or (from_tail and channel.next_after(after) is not None):
-                batch = channel.next_after(after) if from_tail else None
-                committed = channel.committed
-                if batch is None and after < committed:
-                    batch = await page(after)
-                    if batch is None:
-                        # What lay between was deleted with its session: go on behind it, but not behind what came
-                        # while we looked.
-                        after = committed
-                        continue
-                if batch is not None:
-                    after = batch.last
-                    yield batch
-                    batch = None  # a reader that waits holds nothing
-                elif not await channel.wait(idle_seconds) or always_tell:
-                    yield None
-        finally:
-            channel.leave()
-
-
-def with_raw_spliced(row: StoredEvent) -> bytes:
-    """The event with its native payload in place of null; one that is not JSON, or too deep to be sure, becomes a string."""
-    if row.raw is None:
-        return row.body
-    try:
-        row.raw.decode()  # msgspec does not look into strings that it skips
-        msgspec.json.decode(row.raw, type=msgspec.Raw)
-        # In JSON a line break is only ever space between tokens; in an SSE frame it would end the line.
-        raw = row.raw.translate(_ONE_LINE)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raw = _encode(row.raw.decode(errors="replace"))
-    return row.body[: -len(b"null}")] + raw + b"}"
+            ends = (rows[-1].position for rows in written.values())
+            self.channel.committed = max(ends, default=self.channel.committed)

@@ -52,7 +52,7 @@ class Recorded(ABC):
     def __init__(self, daemon: Daemon, agent: Agent, record: SessionRecord) -> None:
         self.agent = agent
         self.record = record
-        self.log: SessionLog = daemon.log.session(record.session_id, record.event_count)
+        self.log: SessionLog = daemon.log.session(record.session_id, record.event_count, ended=record.ended)
         self.saved = False
         """The session is in the store; before that, and after it was deleted, nothing may be appended."""
         self._daemon = daemon

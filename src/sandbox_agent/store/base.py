@@ -105,6 +105,8 @@ class StoredEvent(Struct, frozen=True, gc=False):
     sequence: int
     body: bytes
     raw: bytes | None
+    is_large: bool = False
+    """It was left out, because it alone exceeds the page: read it in slices."""
 
 
 class KeyRow(Struct, frozen=True):
@@ -239,17 +241,31 @@ class Store(ABC):
 
     @abstractmethod
     def read(
-        self, session_id: str, after: int, limit: int, max_bytes: int, *, with_raw: bool = False
+        self,
+        session_id: str,
+        after: int,
+        limit: int,
+        max_bytes: int,
+        *,
+        with_raw: bool = False,
+        whole: bool = True,
     ) -> list[StoredEvent]:
-        """A session's events past a sequence, ascending; at least one if there is one, then bounded in bytes."""
+        """A session's events past a sequence, ascending; at least one if there is one, then bounded in bytes.
+
+        Without `whole`, an event that alone exceeds the bound is not loaded: it comes empty, marked, and ends the page.
+        """
 
     @abstractmethod
-    def read_log(self, after: int, limit: int, max_bytes: int) -> list[StoredEvent]:
+    def read_log(self, after: int, limit: int, max_bytes: int, *, whole: bool = True) -> list[StoredEvent]:
         """All sessions' events past a position, ascending, bounded likewise."""
 
     @abstractmethod
     def news(self, after: int, limit: int) -> list[tuple[int, bytes]]:
         """What was announced of sessions past a position, each with its position, ascending: the latest of each, and tombstones."""
+
+    @abstractmethod
+    def read_slice(self, position: int, start: int, size: int, *, raw: bool = False) -> tuple[bytes, int]:
+        """Bytes of one event's body, or of its raw, and how many it has; none of none where there is no such thing."""
 
     @abstractmethod
     def session(self, session_id: str) -> SessionRecord | None:
@@ -308,7 +324,9 @@ def bounded(rows: Iterable[StoredEvent], max_bytes: int) -> list[StoredEvent]:
     size = 0
     for row in rows:
         size += len(row.body) + len(row.raw or b"")
-        if taken and size > max_bytes:
+        if taken and (size > max_bytes or row.is_large):
             break
         taken.append(row)
+        if row.is_large:
+            break
     return taken

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets as random
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -122,19 +122,34 @@ class MemoryStore(Store):
             return self._position
 
     def read(
-        self, session_id: str, after: int, limit: int, max_bytes: int, *, with_raw: bool = False
+        self,
+        session_id: str,
+        after: int,
+        limit: int,
+        max_bytes: int,
+        *,
+        with_raw: bool = False,
+        whole: bool = True,
     ) -> list[StoredEvent]:
         with self._lock:
             kept = self._sessions.get(session_id)
             rows = kept.events if kept else []
             page = [self._stored(session_id, row, with_raw) for row in rows[after : after + limit]]
-        return bounded(page, max_bytes)
+        return bounded(page if whole else _without_large(page, max_bytes), max_bytes)
 
-    def read_log(self, after: int, limit: int, max_bytes: int) -> list[StoredEvent]:
+    def read_log(self, after: int, limit: int, max_bytes: int, *, whole: bool = True) -> list[StoredEvent]:
         with self._lock:
             positions = sorted(position for position in self._log if position > after)[:limit]
             page = [self._stored(*self._log[position], with_raw=False) for position in positions]
-        return bounded(page, max_bytes)
+        return bounded(page if whole else _without_large(page, max_bytes), max_bytes)
+
+    def read_slice(self, position: int, start: int, size: int, *, raw: bool = False) -> tuple[bytes, int]:
+        with self._lock:
+            if position not in self._log:
+                return b"", 0
+            row = self._stored(*self._log[position], with_raw=raw)
+        found = (row.raw or b"") if raw else row.body
+        return found[start : start + size], len(found)
 
     def _stored(self, session_id: str, row: EventRow, with_raw: bool) -> StoredEvent:
         raw = row.raw if with_raw else None
@@ -223,3 +238,11 @@ class MemoryStore(Store):
 
 def _counted(kept: _Session) -> SessionRecord:
     return msgspec.structs.replace(kept.record, event_count=len(kept.events))
+
+
+def _without_large(rows: Iterable[StoredEvent], max_bytes: int) -> Iterator[StoredEvent]:
+    for row in rows:
+        if len(row.body) + len(row.raw or b"") > max_bytes:
+            yield StoredEvent(row.position, row.sequence, b"", None, is_large=True)
+        else:
+            yield row

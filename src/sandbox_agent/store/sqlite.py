@@ -298,25 +298,27 @@ class SqliteStore(Store):
         return self._highest_position(self._reader())
 
     def read(
-        self, session_id: str, after: int, limit: int, max_bytes: int, *, with_raw: bool = False
+        self,
+        session_id: str,
+        after: int,
+        limit: int,
+        max_bytes: int,
+        *,
+        with_raw: bool = False,
+        whole: bool = True,
     ) -> list[StoredEvent]:
-        raw = (
-            "coalesce(e.raw, (SELECT o.raw FROM events o WHERE o.session = e.session AND o.sequence = e.raw_sequence))"
-            if with_raw
-            else "NULL"
-        )
         rows = self._reader().execute(
-            f"SELECT e.position, e.sequence, e.body, {raw} FROM events e "  # noqa: S608 - our own text
+            f"SELECT {_columns(with_raw, None if whole else max_bytes)} FROM events e "  # noqa: S608 - our own text
             "WHERE e.session = (SELECT ordinal FROM sessions WHERE session_id = ?) AND e.sequence > ? "
             "ORDER BY e.sequence LIMIT ?",
             (session_id, after, limit),
         )
         return bounded((StoredEvent(*row) for row in rows), max_bytes)
 
-    def read_log(self, after: int, limit: int, max_bytes: int) -> list[StoredEvent]:
+    def read_log(self, after: int, limit: int, max_bytes: int, *, whole: bool = True) -> list[StoredEvent]:
         rows = self._reader().execute(
-            "SELECT position, sequence, body, NULL FROM events "
-            "WHERE position > ? AND session NOT IN (SELECT session FROM doomed) ORDER BY position LIMIT ?",
+            f"SELECT {_columns(False, None if whole else max_bytes)} FROM events e "  # noqa: S608 - our own text
+            "WHERE e.position > ? AND e.session NOT IN (SELECT session FROM doomed) ORDER BY e.position LIMIT ?",
             (after, limit),
         )
         return bounded((StoredEvent(*row) for row in rows), max_bytes)
@@ -328,6 +330,27 @@ class SqliteStore(Store):
             (after, limit),
         )
         return [(position, body) for position, body in rows]
+
+    def read_slice(self, position: int, start: int, size: int, *, raw: bool = False) -> tuple[bytes, int]:
+        holder = (
+            "CASE WHEN e.raw_sequence IS NULL THEN e.position ELSE "
+            "(SELECT o.position FROM events o WHERE o.session = e.session AND o.sequence = e.raw_sequence) END"
+        )
+        found = self._reader().execute(
+            f"SELECT {holder if raw else 'e.position'} FROM events e "  # noqa: S608 - our own text
+            "WHERE e.position = ? AND e.session NOT IN (SELECT session FROM doomed)",
+            (position,),
+        )
+        row = next(iter(found), None)
+        if row is None:
+            return b"", 0
+        try:
+            blob = self._reader().blob_open("main", "events", "raw" if raw else "body", row[0], False)
+        except apsw.SQLError:  # it is gone, or null
+            return b"", 0
+        with blob:
+            blob.seek(min(start, blob.length()))
+            return blob.read(size), blob.length()
 
     def session(self, session_id: str) -> SessionRecord | None:
         rows = self._reader().execute(
@@ -488,3 +511,14 @@ class SqliteStore(Store):
 
 def _counted(body: bytes, last: int | None) -> SessionRecord:
     return msgspec.structs.replace(_record.decode(body), event_count=last or 0)
+
+
+def _columns(with_raw: bool, max_bytes: int | None) -> str:
+    """What is read of an event. One that exceeds a bound is left out, and SQLite does not load it to know its length."""
+    shared = "(SELECT {} FROM events o WHERE o.session = e.session AND o.sequence = e.raw_sequence)"
+    raw = f"coalesce(e.raw, {shared.format('o.raw')})" if with_raw else "NULL"
+    if max_bytes is None:
+        return f"e.position, e.sequence, e.body, {raw}"
+    raw_size = f"coalesce(length(e.raw), {shared.format('length(o.raw)')}, 0)" if with_raw else "0"
+    is_large = f"length(e.body) + {raw_size} > {max_bytes}"
+    return f"e.position, e.sequence, iif({is_large}, x'', e.body), iif({is_large}, NULL, {raw}), {is_large}"

@@ -295,6 +295,32 @@ class StoreContract(ABC):
         store.write([AppendEvents("a", rows(range(6, 8), 6))])
         assert [event.sequence for event in store.read("a", 0, 9, PLENTY)] == [1, 2, 3, 4, 5, 6, 7]
 
+    def test_an_event_larger_than_the_page_can_be_left_out(self, store: Store) -> None:
+        sizes = (10, 100, 10, 10)
+        appended = [EventRow(n, n, b"x" * size, b"y" * 15) for n, size in enumerate(sizes, start=1)]
+        store.write([SaveSession(record("a")), AppendEvents("a", appended)])
+        left_out = StoredEvent(2, 2, b"", None, is_large=True)
+        for after, expected in ((0, [1]), (1, [2]), (2, [3, 4])):
+            page = store.read("a", after, 9, 20, whole=False)
+            assert [event.sequence for event in page] == expected
+            assert page == store.read_log(after, 9, 20, whole=False)
+            assert (page == [left_out]) == (expected == [2])
+        [with_raw] = store.read("a", 0, 9, 20, with_raw=True, whole=False)
+        assert with_raw == StoredEvent(1, 1, b"", None, is_large=True)
+
+    def test_an_event_can_be_read_in_slices(self, store: Store) -> None:
+        body, raw = bytes(range(256)) * 400, b"raw" * 9000
+        appended = [EventRow(7, 1, body, raw), EventRow(8, 2, b"{}", None, 1), EventRow(9, 3, b"no raw")]
+        store.write([SaveSession(record("a")), AppendEvents("a", appended)])
+        for start in (0, 5, 70_000, len(body) - 1, len(body), len(body) + 5):
+            assert store.read_slice(7, start, 1000) == (body[start : start + 1000], len(body))
+        for position in (7, 8):  # the second shares it
+            assert store.read_slice(position, 2, 1 << 20, raw=True) == (raw[2:], len(raw))
+        assert store.read_slice(9, 0, 9, raw=True) == (b"", 0)
+        assert store.read_slice(99, 0, 9) == (b"", 0)
+        store.write([DeleteSession("a")])
+        assert store.read_slice(7, 0, 9) == (b"", 0)
+
     def test_the_log_goes_through_all_sessions_by_position(self, store: Store) -> None:
         store.write([SaveSession(record("a")), SaveSession(record("b")), AppendEvents("b", rows((1, 4)))])
         store.write([AppendEvents("a", rows((5, 6))), AppendEvents("b", rows((7,), 3))])

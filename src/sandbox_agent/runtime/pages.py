@@ -1,0 +1,175 @@
+"""Pages: what a reader that is behind reads from the store, never more of it than was asked for.
+
+An event that is larger than a page is read in slices. With its native payload it is several things in a row, each of which is
+read only where the slice touches it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from ..store.base import Store, StoredEvent
+from .channel import Numbered, Piece, frame_of, sliced
+
+PAGE_ROWS = 1_000
+
+_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
+_NO_RAW = b"null}"
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Slice(NamedTuple):
+    """A part of a frame that is larger than the page."""
+
+    number: int
+    pieces: list[Piece]
+
+
+Page = Sequence[Numbered] | Slice
+"""Whole frames, or a part of one; empty where there is nothing any more."""
+
+
+class Pages(Protocol):
+    def read(self, after: int, part: int, max_bytes: int) -> Page:
+        """What comes behind a number and `part` bytes of the next frame. Called away from the event loop."""
+
+
+class SessionPages:
+    def __init__(self, store: Store, session_id: str) -> None:
+        self._store = store
+        self._session_id = session_id
+
+    def read(self, after: int, part: int, max_bytes: int) -> Page:
+        rows = self._store.read(self._session_id, after, PAGE_ROWS, max_bytes, whole=False)
+        if rows and rows[0].is_large:
+            return _slice(self._store, rows[0].sequence, rows[0].position, part, max_bytes)
+        return [(row.sequence, frame_of(row.sequence, row.body)) for row in rows]
+
+
+class LogPages:
+    """The events of all sessions, numbered by position."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def read(self, after: int, part: int, max_bytes: int) -> Page:
+        rows = self._store.read_log(after, PAGE_ROWS, max_bytes, whole=False)
+        if rows and rows[0].is_large:
+            return _slice(self._store, rows[0].position, rows[0].position, part, max_bytes)
+        return [(row.position, frame_of(row.position, row.body)) for row in rows]
+
+
+class RawPages:
+    """A session's events with their native payloads."""
+
+    def __init__(self, store: Store, session_id: str) -> None:
+        self._store = store
+        self._session_id = session_id
+        self._known_as_json = 0
+        """The position of the last large payload that was found to be JSON: finding it out takes all of it."""
+
+    def read(self, after: int, part: int, max_bytes: int) -> Page:
+        rows = self._store.read(self._session_id, after, PAGE_ROWS, max_bytes, with_raw=True, whole=False)
+        if rows and rows[0].is_large:
+            return self._slice(rows[0].sequence, rows[0].position, part, max_bytes)
+        return [(row.sequence, frame_of(row.sequence, with_raw_spliced(row))) for row in rows]
+
+    def _slice(self, number: int, position: int, part: int, max_bytes: int) -> Page:
+        body, raw = _Stored(self._store, position), _Stored(self._store, position, raw=True)
+        if not body.size or not raw.size:
+            return _slice(self._store, number, position, part, max_bytes)
+        body.size -= len(_NO_RAW)
+        spliced: _Segment = raw
+        if position != self._known_as_json:
+            whole = raw.read(0, raw.size)
+            if _is_json(whole):
+                self._known_as_json = position
+            else:
+                spliced = _Text(_as_string(whole))
+        return _read(number, [_head(number), body, spliced, _Text(b"}\n\n")], part, max_bytes)
+
+
+# -- slices -----------------------------------------------------------------------------------
+
+
+class _Segment(Protocol):
+    """One of the things that a frame consists of."""
+
+    size: int
+
+    def read(self, start: int, size: int) -> bytes: ...
+
+
+class _Text:
+    def __init__(self, text: bytes) -> None:
+        self.size = len(text)
+        self._text = text
+
+    def read(self, start: int, size: int) -> bytes:
+        return self._text[start : start + size]
+
+
+class _Stored:
+    def __init__(self, store: Store, position: int, *, raw: bool = False) -> None:
+        _, self.size = store.read_slice(position, 0, 0, raw=raw)
+        self._store, self._position, self._raw = store, position, raw
+
+    def read(self, start: int, size: int) -> bytes:
+        text, _ = self._store.read_slice(self._position, start, size, raw=self._raw)
+        return text.translate(_ONE_LINE) if self._raw else text
+
+
+def _slice(store: Store, number: int, position: int, part: int, max_bytes: int) -> Page:
+    body = _Stored(store, position)
+    return _read(number, [_head(number), body, _Text(b"\n\n")], part, max_bytes) if body.size else []
+
+
+def _head(number: int) -> _Text:
+    return _Text(b"id: %d\ndata: " % number)
+
+
+def _read(number: int, segments: Sequence[_Segment], part: int, max_bytes: int) -> Page:
+    """What lies behind `part` bytes of a row of segments."""
+    taken: list[bytes] = []
+    start, left = part, max_bytes
+    for segment in segments:
+        size = min(left, max(0, segment.size - start))
+        if size:
+            text = segment.read(start, size)
+            if len(text) < size:
+                return []  # it was deleted while we read
+            taken.append(text)
+        left -= size
+        start = max(0, start - segment.size)
+    text = b"".join(taken)
+    to_end = part + len(text) == sum(segment.size for segment in segments)
+    return Slice(number, sliced(number, text, part, to_end=to_end))
+
+
+# -- native payloads --------------------------------------------------------------------------
+
+
+def with_raw_spliced(row: StoredEvent) -> bytes:
+    """The event with its native payload in place of null; one that is not JSON, or too deep to be sure, becomes a string."""
+    if row.raw is None:
+        return row.body
+    # In JSON a line break is only ever space between tokens; in an SSE frame it would end the line.
+    raw = row.raw.translate(_ONE_LINE) if _is_json(row.raw) else _as_string(row.raw)
+    return row.body[: -len(_NO_RAW)] + raw + b"}"
+
+
+def _is_json(raw: bytes) -> bool:
+    try:
+        raw.decode()  # msgspec does not look into strings that it skips
+        msgspec.json.decode(raw, type=msgspec.Raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
+
+
+def _as_string(raw: bytes) -> bytes:
+    return _encode(raw.decode(errors="replace"))
