@@ -89,7 +89,6 @@ class Following:
                 return not channel.closed
             if self._after >= channel.committed:
                 self._is_live = True
-                self._arrived()
                 return not (channel.closed or channel.ended)
             self._is_live = False
             committed = channel.committed
@@ -122,9 +121,6 @@ class Following:
     def _chosen_of(self, page: Page) -> Sequence[Piece]:
         return page.pieces if isinstance(page, Slice) else cut(page, self._part)
 
-    def _arrived(self) -> None:
-        """Called at the end of the log."""
-
     def _is_over(self) -> bool:
         return False
 
@@ -151,18 +147,13 @@ class RawFollowing(Following):
 
 
 class LogFollowing(Following):
-    """The events of all sessions, and what `news` has to add whenever the reader has all of them."""
+    """The events of all sessions, and what becomes of each session."""
 
-    def __init__(self, reading: Reading, after: int, news: Callable[[], bytes]) -> None:
-        super().__init__(reading, reading.channel, LogPages(reading.store), after)
-        self._news = news
+    def __init__(self, reading: Reading, after: int) -> None:
+        super().__init__(reading, reading.channel, LogPages(reading.store, reading.channel), after)
         # An id alone: a reader that began "now" and is cut off before the first event knows from where to go on. The
         # comment says the same to readers whose parser drops a frame without data.
         self.greeting = b": position %d\nid: %d\n\n" % (after, after)
-
-    def _arrived(self) -> None:
-        if text := self._news():
-            self._outlet.write(text)
 
 
 class TurnFollowing(Following):

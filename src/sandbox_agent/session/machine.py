@@ -67,7 +67,7 @@ class Machine:
         limits: Limits,
         image_folder: str = "",
     ) -> Machine:
-        """A new session: it exists once its agent is ready and the log has it. Its first effects are taken by `step`."""
+        """A new session: it exists once its agent is ready and the log has it."""
         core = Core(agent, record, Scribe(world, (), image_folder), New(create), world, limits)
         link.connect(core)
         if not agent.capabilities.shared_process:
@@ -92,6 +92,10 @@ class Machine:
         machine = cls(Core(agent, record, scribe, Ended() if record.ended else Idle(), world, limits))
         machine._restore = Restore(machine.core)
         return machine
+
+    def begin(self) -> list[Effect]:
+        """The first effects of a new session."""
+        return self.core.take_effects()
 
     def step(self, input: Input) -> list[Effect]:
         """One input in, effects out. Behind an offer most of what comes waits until the offer is settled."""
