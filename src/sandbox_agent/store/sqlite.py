@@ -6,6 +6,7 @@ import os
 import secrets as random
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -49,6 +50,8 @@ CHECK_BELOW_BYTES = 64 << 20
 # SQLite begins the write-ahead log anew when it has grown to this size.
 WAL_BYTES = 4 << 20
 WAL_ONLY_WITH_FREE_BYTES = 256 << 20
+SPILL_PAGES = 16
+PAGE_BYTES = 4096
 
 # How long to wait for another program that has the file.
 BUSY_MILLISECONDS = 5_000
@@ -89,7 +92,7 @@ class SqliteStore(Store):
         self._open_readers: list[apsw.Connection] = []
         self._readers_lock = threading.Lock()
         self._writing = threading.RLock()
-        """One thread writes. That it is one is not left to the caller: what `warm_up` does beside a write would destroy it."""
+        """One thread writes. That it is one is not left to the caller: two would write into one transaction."""
         # An earlier life was killed, perhaps before it could tidy up.
         self._wal_shows_deleted = self._wal.exists()
         self._writer = self._connect()
@@ -120,27 +123,28 @@ class SqliteStore(Store):
     # -- writing ------------------------------------------------------------------------------
 
     def warm_up(self) -> None:
-        """Let the write-ahead log have its full size: a commit that makes it grow costs twice one that does not.
-
-        What lies behind its last frame is no frame to SQLite, which looks at checksums; it writes over the zeros.
-        """
+        """Let the write-ahead log have its full size: a commit that makes it grow costs twice one that does not."""
         disk = os.statvfs(self._path)
-        if disk.f_bavail * disk.f_frsize < WAL_ONLY_WITH_FREE_BYTES:
+        missing = WAL_BYTES - self._wal.stat().st_size
+        if missing <= 0 or disk.f_bavail * disk.f_frsize < WAL_ONLY_WITH_FREE_BYTES:
             return
-        with self._writing:
-            # Nobody appends while the end is looked for and written, in no other program either.
-            self._writer.execute("BEGIN IMMEDIATE")
-            try:
-                self._fill_wal()
-            finally:
-                self._writer.execute("ROLLBACK")
+        with self._writing, self._waiting_for_nobody():
+            self._spill(missing + SPILL_PAGES * PAGE_BYTES)
+            # The disk has it all now, so that the first who writes something need not wait for that.
+            self._write([Probe()])
 
-    def _fill_wal(self) -> None:
-        with open(self._wal, "r+b", buffering=0) as wal:
-            missing = WAL_BYTES - wal.seek(0, os.SEEK_END)
-            if missing > 0:
-                wal.write(bytes(missing))
-                os.fdatasync(wal.fileno())
+    def _spill(self, size: int) -> None:
+        """A transaction that outgrows its cache is written ahead page by page; undone, it leaves nothing but the room."""
+        writer = self._writer
+        cache = writer.pragma("cache_size")
+        writer.execute("BEGIN IMMEDIATE")
+        try:
+            writer.pragma("cache_size", SPILL_PAGES)
+            writer.execute("INSERT INTO meta (name, value) VALUES ('room', zeroblob(?))", (size,))
+        finally:
+            if writer.in_transaction:  # a full disk has undone it already
+                writer.execute("ROLLBACK")
+            writer.pragma("cache_size", cache)
 
     def write(self, changes: Iterable[Change]) -> None:
         with self._writing:
@@ -181,12 +185,9 @@ class SqliteStore(Store):
 
     def _begin_wal_anew(self) -> None:
         """What was deleted stands in the write-ahead log until it is written over, which may be never."""
-        # Nobody waits for a reader that needs the old one: it is tried again after the next write.
-        self._writer.set_busy_timeout(0)
-        try:
+        # A reader may need the old one: it is tried again after the next write.
+        with self._waiting_for_nobody():
             self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        finally:
-            self._writer.set_busy_timeout(BUSY_MILLISECONDS)
         self._wal_shows_deleted = False
         self.warm_up()
 
@@ -444,6 +445,15 @@ class SqliteStore(Store):
     @property
     def _wal(self) -> Path:
         return self._path.with_name(self._path.name + "-wal")
+
+    @contextmanager
+    def _waiting_for_nobody(self) -> Iterator[None]:
+        """What can be done later gives way to other programs and to readers."""
+        self._writer.set_busy_timeout(0)
+        try:
+            yield
+        finally:
+            self._writer.set_busy_timeout(BUSY_MILLISECONDS)
 
     def _close_untouched(self) -> None:
         """Close a store that we refuse: what a crashed writer left in the write-ahead log stays there."""
