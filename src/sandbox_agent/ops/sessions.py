@@ -283,7 +283,7 @@ async def accept(daemon: Daemon, request: SendMessage) -> tuple[Session, Accepte
 
 
 def _resolved(daemon: Daemon, session: Session, given: Attachment) -> Attachment:
-    path = daemon.attachments.resolve(session.id, given.path)
+    path = daemon.attachments.resolve(session.record.files, given.path)
     mime = given.mime or mimetypes.guess_type(given.filename or path.name)[0]
     return Attachment(str(path), mime, given.filename)
 

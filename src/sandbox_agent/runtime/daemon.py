@@ -82,7 +82,7 @@ class Daemon:
         self.folder = folder = self._data.path.resolve()
         self.log = Log(open_store(config, folder))
         self.log.on_lost = self._lost
-        self.attachments = Attachments(folder)
+        self.attachments = Attachments(folder, self.log.store.identity)
         self.programs = Programs(folder)
         self.installs = Installs(folder, config.mirror)
         # Names our processes, so that leftovers of an earlier life can be found and no others.
@@ -103,11 +103,15 @@ class Daemon:
             logger.warning("ended %d processes that an earlier daemon left behind", leftovers)
         remove_leftovers(self._instance)
         self._data.remove_launch_files()
+        self.spawn(self._sweep_files())
         for session_id in await self.log.look_up(self.log.store.active_sessions):
             session = await self.session(session_id)
             if session.agent.name not in self.agents:
                 logger.warning("session %s waits for its agent, %s", session_id, session.agent.name)
             session.wake()
+
+    async def _sweep_files(self) -> None:
+        await self.attachments.sweep(await self.log.look_up(self.log.store.folders))
 
     async def stop(self) -> None:
         """No new work, a short grace for running turns, then everything is written and ended."""
@@ -174,6 +178,7 @@ class Daemon:
             record = SessionRecord(session_id, agent_name, settings, moment, moment, title)
             record.pinned_version = pinned_version and program.version
             record.turn_timeout_ms = turn_timeout_ms
+            record.folder = self.attachments.new_folder()
             session = Session(self, agent, record, secrets)
             failure = await session.begin()
             try:
@@ -225,9 +230,9 @@ class Daemon:
         session.saved = False
         await session.log.commit([DeleteSession(session_id)])
         self._sessions.pop(session_id, None)
-        self.attachments.delete(session_id)
         session.log.channel.close()
         self.session_changed(session, deleted=True)
+        await self.attachments.remove(session.record.files)
 
     def _lost(self, log: SessionLog) -> None:
         """What a session did last could not be written, so that only the store knows how it stands: load it again."""

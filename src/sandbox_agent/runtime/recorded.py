@@ -68,7 +68,7 @@ class Recorded(ABC):
         return scribe
 
     def _image_folder(self) -> str:
-        return f"{self._daemon.attachments.folder(self.id)}/"
+        return f"{self._daemon.attachments.folder(self.record.files)}/"
 
     @property
     def id(self) -> str:
@@ -117,7 +117,7 @@ class Recorded(ABC):
         """Images that agents make, before the events that name them. A full disk keeps them in memory until it is back."""
         for name, content in list(self.scribe.calls.blobs.items()):
             try:
-                self._daemon.attachments.write(self.id, name, content)
+                self._daemon.attachments.write(self.record.files, name, content)
             except OSError:
                 logger.exception("an image of session %s could not be stored yet", self.id)
                 return

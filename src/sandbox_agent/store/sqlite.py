@@ -254,9 +254,9 @@ class SqliteStore(Store):
         match change:
             case SaveSession(record):
                 self._writer.execute(
-                    "INSERT INTO sessions (session_id, active, record) VALUES (?, ?, ?) "
+                    "INSERT INTO sessions (session_id, active, record, folder) VALUES (?, ?, ?, ?) "
                     "ON CONFLICT (session_id) DO UPDATE SET active = excluded.active, record = excluded.record",
-                    (record.session_id, record.active, _encode(record)),
+                    (record.session_id, record.active, _encode(record), record.folder or None),
                 )
             case DeleteSession(session_id):
                 self._delete(session_id)
@@ -437,6 +437,11 @@ class SqliteStore(Store):
             "ORDER BY ordinal"
         )
         return [row[0] for row in rows]
+
+    def folders(self) -> set[str]:
+        return {
+            row[0] for row in self._reader().execute("SELECT folder FROM sessions WHERE folder IS NOT NULL")
+        }
 
     def secrets(self, session_id: str) -> Secrets:
         row = self._one("SELECT secrets FROM sessions WHERE session_id = ?", session_id)
