@@ -296,7 +296,7 @@ async def accept(daemon: Daemon, request: SendMessage) -> Accepted:
 
 
 def _resolved(daemon: Daemon, record: SessionRecord, given: Attachment) -> Attachment:
-    path = daemon.attachments.resolve(record.folder, given.path)
+    path = daemon.attachments.resolve(record.files, given.path)
     mime = given.mime or mimetypes.guess_type(given.filename or path.name)[0]
     return Attachment(str(path), mime, given.filename)
 
@@ -327,9 +327,7 @@ async def terminate(daemon: Daemon, request: OneSession) -> None:
     await daemon.sessions.ask(request.session_id, Terminate)
 
 
-@operation(
-    "GET", "/v1/sessions/{session_id}/queue", InvalidRequest, SessionNotFound, name="sessions.queue"
-)
+@operation("GET", "/v1/sessions/{session_id}/queue", InvalidRequest, SessionNotFound, name="sessions.queue")
 async def queue(daemon: Daemon, request: ReadQueue) -> Queue:
     """Show the messages that wait, oldest first."""
     page = await daemon.sessions.queue(request.session_id, _cursor(request.cursor) or 0, request.limit)

@@ -76,8 +76,9 @@ class Daemon:
         self._world = world
         self._data = DataFolder(config.data_path)
         self.folder = folder = self._data.path.resolve()
-        self.attachments = Attachments(folder)
-        self.log = Log(open_store(config, folder), self.attachments.write)
+        store = open_store(config, folder)
+        self.attachments = Attachments(folder, store.identity)
+        self.log = Log(store, self.attachments.write)
         self.programs = Programs(folder)
         self.installs = Installs(folder, config.mirror)
         # Names our processes, so that leftovers of an earlier life can be found and no others.

@@ -7,6 +7,7 @@ The contract, proven by `sandbox_agent.testing.store_contract`:
 - Events are append-only; a session's sequences and the log's positions ascend without the store looking at them.
 - Reading never blocks writing, and may happen from several threads at once. `write` is called by one thread at a time.
 - Bodies and raws come back byte for byte.
+- What was written and is gone, because somebody took the files away, is told by `StoreGone` and never by an empty answer.
 - Positions are never given twice, also after sessions were deleted and the store was opened anew (`position`).
 """
 
@@ -18,6 +19,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct, field
 
+from ..errors import Unavailable
 from ..schema.events import Usage
 from ..schema.inputs import McpServer, Prompt, Rule, Settings
 
@@ -56,6 +58,11 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     turn_timeout_ms: int | None = None
     folder: str = ""
     """Where the session's files lie: a random name, so that a later session of the same id never sees them."""
+
+    @property
+    def files(self) -> str:
+        """That name also where an older version, which derived it from the id, has made the session."""
+        return self.folder or f"ses-{self.session_id}"
 
     @property
     def active(self) -> bool:
@@ -215,6 +222,10 @@ class StoreTooNew(Exception):
     """The store was written by a newer version of this program."""
 
 
+class StoreGone(Unavailable):
+    """Somebody removed, replaced or changed the store's files while it is open. Nothing is read or written until they are back."""
+
+
 class ImpossibleChange(Exception):
     """A change that can never be applied, however often it is tried: a fault of ours, not of the disk."""
 
@@ -234,6 +245,9 @@ class Store(ABC):
     def tidy(self) -> bool:
         """Remove a little of what deleted sessions left behind; True when there is more. Called when nothing waits to be written."""
         return False
+
+    def check(self) -> None:  # noqa: B027 - most stores cannot lose what they hold
+        """Raise `StoreGone` when what was written is not there any more, though nobody reads or writes."""
 
     @abstractmethod
     def position(self) -> int:
@@ -278,6 +292,10 @@ class Store(ABC):
     @abstractmethod
     def active_sessions(self) -> list[str]:
         """Sessions to look after when the daemon starts: active ones, and those with a queue or something pending."""
+
+    @abstractmethod
+    def folders(self) -> set[str]:
+        """The folders that records name."""
 
     @abstractmethod
     def secrets(self, session_id: str) -> Secrets: ...

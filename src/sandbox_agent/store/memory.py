@@ -183,6 +183,10 @@ class MemoryStore(Store):
                 if kept.record.active or kept.queue or any(kept.pending.values())
             ]
 
+    def folders(self) -> set[str]:
+        with self._lock:
+            return {kept.record.folder for kept in self._sessions.values() if kept.record.folder}
+
     def secrets(self, session_id: str) -> Secrets:
         with self._lock:
             kept = self._sessions.get(session_id)

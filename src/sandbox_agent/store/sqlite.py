@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets as random
 import threading
@@ -39,9 +40,11 @@ from .base import (
     Store,
     StoreCorrupt,
     StoredEvent,
+    StoreGone,
     StoreTooNew,
     bounded,
 )
+from .files import StoreFiles, beside, newest_event, require_complete, require_end
 
 # A full check reads the whole file; above this size a start would not be quick any more.
 CHECK_BELOW_BYTES = 64 << 20
@@ -49,6 +52,8 @@ CHECK_BELOW_BYTES = 64 << 20
 # SQLite begins the write-ahead log anew when it has grown to this size.
 WAL_BYTES = 4 << 20
 WAL_ONLY_WITH_FREE_BYTES = 256 << 20
+SPILL_PAGES = 16
+PAGE_BYTES = 4096
 
 # How long to wait for another program that has the file.
 BUSY_MILLISECONDS = 5_000
@@ -80,21 +85,29 @@ def migrations() -> list[str]:
     return [file.read_text() for file in sorted(Path(__file__).with_name("migrations").glob("*.sql"))]
 
 
+def _leave_wal(connection: apsw.Connection) -> None:
+    """The write-ahead log stays when this connection is closed, though it be the last."""
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+
+
 class SqliteStore(Store):
     def __init__(self, path: Path, synchronous: Literal["full", "normal"] = "full") -> None:
         self._path = path
+        self._wal = beside(path, "wal")
+        require_complete(path)
         # The file holds secrets of sessions: made for the owner alone before SQLite opens it.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
         self._readers = threading.local()
         self._open_readers: list[apsw.Connection] = []
         self._readers_lock = threading.Lock()
         self._writing = threading.RLock()
-        """One thread writes. That it is one is not left to the caller: what `warm_up` does beside a write would destroy it."""
+        """One thread writes. That it is one is not left to the caller: two would write into one transaction."""
         # An earlier life was killed, perhaps before it could tidy up.
         self._wal_shows_deleted = self._wal.exists()
         self._writer = self._connect()
         try:
-            if path.stat().st_size == 0:
+            is_new = path.stat().st_size == 0
+            if is_new:
                 # Only a new file takes it; with it, deleting a session gives its space back to the disk.
                 self._writer.pragma("auto_vacuum", "incremental")
             self._writer.pragma("journal_mode", "wal")
@@ -102,10 +115,15 @@ class SqliteStore(Store):
             # Sessions have secrets: what is deleted must not be found in the file by those who look at its bytes.
             self._writer.pragma("secure_delete", True)
             self._check()
+            if not is_new:
+                require_end(path, self._writer)
             self._migrate()
             self._ordinals: dict[str, int] = {}
             self._is_untidy = True  # an earlier life may have left something
             self.identity = self._meta("identity", random.token_hex(4))
+            self._newest = newest_event(self._writer)
+            # Only what is synced outlives a power cut for sure, whatever was marked.
+            self._files = StoreFiles(path, self.identity, self._newest, marks=synchronous == "full")
         except (apsw.CorruptError, apsw.NotADBError) as error:
             self._close_untouched()
             said = " ".join(str(error).split())
@@ -120,33 +138,35 @@ class SqliteStore(Store):
     # -- writing ------------------------------------------------------------------------------
 
     def warm_up(self) -> None:
-        """Let the write-ahead log have its full size: a commit that makes it grow costs twice one that does not.
-
-        What lies behind its last frame is no frame to SQLite, which looks at checksums; it writes over the zeros.
-        """
+        """Let the write-ahead log have its full size: a commit that makes it grow costs twice one that does not."""
         disk = os.statvfs(self._path)
-        if disk.f_bavail * disk.f_frsize < WAL_ONLY_WITH_FREE_BYTES:
+        missing = WAL_BYTES - self._wal.stat().st_size
+        if missing <= 0 or disk.f_bavail * disk.f_frsize < WAL_ONLY_WITH_FREE_BYTES:
             return
-        with self._writing:
-            # Nobody appends while the end is looked for and written, in no other program either.
-            self._writer.execute("BEGIN IMMEDIATE")
-            try:
-                self._fill_wal()
-            finally:
-                self._writer.execute("ROLLBACK")
+        with self._writing, self._waiting_for_nobody():
+            self._spill(missing + SPILL_PAGES * PAGE_BYTES)
+            # The disk has it all now, so that the first who writes something need not wait for that.
+            self._write([Probe()])
 
-    def _fill_wal(self) -> None:
-        with open(self._wal, "r+b", buffering=0) as wal:
-            missing = WAL_BYTES - wal.seek(0, os.SEEK_END)
-            if missing > 0:
-                wal.write(bytes(missing))
-                os.fdatasync(wal.fileno())
+    def _spill(self, size: int) -> None:
+        """A transaction that outgrows its cache is written ahead page by page; undone, it leaves nothing but the room."""
+        writer = self._writer
+        cache = writer.pragma("cache_size")
+        writer.execute("BEGIN IMMEDIATE")
+        try:
+            writer.pragma("cache_size", SPILL_PAGES)
+            writer.execute("INSERT INTO meta (name, value) VALUES ('room', zeroblob(?))", (size,))
+        finally:
+            if writer.in_transaction:  # a full disk has undone it already
+                writer.execute("ROLLBACK")
+            writer.pragma("cache_size", cache)
 
     def write(self, changes: Iterable[Change]) -> None:
         with self._writing:
             self._write(changes)
 
     def _write(self, changes: Iterable[Change]) -> None:
+        self._require_files()
         # An immediate transaction takes the write lock at once; `with` would use a savepoint that takes it late.
         execute = self._writer.execute
         execute("BEGIN IMMEDIATE")
@@ -154,19 +174,51 @@ class SqliteStore(Store):
             for change in changes:
                 self._apply(change)
             execute("COMMIT")
+            self._files.committed(self._newest)
         except BaseException as error:
             self._ordinals.clear()
+            self._newest = self._files.position
             if self._writer.in_transaction:
                 execute("ROLLBACK")
             if isinstance(error, IMPOSSIBLE):
                 raise ImpossibleChange(f"{type(error).__name__}: {error}") from error
             raise
 
+    def _require_files(self) -> None:
+        """Only where `_writing` is held."""
+        try:
+            self._files.require()
+        except StoreGone:
+            if self._files.was_replaced() and self._files.wal_is_ours():
+                # What was written ahead belongs to the file that was opened: its successor must not find it.
+                with contextlib.suppress(apsw.Error), self._waiting_for_nobody():
+                    self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            raise
+        missing = self._files.missing_of_wal()
+        if missing == "all":
+            self._take_emptied_wal()
+        elif missing == "name":
+            # It can still be read: what it holds is moved into the file, and nothing is lost.
+            with contextlib.suppress(apsw.Error), self._waiting_for_nobody():
+                self._writer.wal_checkpoint()
+            raise self._files.wal_was_removed()
+
+    def _take_emptied_wal(self) -> None:
+        """Where all of it was moved into the file, as backup programs do, nothing is missing; SQLite finds out."""
+        try:
+            with self._waiting_for_nobody():
+                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.IOError as error:
+            raise self._files.wal_was_cut() from error
+        self._files.wal_resized()
+
     def tidy(self) -> bool:
         with self._writing:
+            self._files.mark()
             return self._is_untidy and self._tidy()
 
     def _tidy(self) -> bool:
+        self._require_files()
         doomed = next(iter(self._writer.execute("SELECT session FROM doomed LIMIT 1")), None)
         if doomed is not None:
             self._remove_some_events(doomed[0])
@@ -181,12 +233,10 @@ class SqliteStore(Store):
 
     def _begin_wal_anew(self) -> None:
         """What was deleted stands in the write-ahead log until it is written over, which may be never."""
-        # Nobody waits for a reader that needs the old one: it is tried again after the next write.
-        self._writer.set_busy_timeout(0)
-        try:
+        # A reader may need the old one: it is tried again after the next write.
+        with self._waiting_for_nobody():
             self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        finally:
-            self._writer.set_busy_timeout(BUSY_MILLISECONDS)
+        self._files.wal_resized()
         self._wal_shows_deleted = False
         self.warm_up()
 
@@ -204,9 +254,9 @@ class SqliteStore(Store):
         match change:
             case SaveSession(record):
                 self._writer.execute(
-                    "INSERT INTO sessions (session_id, active, record) VALUES (?, ?, ?) "
+                    "INSERT INTO sessions (session_id, active, record, folder) VALUES (?, ?, ?, ?) "
                     "ON CONFLICT (session_id) DO UPDATE SET active = excluded.active, record = excluded.record",
-                    (record.session_id, record.active, _encode(record)),
+                    (record.session_id, record.active, _encode(record), record.folder or None),
                 )
             case DeleteSession(session_id):
                 self._delete(session_id)
@@ -231,6 +281,7 @@ class SqliteStore(Store):
                         for row in rows
                     ],
                 )
+                self._newest = max(self._newest, *(row.position for row in rows), 0)
             case Announce(_, position, body):
                 execute(
                     "UPDATE sessions SET news_position = ?, news = ? WHERE ordinal = ?",
@@ -293,6 +344,15 @@ class SqliteStore(Store):
         return known
 
     # -- reading ------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        written = self._files.position
+        try:
+            found = self.position()
+        except apsw.Error as error:
+            raise StoreGone(f"{self._path} cannot be read: {error}") from error
+        if found < written:
+            raise StoreGone(f"{self._path} ends at position {found}, but was written up to {written}")
 
     def position(self) -> int:
         return self._highest_position(self._reader())
@@ -378,6 +438,11 @@ class SqliteStore(Store):
         )
         return [row[0] for row in rows]
 
+    def folders(self) -> set[str]:
+        return {
+            row[0] for row in self._reader().execute("SELECT folder FROM sessions WHERE folder IS NOT NULL")
+        }
+
     def secrets(self, session_id: str) -> Secrets:
         row = self._one("SELECT secrets FROM sessions WHERE session_id = ?", session_id)
         return _secrets.decode(row[0]) if row and row[0] else Secrets()
@@ -432,30 +497,50 @@ class SqliteStore(Store):
             for reader in self._open_readers:
                 reader.close()
             self._open_readers.clear()
+        self._files.mark()
+        with self._writing:
+            try:
+                self._require_files()
+            except (apsw.Error, StoreGone):
+                _leave_wal(self._writer)
         self._writer.close()
+        self._files.close()
 
     # -- how it is done -----------------------------------------------------------------------
 
     def _connect(self) -> apsw.Connection:
-        connection = apsw.Connection(str(self._path))
+        connection = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
         connection.set_busy_timeout(BUSY_MILLISECONDS)
         return connection
 
-    @property
-    def _wal(self) -> Path:
-        return self._path.with_name(self._path.name + "-wal")
+    @contextlib.contextmanager
+    def _waiting_for_nobody(self) -> Iterator[None]:
+        """What can be done later gives way to other programs and to readers."""
+        self._writer.set_busy_timeout(0)
+        try:
+            yield
+        finally:
+            self._writer.set_busy_timeout(BUSY_MILLISECONDS)
 
     def _close_untouched(self) -> None:
         """Close a store that we refuse: what a crashed writer left in the write-ahead log stays there."""
         if self._wal.exists() and self._wal.stat().st_size:
-            self._writer.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            _leave_wal(self._writer)
         self._writer.close()
 
     def _reader(self) -> apsw.Connection:
         """A connection of this thread's own, so that readers never wait for the writer or each other."""
+        if self._writing.acquire(blocking=False):
+            try:
+                self._require_files()
+            finally:
+                self._writing.release()
+        else:  # who writes has looked at the rest
+            self._files.require()
         reader: apsw.Connection | None = getattr(self._readers, "connection", None)
         if reader is None:
             reader = self._readers.connection = self._connect()
+            _leave_wal(reader)
             reader.pragma("query_only", True)
             with self._readers_lock:
                 self._open_readers.append(reader)

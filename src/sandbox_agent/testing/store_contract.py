@@ -77,6 +77,7 @@ def full_record(session_id: str, event_count: int) -> SessionRecord:
         usage=Usage(input_tokens=1, cost_usd=0.25),
         rules=(Rule("bash", "git ", prefix=True),),
         turn_timeout_ms=1000,
+        folder=f"files-of-{session_id}",
     )
 
 
@@ -120,6 +121,7 @@ def contents(store: Store, *session_ids: str) -> dict[str, object]:
         "log": store.read_log(0, 1000, PLENTY),
         "sessions": store.sessions(None, 1000),
         "active": sorted(store.active_sessions()),
+        "folders": store.folders(),
     } | {session_id: contents_of(store, session_id) for session_id in session_ids}
 
 
@@ -155,7 +157,7 @@ class StoreContract(ABC):
     # -- transactions -------------------------------------------------------------------------
 
     def test_an_empty_store_holds_nothing(self, store: Store) -> None:
-        empty = {"position": 0, "log": [], "sessions": [], "active": [], "a": NOTHING}
+        empty = {"position": 0, "log": [], "sessions": [], "active": [], "folders": set(), "a": NOTHING}
         assert contents(store, "a") == empty
 
     def test_what_is_written_is_there(self, store: Store) -> None:
@@ -381,6 +383,14 @@ class StoreContract(ABC):
         assert sorted(store.active_sessions()) == ["asking", "open", "queued", "turn"]
         store.write([SaveSession(record("turn")), SaveSession(record("open"))])
         assert sorted(store.active_sessions()) == ["asking", "queued"]
+
+    def test_folders_are_those_that_records_name(self, store: Store) -> None:
+        store.write([SaveSession(record(name, folder=f"files-{name}")) for name in "abc"])
+        store.write([SaveSession(record("d")), DeleteSession("b")])
+        store.write([SaveSession(record("a", folder="files-a", title="saved again"))])
+        assert store.folders() == {"files-a", "files-c"}
+        store.write([SaveSession(record("b", folder="files-2")), DeleteSession("a")])
+        assert store.folders() == {"files-2", "files-c"}
 
     def test_secrets_stay_when_the_record_changes(self, store: Store) -> None:
         store.write([SaveSession(record("a")), SaveSecrets("a", SECRETS)])
