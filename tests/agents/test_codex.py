@@ -30,7 +30,6 @@ from sandbox_agent.agents.codex import Codex
 from sandbox_agent.agents.codex.conversation import CodexConversation
 from sandbox_agent.agents.codex.frames import IGNORED, NOTIFICATIONS
 from sandbox_agent.agents.codex.wire import CodexWire
-from sandbox_agent.agents.recording import translate
 from sandbox_agent.agents.scribe import Rule, Scribe
 from sandbox_agent.schema.events import (
     AskedQuestion,
@@ -50,6 +49,7 @@ from sandbox_agent.schema.features import Catalogue, Model
 from sandbox_agent.schema.inputs import Answer, Attachment, Decision, McpServer, Prompt, Reply, Settings
 from sandbox_agent.schema.items import FileRef, Image, Item, Json, StatusPart, Text, ToolCall, ToolResult
 from sandbox_agent.schema.world import counted
+from sandbox_agent.session.player import translate
 from sandbox_agent.testing.rules import violations
 
 RECORDINGS = sorted(Path(__file__).parents[1].glob("transcripts/codex/*/native.jsonl"))

@@ -30,7 +30,6 @@ from sandbox_agent.agents.base import (
 from sandbox_agent.agents.opencode import OpenCode
 from sandbox_agent.agents.opencode.conversation import OpenCodeConversation
 from sandbox_agent.agents.opencode.wire import OpenCodeWire
-from sandbox_agent.agents.recording import translate
 from sandbox_agent.agents.scribe import Ask, Rule, Scribe
 from sandbox_agent.schema.events import (
     AgentUnparsed,
@@ -47,6 +46,7 @@ from sandbox_agent.schema.features import Catalogue, Mode, Model
 from sandbox_agent.schema.inputs import Answer, Attachment, Decision, McpServer, Prompt, Settings
 from sandbox_agent.schema.items import FileRef, Item, Json, StatusPart, Text, ToolCall, ToolResult
 from sandbox_agent.schema.world import counted
+from sandbox_agent.session.player import translate
 from sandbox_agent.testing.rules import violations
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "transcripts" / "opencode").glob("*/native.jsonl"))

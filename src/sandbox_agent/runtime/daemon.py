@@ -166,6 +166,7 @@ class Daemon:
             title,
             agent_version=program.version,
             pinned_version=pinned_version and program.version,
+            native_id=agent.choose_native_id(self._world),
             turn_timeout_ms=turn_timeout_ms,
             folder=self.attachments.new_folder(),
         )

@@ -69,12 +69,12 @@ class Hosts:
             return host
         key = seat.key()
         async with self._locks.hold(key):
-            host = self._shared.get(key)
-            if host is None or host.process.is_ending:
-                host = self._shared[key] = await self._start(seat)
+            shared = self._shared.get(key)
+            if shared is None or shared.process.is_ending:
+                shared = self._shared[key] = await self._start(seat)
                 self._starts[seat.agent.name] = self._starts.get(seat.agent.name, 0) + 1
-            host.expect()
-            return host
+            shared.expect()
+            return shared
 
     async def _start(self, seat: Seat) -> Host:
         agent = seat.agent

@@ -68,9 +68,6 @@ def _wants_link(core: Core) -> bool:
 
 def connect(core: Core, *, fresh: bool = False) -> None:
     """Start a process that goes on with the conversation, or begins one."""
-    if core.record.native_id is None:
-        core.change(native_id=core.agent.choose_native_id(core.world))
-        core.scribe.native_session_id = core.record.native_id
     attempt, record = core.next_attempt(), core.record
     core.link_to(Opening(attempt, record.settings, record.prompted, fresh))
     core.emit(Connect(attempt, record.settings, record.native_id, record.prompted))
@@ -121,13 +118,15 @@ def _message_of(core: Core) -> QueuedMessage | None:
 def _start_anew(core: Core) -> None:
     lost = core.record.native_id
     core.scribe.native_session_id = None
-    core.change(native_id=None, native_stored=False, prompted=False)
     core.scribe.status(
         "resume_lost",
         {"native_session_id": lost},
-        "the agent had not stored this conversation; it starts anew",
+        "the agent had not stored this conversation: a new one begins",
         source="daemon",
     )
+    chosen = core.agent.choose_native_id(core.world)
+    core.scribe.native_session_id = chosen
+    core.change(native_id=chosen, native_stored=False, prompted=False)
     core.fact()
     connect(core, fresh=True)
     if isinstance(core.phase, Reopening):

@@ -68,7 +68,9 @@ class Machine:
         image_folder: str = "",
     ) -> Machine:
         """A new session: it exists once its agent is ready and the log has it."""
-        core = Core(agent, record, Scribe(world, (), image_folder), New(create), world, limits)
+        scribe = Scribe(world, (), image_folder)
+        scribe.native_session_id = record.native_id
+        core = Core(agent, record, scribe, New(create), world, limits)
         link.connect(core)
         if not agent.capabilities.shared_process:
             life.announce(core)

@@ -23,7 +23,9 @@ from ..schema.events import Usage
 from ..schema.inputs import Attachment, McpServer, Prompt, Rule, Settings
 from ..store.base import (
     AddPending,
+    Announce,
     AppendEvents,
+    Bury,
     Change,
     DeleteSession,
     Dequeue,
@@ -344,14 +346,19 @@ class StoreContract(ABC):
         store.write([AppendEvents("a", rows((1, 2)))])
         assert [store.session(name) for name in "ab"] == [record("a", event_count=2), record("b")]
 
-    def test_a_record_belongs_to_whoever_holds_it(self, store: Store) -> None:
-        mine = record("a")
-        store.write([SaveSession(mine)])
-        mine.title = "changed after it was written"
-        theirs = store.session("a")
-        assert theirs is not None
-        theirs.title = "changed after it was read"
-        assert store.session("a") == record("a")
+    def test_the_latest_news_of_each_session_is_kept_at_its_position(self, store: Store) -> None:
+        store.write([SaveSession(record("a")), SaveSession(record("b"))])
+        store.write([Announce("a", 1, b"a1"), Announce("b", 2, b"b2"), Announce("a", 5, b"a5")])
+        store.write([Announce("gone", 6, b"nobody")])
+        assert store.news(0, 10) == [(2, b"b2"), (5, b"a5")]
+        assert (store.news(2, 10), store.news(0, 1)) == ([(5, b"a5")], [(2, b"b2")])
+        assert store.position() == 5
+
+    def test_a_deleted_session_leaves_a_tombstone(self, store: Store) -> None:
+        store.write([SaveSession(record("a")), Announce("a", 1, b"a1")])
+        store.write([DeleteSession("a"), Bury(2, b"a is gone")])
+        assert (store.news(0, 10), store.news(2, 10)) == ([(2, b"a is gone")], [])
+        assert store.position() == 2
 
     def test_sessions_are_listed_newest_first_in_pages(self, store: Store) -> None:
         for name in "abcde":
