@@ -79,10 +79,9 @@ def health(bench: Bench) -> list[Metric]:
         for one in sides:
             carry_out(one, Repeat(path=HEALTH, requests=800, connections=16, seconds=30))
         for one in bench.take_turns(sides):
-            before = one.cpu()
-            outcome = carry_out(one, Repeat(path=HEALTH, requests=requests, connections=16, seconds=30))
-            cost = (one.cpu() - before) / requests * 1e6
-            metric.values[one.daemon.side].append(None if outcome.hung else cost)
+            with one.measured() as cost:
+                outcome = carry_out(one, Repeat(path=HEALTH, requests=requests, connections=16, seconds=30))
+            metric.values[one.daemon.side].append(None if outcome.hung else cost.per(requests))
     return [metric]
 
 
@@ -116,7 +115,8 @@ def first_event(bench: Bench) -> list[Metric]:
             attach(one, sessions[one.daemon.side], 1)
             _turn(one, sessions[one.daemon.side], Pace(5))
         for one in bench.take_turns(sides):
-            outcomes = [_turn(one, sessions[one.daemon.side], Pace(1)) for _ in range(turns)]
+            with one.measured():
+                outcomes = [_turn(one, sessions[one.daemon.side], Pace(1)) for _ in range(turns)]
             first.values[one.daemon.side].append(_median_ms(outcome.first_event for outcome in outcomes))
             answer.values[one.daemon.side].append(_median_ms(outcome.first_answer for outcome in outcomes))
     return [first, answer]
@@ -152,10 +152,10 @@ def _cpu_per_event(
             attach(one, sessions[one.daemon.side], readers)
             _turn(one, sessions[one.daemon.side], Pace(200, 1, 1))
         for one in bench.take_turns(sides):
-            before = one.cpu()
-            outcome = _turn(one, sessions[one.daemon.side], pace)
-            cost = (one.cpu() - before) / max(1, sum(outcome.delivered)) * 1e6
-            metric.values[one.daemon.side].append(None if outcome.hung else cost)
+            with one.measured() as cost:
+                outcome = _turn(one, sessions[one.daemon.side], pace)
+            value = None if outcome.hung else cost.per(sum(outcome.delivered))
+            metric.values[one.daemon.side].append(value)
         for one in sides:
             carry_out(one, Detach(seconds=5))
     return metric
@@ -189,24 +189,19 @@ def _at_the_pace_of_models(bench: Bench, crowd: Crowd) -> Metric:
     """Few events a second from each: what counts is how often the daemon wakes, and what it does each time."""
     metric = Metric(f"pace_{crowd.sessions}", crowd.title, "us", crowd.aim)
     with bench.all_running() as sides, ExitStack() as stack:
-        sessions = {one.daemon.side: _opened(stack, one, crowd.sessions) for one in sides}
+        sessions = {one.daemon.side: stack.enter_context(one.sessions(crowd.sessions)) for one in sides}
         for one in sides:
+            for session in sessions[one.daemon.side]:
+                attach(one, session, 1)
             _turns(one, sessions[one.daemon.side], Pace(50, crowd.pace.every_ms))
         for one in bench.take_turns(sides):
-            before = one.cpu()
-            outcome = _turns(one, sessions[one.daemon.side], crowd.pace)
-            cost = (one.cpu() - before) / max(1, sum(outcome.delivered)) * 1e6
-            metric.values[one.daemon.side].append(None if outcome.hung else cost)
+            with one.measured() as cost:
+                outcome = _turns(one, sessions[one.daemon.side], crowd.pace)
+            value = None if outcome.hung else cost.per(sum(outcome.delivered))
+            metric.values[one.daemon.side].append(value)
         for one in sides:
             carry_out(one, Detach(seconds=5))
     return metric
-
-
-def _opened(stack: ExitStack, one: Running, count: int) -> list[str]:
-    sessions = [stack.enter_context(one.session()) for _ in range(count)]
-    for session in sessions:
-        attach(one, session, 1)
-    return sessions
 
 
 def attach(one: Running, session: str, readers: int) -> None:
