@@ -55,6 +55,10 @@ class ThreadUse(Struct, frozen=True):
     preemptions: int = 0
     """How often another got its CPU."""
 
+    @property
+    def cpu(self) -> float:
+        return self.user + self.system
+
     def plus(self, other: ThreadUse, times: int = 1) -> ThreadUse:
         return ThreadUse(
             self.user + times * other.user,

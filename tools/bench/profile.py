@@ -1,7 +1,8 @@
 """`python -m tools.bench.profile MEASURE`: where the daemon's CPU time goes while it is measured.
 
 Rounds alternate: in one the kernel counts what each thread uses, in the next a sampling profiler looks at all of them. It
-slows the daemon down, so only its shares are used. What is not measured is not looked at: the start, and opening sessions.
+slows the daemon down, so it only says how a thread's time is shared out. What is not measured is not looked at: the start,
+and opening sessions.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,15 +38,24 @@ Stack = tuple[str, ...]
 """A thread, then its functions from the outermost to the one that runs."""
 
 THREAD = re.compile(r"thread \((\d+)\): (.*)")
+WAITS = (
+    "epoll_pwait",
+    "epoll_wait",
+    "fdatasync",
+    "pthread_cond_timedwait",
+    "pthread_cond_wait",
+    "PyThread_acquire_lock_timed",
+)
+"""Whoever is in one of them, or just below, uses no CPU. (The profiler wakes threads, and then takes them for running.)"""
 
 
 class Profiled(Ours):
     """Ours, looked at while it is measured."""
 
-    def __init__(self, program: Path, profiler: Path, *, native: bool) -> None:
+    def __init__(self, program: Path, profiler: Path) -> None:
         super().__init__([program])
-        self._record = [str(profiler), "record", "--format", "raw", "--threads", "--function"]
-        self._record += ["--rate", str(SAMPLES_A_SECOND), *(["--native"] if native else [])]
+        self._record = [str(profiler), "record", "--format", "raw", "--threads", "--function", "--native"]
+        self._record += ["--rate", str(SAMPLES_A_SECOND)]
         self._rounds = itertools.count()
         self.samples: Counter[Stack] = Counter()
         self.uses: dict[int, ThreadUse] = {}
@@ -94,14 +104,33 @@ def stacks(lines: Iterable[str]) -> Counter[Stack]:
     return found
 
 
-def own_and_total(samples: Counter[Stack]) -> list[tuple[str, int, int]]:
-    """For each function the samples in which it ran, and those in which it or what it called did; the first ones first."""
-    own: Counter[str] = Counter()
-    total: Counter[str] = Counter()
-    for (_, *functions), count in samples.items():
-        own[functions[-1]] += count
+def costs(samples: Counter[Stack], uses: Mapping[int, ThreadUse]) -> dict[Stack, float]:
+    """The seconds of each thread, shared out to its stacks."""
+    working = {stack: count for stack, count in samples.items() if not _waits(stack)}
+    seen: Counter[str] = Counter()
+    for (thread, *_), count in working.items():
+        seen[thread] += count
+    used = {thread: use.cpu for thread in seen if (use := uses.get(_id_and_name(thread)[0]))}
+    return {stack: used.get(stack[0], 0.0) * count / seen[stack[0]] for stack, count in working.items()}
+
+
+def _waits(stack: Stack) -> bool:
+    return any(frame.startswith(WAITS) for frame in stack[-3:])
+
+
+def _id_and_name(thread: str) -> tuple[int, str]:
+    found = THREAD.fullmatch(thread)
+    return (int(found[1]), found[2]) if found else (0, thread)
+
+
+def own_and_total(cost: Mapping[Stack, float]) -> list[tuple[str, float, float]]:
+    """For each function what it costs itself, and with all that it calls; the most costly first."""
+    own: defaultdict[str, float] = defaultdict(float)
+    total: defaultdict[str, float] = defaultdict(float)
+    for (_, *functions), seconds in cost.items():
+        own[functions[-1]] += seconds
         for function in set(functions):
-            total[function] += count
+            total[function] += seconds
     ordered = sorted(total, key=lambda function: (own[function], total[function]), reverse=True)
     return [(function, own[function], total[function]) for function in ordered]
 
@@ -110,38 +139,43 @@ def show(daemon: Profiled, top: int) -> str:
     """With events, figures are microseconds for each of them; without, milliseconds in all."""
     events = daemon.counted_events
     unit, scale = ("us per event", 1e6 / events) if events else ("ms", 1e3)
-    names = {
-        int(found[1]): found[2]
-        for stack in daemon.samples
-        if (found := THREAD.fullmatch(stack[0])) is not None
-    }
-    busy = {thread: use for thread, use in daemon.uses.items() if use.user + use.system > 0}
-    cpu = sum(use.user + use.system for use in busy.values()) * scale
-    per = events or 1
-    thread_rows = [
-        (
-            names.get(thread, f"thread {thread}"),
-            f"{use.user * scale:.1f}",
-            f"{use.system * scale:.1f}",
-            f"{use.sleeps / per:.2f}",
-            f"{use.preemptions / per:.2f}",
-        )
-        for thread, use in sorted(busy.items())
+    cpu = sum(use.cpu for use in daemon.uses.values()) * scale
+    functions = own_and_total(costs(daemon.samples, daemon.uses))
+    ordered = [
+        *functions[:top],
+        *sorted((one for one in functions if _is_ours(one[0])), key=lambda one: -one[2])[:top],
     ]
-    seen = daemon.samples.total() or 1
-    function_rows = [
-        (f"{own * cpu / seen:.1f}", f"{own / seen:.1%}", f"{total / seen:.1%}", function)
-        for function, own, total in own_and_total(daemon.samples)[:top]
-    ]
-    switches = "per event" if events else "in all"
-    return "\n".join(
+    rows = [(f"{own * scale:.1f}", f"{total * scale:.1f}", function) for function, own, total in ordered]
+    head = (f"own, {unit}", "with callees", "function")
+    return "\n\n".join(
         [
-            f"{cpu:.0f} {unit}, {events} events counted, {daemon.samples.total()} samples.\n",
-            table_of(("thread", f"user, {unit}", "system", f"sleeps {switches}", "preempted"), thread_rows),
-            "",
-            table_of((f"own, {unit}", "own", "with callees", "function"), function_rows),
+            f"{cpu:.0f} {unit} ({events} events counted, {daemon.samples.total()} samples)",
+            _thread_table(daemon, unit, scale),
+            "By what they cost themselves:",
+            table_of(head, rows[:top]),
+            "Ours, by what they cost with all that they call:",
+            table_of(head, rows[top:]),
         ]
     )
+
+
+def _is_ours(function: str) -> bool:
+    return "(sandbox_agent/" in function
+
+
+def _thread_table(daemon: Profiled, unit: str, scale: float) -> str:
+    names = dict(_id_and_name(stack[0]) for stack in daemon.samples)
+    per = daemon.counted_events or 1
+    rows = [
+        (
+            names.get(thread, f"thread {thread}"),
+            *(f"{seconds * scale:.1f}" for seconds in (use.user, use.system)),
+            *(f"{count / per:.2f}" for count in (use.sleeps, use.preemptions)),
+        )
+        for thread, use in sorted(daemon.uses.items())
+        if use.cpu
+    ]
+    return table_of(("thread", f"user, {unit}", "system", "times it slept", "times it was preempted"), rows)
 
 
 def main() -> None:
@@ -149,8 +183,7 @@ def main() -> None:
     add = parser.add_argument
     add("measure", choices=MEASURED)
     add("--rounds", type=int, default=6, help="half of them are sampled (6)")
-    add("--top", type=int, default=40, help="so many functions (40)")
-    add("--native", action="store_true", help="functions of libraries in C, too; much slower")
+    add("--top", type=int, default=25, help="so many functions (25)")
     add("--stacks", type=Path, metavar="FILE", help="write whole stacks, as flame graphs are made from")
     add("--ours", type=Path, default=Path(sys.executable).parent / "sandbox-agent", help="our program")
     options = parser.parse_args()
@@ -159,7 +192,7 @@ def main() -> None:
     CACHE.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=CACHE))
     try:
-        daemon = Profiled(options.ours, profiler_program(CACHE), native=options.native)
+        daemon = Profiled(options.ours, profiler_program(CACHE))
         MEASURES[options.measure](Bench([daemon], folder, options.rounds))
     except Unusable as error:
         sys.exit(f"profile: {error}")
