@@ -23,27 +23,30 @@ BUILT = "built"
 
 
 @contextmanager
-def old_and_new(commit: str, folder: Path, cache: Path) -> Iterator[list[Ours]]:
-    with _checked_out(commit, folder / "commit-old") as tree:
-        new = folder / "commit-new"
+def old_and_new(
+    commit: str, folder: Path, cache: Path, *, checkout: Path = CHECKOUT
+) -> Iterator[tuple[Ours, Ours]]:
+    old, new = folder / "commit-old", folder / "commit-new"
+    with _checked_out(checkout, commit, old):
         left_out = shutil.ignore_patterns("__pycache__", "ui")  # neither is in a worktree
-        shutil.copytree(CHECKOUT / "src", new / "src", ignore=left_out)
-        yield [_runnable("old", tree, _python_for(tree, cache)), _runnable("new", new, Path(sys.executable))]
+        shutil.copytree(checkout / "src", new / "src", ignore=left_out)
+        python = _python_for(old, checkout, cache)
+        yield _runnable("old", old, python), _runnable("new", new, Path(sys.executable))
 
 
-def full_name(commit: str) -> str:
-    return _git(
-        "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", problem=f"no such commit: {commit}"
-    )
+def full_name(commit: str, *, checkout: Path = CHECKOUT) -> str:
+    words = ("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}")
+    return _git(checkout, *words, problem=f"no such commit: {commit}")
 
 
 @contextmanager
-def _checked_out(commit: str, tree: Path) -> Iterator[Path]:
-    _git("worktree", "add", "--quiet", "--detach", str(tree), commit, problem=f"cannot check out {commit}")
+def _checked_out(checkout: Path, commit: str, tree: Path) -> Iterator[None]:
+    words = ("worktree", "add", "--quiet", "--detach", str(tree), commit)
+    _git(checkout, *words, problem=f"cannot check out {commit}:")
     try:
-        yield tree
+        yield
     finally:
-        _git("worktree", "remove", "--force", str(tree), problem=f"cannot remove {tree}")
+        _git(checkout, "worktree", "remove", "--force", str(tree), problem=f"cannot remove {tree}:")
 
 
 def _runnable(side: Side, tree: Path, python: Path) -> Ours:
@@ -52,10 +55,10 @@ def _runnable(side: Side, tree: Path, python: Path) -> Ours:
     return Ours([python, "-P", "-m", "sandbox_agent"], side=side, environment={"PYTHONPATH": source})
 
 
-def _python_for(tree: Path, cache: Path) -> Path:
+def _python_for(tree: Path, checkout: Path, cache: Path) -> Path:
     """Our own if it has what the commit requires, else one that is built once for all commits that require the same."""
     wanted = (tree / REQUIREMENTS).read_bytes()
-    if wanted == (CHECKOUT / REQUIREMENTS).read_bytes():
+    if wanted == (checkout / REQUIREMENTS).read_bytes():
         return Path(sys.executable)
     environment = cache / f"python-{hashlib.sha256(wanted).hexdigest()[:12]}"
     python = environment / "bin" / "python"
@@ -71,8 +74,8 @@ def _python_for(tree: Path, cache: Path) -> Path:
     return python
 
 
-def _git(*words: str, problem: str) -> str:
-    done = subprocess.run(["git", *words], cwd=CHECKOUT, capture_output=True, text=True)
+def _git(checkout: Path, *words: str, problem: str) -> str:
+    done = subprocess.run(["git", *words], cwd=checkout, capture_output=True, text=True)
     if done.returncode:
         raise Unusable(f"{problem} {done.stderr.strip()}".strip())
     return done.stdout.strip()
