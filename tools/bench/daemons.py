@@ -34,6 +34,8 @@ Side = Literal["ours", "peer", "old", "new"]
 """Old and new are two commits of ours."""
 
 HEALTH = "/v1/health"
+LOG = "server.log"
+"""What a daemon says, in its home."""
 START_SECONDS = 30.0
 STOP_SECONDS = 5.0
 ORPHAN_SECONDS = 3.0
@@ -283,7 +285,7 @@ class Running(Struct):
         for name in names:
             self.daemon.open_session(self, name)
         if self.daemon.ledger.hung + self.daemon.ledger.wrong > faults:
-            raise Unusable(f"{self.daemon.side}: no session")
+            raise Unusable(f"{self.daemon.side}: no session\n{_end_of(self.home / LOG)}")
         yield names
         # At once: a side that does not answer lets us wait for each of them.
         with ThreadPoolExecutor(count) as pool:
@@ -298,7 +300,7 @@ def running(daemon: Daemon, folder: Path) -> Iterator[Running]:
     home = _new_home(folder, daemon)
     port = _free_port()
     environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": str(home), **daemon.prepare(home)}
-    log = home / "server.log"
+    log = home / LOG
     with log.open("wb") as output:
         began = time.perf_counter()
         process = subprocess.Popen(
@@ -340,7 +342,11 @@ def _wait_for_health(process: subprocess.Popen[bytes], port: int, log: Path) -> 
         if _is_healthy(port):
             return
         time.sleep(0.001)
-    raise Unusable(f"{process.args!r} did not start:\n{log.read_text(errors='replace')[-2000:]}")
+    raise Unusable(f"{process.args!r} did not start:\n{_end_of(log)}")
+
+
+def _end_of(log: Path) -> str:
+    return log.read_text(errors="replace")[-2000:]
 
 
 def _is_healthy(port: int) -> bool:
