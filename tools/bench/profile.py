@@ -25,7 +25,15 @@ from .daemons import Ours, Unusable
 from .fetch import PROFILER, profiler_program
 from .generator import CHECKOUT
 from .measures import MEASURES, Bench
-from .processes import ThreadUse, adopt_orphans, allow_many_files, descendants, end, threads
+from .processes import (
+    ThreadUse,
+    adopt_orphans,
+    allow_many_files,
+    descendants,
+    end,
+    run_before_others,
+    threads,
+)
 from .report import table_of
 
 CACHE = CHECKOUT / ".cache" / "bench"
@@ -189,6 +197,8 @@ def main() -> None:
     options = parser.parse_args()
     adopt_orphans()
     allow_many_files()
+    if not run_before_others():
+        print("profile: not root, so what is preempted is taken for running", file=sys.stderr)
     CACHE.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=CACHE))
     try:
