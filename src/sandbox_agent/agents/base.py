@@ -323,10 +323,14 @@ class Agent(ABC):
     permission_modes: ClassVar[tuple[str, ...]] = ("default", "acceptEdits", "plan", "bypass")
     credentials: ClassVar[Sources | None] = Sources()
     """Where it finds its keys; None when it needs none, or when that is its own business."""
+    quiet: ClassVar[Mapping[str, str]] = {}
+    """Variables that keep it from the network where it is only asked for its version."""
     gaps: Mapping[str, str] = {}
     """Features of the live suite that this agent cannot have, each with the reason; the suite checks that it is so."""
     notes: ClassVar[tuple[str, ...]] = ()
     """What a user should know of this agent before choosing it; for docs/agents.md."""
+    reads_from_workspace: ClassVar[str] = ""
+    """The settings that it takes from the folder it works in; for docs/security.md."""
 
     @abstractmethod
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:

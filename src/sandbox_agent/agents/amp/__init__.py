@@ -38,8 +38,13 @@ class Amp(Agent):
     tested_version = "0.0.1777266064-g47b6f7"
     executables = ("amp",)
     env_families = ("AMP_",)
+    quiet = {"AMP_SKIP_UPDATE_CHECK": "1"}
     credentials = SOURCES
     modes = MODES
+    reads_from_workspace = (
+        "`.amp/settings.json`, which wins over the daemon's own settings: a workspace with such a file can switch "
+        "permissions off; `AGENTS.md`"
+    )
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,

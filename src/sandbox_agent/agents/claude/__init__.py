@@ -25,6 +25,7 @@ class Claude(Agent):
     env_families = ("ANTHROPIC_", "CLAUDE_")
     credentials = SOURCES
     modes = MODES
+    reads_from_workspace = "`.claude/settings.json` and `.claude/settings.local.json` (permissions, hooks that run commands), `.mcp.json`, `CLAUDE.md`"
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,

@@ -33,6 +33,7 @@ class Codex(Agent):
     env_families = ("CODEX_", "OPENAI_")
     credentials = SOURCES
     modes = MODES
+    reads_from_workspace = "`.codex/config.toml` of trusted projects, `AGENTS.md`"
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,

@@ -54,6 +54,9 @@ class OpenCode(Agent):
     executables = ("opencode",)
     env_families = ("OPENCODE_", *PROVIDER_KEYS)
     credentials = sources(PROVIDER_KEYS)
+    reads_from_workspace = (
+        "`opencode.json`, `.opencode/` (agents, commands, plugins that run code), `AGENTS.md`"
+    )
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,

@@ -56,8 +56,10 @@ class Pi(Agent):
     tested_version = "1.5.0"
     executables = ("pi",)
     env_families = ("PI_", *PROVIDERS)
+    quiet = {"PI_OFFLINE": "1"}
     credentials = sources(PROVIDERS)
     modes = MODES
+    reads_from_workspace = "`.pi/` (settings, extensions that run code), `AGENTS.md`"
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,
