@@ -9,10 +9,7 @@ from pathlib import Path
 
 def fill(page: Path, name: str, figures: str) -> None:
     """Replace what stands between `<!-- NAME:begin -->` and `<!-- NAME:end -->`."""
-    try:
-        page.write_text(filled(page.read_text(), name, figures))
-    except ValueError as error:
-        raise ValueError(f"{page} {error}") from None
+    page.write_text(filled(page.read_text(), name, figures))
 
 
 def filled(text: str, name: str, figures: str) -> str:
@@ -21,7 +18,7 @@ def filled(text: str, name: str, figures: str) -> str:
     before, found, rest = text.partition(begin)
     _, closed, after = rest.partition(end)
     if not found or not closed:
-        raise ValueError(f"has no place for what goes between {begin} and {end}")
+        raise ValueError(f"the page has no place for the figures ({begin} and {end})")
     return f"{before}{begin}\n{figures}\n{end}{after}"
 
 

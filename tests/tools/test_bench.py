@@ -126,8 +126,8 @@ def test_a_native_turn_ends_with_the_line_that_says_so(data: st.DataObject) -> N
     assert asyncio.run(listen()) == (lines[2], 2)
 
 
-def test_every_real_agent_is_measured() -> None:
-    assert set(NATIVE) == set(AGENTS) - {"mock"}
+def test_what_is_measured_is_a_real_agent() -> None:
+    assert NATIVE.keys() <= AGENTS.keys() - {"mock"}
 
 
 # -- ratios -----------------------------------------------------------------------------------
