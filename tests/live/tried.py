@@ -67,7 +67,7 @@ ACP_PROGRAMS = {
             "error_500": RETRIES,
             "error_cut": RETRIES,
         },
-        msgspec.structs.replace(scripted(AGENTS["opencode"]), ends_when_rejected=False),
+        scripted(AGENTS["opencode"]),
         SAMPLE,
     ),
 }
