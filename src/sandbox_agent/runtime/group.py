@@ -7,7 +7,7 @@ import contextlib
 import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
@@ -122,6 +122,14 @@ class Group:
         self._pieces.pop(end, None)
         self.size -= part.size
         return part
+
+
+class Writing(Protocol):
+    """Writes groups one after the other, and tells what became of each."""
+
+    def write(self, group: Group, written: Written) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class Writer:

@@ -23,7 +23,7 @@ from ..session.effects import Append
 from ..session.told import Told
 from ..store.base import Announce, Bury, EventRow, ImpossibleChange, Store
 from .channel import Channel, frame_of, news_frame
-from .group import Entry, Group, News, StoreBlob, Writer
+from .group import Entry, Group, News, StoreBlob, Writer, Writing
 from .reading import Reading
 
 logger = logging.getLogger("sandbox_agent.log")
@@ -122,14 +122,21 @@ class End:
 
 
 class Log(Reading):
-    def __init__(self, store: Store, store_blob: StoreBlob = lambda folder, name, content: None) -> None:
-        super().__init__(store)
+    def __init__(
+        self,
+        store: Store,
+        store_blob: StoreBlob = lambda folder, name, content: None,
+        *,
+        loop: asyncio.AbstractEventLoop | None = None,
+        writer: Writing | None = None,
+    ) -> None:
+        super().__init__(store, loop)
         self.failure: str | None = None
         """Why the store cannot be written right now; None when it can."""
         self.committed_events = 0
         self._position = store.position()
         self._identity = store.identity.encode()
-        self._writer = Writer(store, store_blob, self._loop)
+        self._writer = writer or Writer(store, store_blob, self._loop)
         self._group = Group()
         self._backlog = 0
         self._drained: list[Callable[[], None]] = []
