@@ -25,7 +25,7 @@ from sandbox_agent.ops.attachments import OneAttachment, UploadAttachment, read,
 from sandbox_agent.runtime.attachments import Attachments
 from sandbox_agent.runtime.daemon import Daemon
 from sandbox_agent.schema.inputs import Settings
-from sandbox_agent.store.base import Secrets, SessionRecord
+from sandbox_agent.store.base import Secrets
 
 SPACE = 1 << 20
 SOON = 5.0
@@ -150,20 +150,20 @@ def test_a_session_of_the_same_name_reads_nothing_of_the_one_before(
             name = Path(stored.path).name
             with pytest.raises(NotFound):
                 await read(daemon, OneAttachment("s", name))
-            folder = (await daemon.session("s")).record.files
+            folder = (await daemon.session("s")).record.folder
             with pytest.raises(InvalidRequest):
                 daemon.attachments.resolve(folder, name)
 
     asyncio.run(scenario())
 
 
-def test_a_session_of_an_older_version_keeps_its_files(tmp_path: Path) -> None:
-    record = SessionRecord("s", "mock", Settings("/"), "", "")
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/tmp"])
+def test_what_names_no_folder_is_never_removed(tmp_path: Path, name: str) -> None:
     attachments = Attachments(tmp_path, "log")
-    old = tmp_path / "attachments" / "ses-s"
-    old.mkdir(parents=True)
-    (old / "a.txt").write_bytes(b"old")
-    assert attachments.read(record.files, "a.txt") == b"old"
+    attachments.write("folder", "a", b"a")
+    with pytest.raises(ValueError, match="names no folder"):
+        asyncio.run(attachments.remove(name))
+    assert len(files(tmp_path)) == 1
 
 
 # -- a slow disk --------------------------------------------------------------------------------

@@ -15,7 +15,9 @@ from pathlib import Path
 import apsw
 import msgspec
 import pytest
+from msgspec import structs
 
+from sandbox_agent.schema.events import Usage
 from sandbox_agent.schema.inputs import Prompt, Settings
 from sandbox_agent.store.base import (
     AppendEvents,
@@ -352,6 +354,23 @@ def test_what_a_start_asks_for_does_not_look_at_every_session(path: Path) -> Non
     [sql] = asked
     plan = [row[3] for row in apsw.Connection(str(path)).execute(f"EXPLAIN QUERY PLAN {sql}")]
     assert [step for step in plan if step.startswith("SCAN") and "USING" not in step] == []
+    store.close()
+
+
+def test_sessions_of_an_older_schema_keep_the_folder_of_their_files(path: Path) -> None:
+    titled = structs.replace(named("a.b"), title='é "\u2028', usage=Usage(cost_usd=0.1))
+    with apsw.Connection(str(path)) as old:
+        for sql in migrations()[:4]:
+            old.execute(sql)
+        old.pragma("user_version", 4)
+        old.execute(
+            "INSERT INTO sessions (session_id, active, record) VALUES (?, 0, ?)",
+            ("a.b", msgspec.json.encode(titled)),
+        )
+    old.close()
+    store = SqliteStore(path)
+    assert store.session("a.b") == structs.replace(titled, folder="ses-a.b")
+    assert store.folders() == {"ses-a.b"}
     store.close()
 
 

@@ -36,6 +36,8 @@ class Attachments:
         return self._life + secrets.token_hex(8)
 
     def folder(self, name: str) -> Path:
+        if name in ("", "..") or Path(name).name != name:  # removing it would remove all there is, or more
+            raise ValueError(f"{name!r} names no folder of a session")
         return self._root / name
 
     def save(self, folder: str, filename: str | None, content: bytes) -> Path:
