@@ -100,6 +100,7 @@ class SqliteStore(Store):
         self._readers = threading.local()
         self._open_readers: list[apsw.Connection] = []
         self._readers_lock = threading.Lock()
+        self._is_closed = False
         self._writing = threading.RLock()
         """One thread writes. That it is one is not left to the caller: two would write into one transaction."""
         # An earlier life was killed, perhaps before it could tidy up.
@@ -493,6 +494,9 @@ class SqliteStore(Store):
         return sum(file.stat().st_size for file in (self._path, self._wal) if file.exists())
 
     def close(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
         with self._readers_lock:
             for reader in self._open_readers:
                 reader.close()
