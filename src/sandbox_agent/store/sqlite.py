@@ -409,7 +409,7 @@ class SqliteStore(Store):
             blob = self._reader().blob_open("main", "events", "raw" if raw else "body", row[0], False)
         except apsw.SQLError:  # it is gone, or null
             return b"", 0
-        with blob:
+        with contextlib.closing(blob):
             blob.seek(min(start, blob.length()))
             return blob.read(size), blob.length()
 
