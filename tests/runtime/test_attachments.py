@@ -11,7 +11,7 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,10 +22,11 @@ import pytest
 from sandbox_agent.config import Config
 from sandbox_agent.errors import InvalidRequest, NotFound, SessionNotFound
 from sandbox_agent.ops.attachments import OneAttachment, UploadAttachment, read, upload
+from sandbox_agent.ops.sessions import OneSession, delete
 from sandbox_agent.runtime.attachments import Attachments
 from sandbox_agent.runtime.daemon import Daemon
 from sandbox_agent.schema.inputs import Settings
-from sandbox_agent.store.base import Secrets, SessionRecord
+from sandbox_agent.store.base import Secrets
 
 SPACE = 1 << 20
 SOON = 5.0
@@ -54,6 +55,13 @@ def test_a_file_that_does_not_fit_leaves_nothing_behind(tmp_path: Path) -> None:
 def files(data_dir: Path) -> list[Path]:
     """All files of all sessions, whole or not."""
     return [path for path in (data_dir / "attachments").rglob("*") if path.is_file()]
+
+
+async def soon(is_so: Callable[[], bool]) -> None:
+    """Files are removed beside everything else."""
+    async with asyncio.timeout(SOON):
+        while not is_so():
+            await asyncio.sleep(0.005)
 
 
 def test_writing_a_file_again_changes_nothing(tmp_path: Path) -> None:
@@ -129,7 +137,7 @@ def test_files_of_a_deleted_session_are_swept_by_the_next_daemon(tmp_path: Path)
             daemon.attachments.write(folder, "left.txt", b"left")
         daemon = Daemon(Config(data_dir=str(tmp_path)))
         await daemon.start()
-        await asyncio.wait(daemon._tasks, timeout=SOON)
+        await soon(lambda: len(files(tmp_path)) == 1)
         assert [path.read_bytes() for path in files(tmp_path)] == [b"kept"]
         await daemon.stop()
 
@@ -145,25 +153,25 @@ def test_a_session_of_the_same_name_reads_nothing_of_the_one_before(
     async def scenario() -> None:
         async with opened(tmp_path) as daemon:
             stored = await upload(daemon, UploadAttachment("s", b"secret", "a.txt"))
-            await daemon.delete("s")
+            await delete(daemon, OneSession("s"))
             await daemon.create("s", "mock", Settings(str(tmp_path)), Secrets())
             name = Path(stored.path).name
             with pytest.raises(NotFound):
                 await read(daemon, OneAttachment("s", name))
-            folder = (await daemon.session("s")).record.files
+            folder = (await daemon.sessions.show("s")).told.record.folder
             with pytest.raises(InvalidRequest):
                 daemon.attachments.resolve(folder, name)
 
     asyncio.run(scenario())
 
 
-def test_a_session_of_an_older_version_keeps_its_files(tmp_path: Path) -> None:
-    record = SessionRecord("s", "mock", Settings("/"), "", "")
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/tmp"])
+def test_what_names_no_folder_is_never_removed(tmp_path: Path, name: str) -> None:
     attachments = Attachments(tmp_path, "log")
-    old = tmp_path / "attachments" / "ses-s"
-    old.mkdir(parents=True)
-    (old / "a.txt").write_bytes(b"old")
-    assert attachments.read(record.files, "a.txt") == b"old"
+    attachments.write("folder", "a", b"a")
+    with pytest.raises(ValueError, match="names no folder"):
+        asyncio.run(attachments.remove(name))
+    assert len(files(tmp_path)) == 1
 
 
 # -- a slow disk --------------------------------------------------------------------------------
@@ -227,10 +235,10 @@ def test_a_session_that_is_deleted_during_an_upload_keeps_no_file(
         async with opened(tmp_path) as daemon:
             disk = SlowDisk(monkeypatch)
             uploading = asyncio.ensure_future(upload(daemon, UploadAttachment("s", b"content", "a.txt")))
-            await disk.let_through(daemon.delete("s"))
+            await disk.let_through(delete(daemon, OneSession("s")))
             with pytest.raises(SessionNotFound):
                 await uploading
-            assert files(tmp_path) == []
+            await soon(lambda: files(tmp_path) == [])
 
     asyncio.run(scenario())
 
@@ -243,10 +251,10 @@ def test_a_session_that_takes_the_name_during_an_upload_does_not_get_the_file(
             disk = SlowDisk(monkeypatch)
             uploading = asyncio.ensure_future(upload(daemon, UploadAttachment("s", b"content", "a.txt")))
             create = daemon.create("s", "mock", Settings(str(tmp_path)), Secrets())
-            await disk.let_through(daemon.delete("s"), create)
+            await disk.let_through(delete(daemon, OneSession("s")), create)
             with pytest.raises(SessionNotFound):
                 await uploading
-            assert files(tmp_path) == []
+            await soon(lambda: files(tmp_path) == [])
 
     asyncio.run(scenario())
 
@@ -263,8 +271,8 @@ def test_files_are_removed_beside_the_event_loop(tmp_path: Path, monkeypatch: py
                 rmtree(*args, **options)
 
             monkeypatch.setattr(shutil, "rmtree", noted)
-            await daemon.delete("s")
-            assert files(tmp_path) == []
+            await delete(daemon, OneSession("s"))
+            await soon(lambda: files(tmp_path) == [])
             assert threads
             assert threading.current_thread() not in threads
 

@@ -15,7 +15,9 @@ from pathlib import Path
 import apsw
 import msgspec
 import pytest
+from msgspec import structs
 
+from sandbox_agent.schema.events import Usage
 from sandbox_agent.schema.inputs import Prompt, Settings
 from sandbox_agent.store.base import (
     AppendEvents,
@@ -355,16 +357,38 @@ def test_what_a_start_asks_for_does_not_look_at_every_session(path: Path) -> Non
     store.close()
 
 
+def migrate_until(connection: apsw.Connection, made: str) -> None:
+    """To the schema of before the one that makes something of this name."""
+    known = migrations()
+    [version] = [number for number, sql in enumerate(known) if f"{made} " in sql.split("INSERT")[0]]
+    for sql in known[:version]:
+        connection.execute(sql)
+    connection.pragma("user_version", version)
+
+
+def test_sessions_of_an_older_schema_keep_the_folder_of_their_files(path: Path) -> None:
+    titled = structs.replace(named("a.b"), title='é "\u2028', usage=Usage(cost_usd=0.1))
+    with apsw.Connection(str(path)) as old:
+        migrate_until(old, "sessions_folder")
+        old.execute(
+            "INSERT INTO sessions (session_id, active, record) VALUES (?, 0, ?)",
+            ("a.b", msgspec.json.encode(titled)),
+        )
+    old.close()
+    store = SqliteStore(path)
+    assert store.session("a.b") == structs.replace(titled, folder="ses-a.b")
+    assert store.folders() == {"ses-a.b"}
+    store.close()
+
+
 def test_messages_that_an_older_schema_queued_keep_their_heads(path: Path) -> None:
-    """A file as it was left by schema 2, with one session and two messages in its queue."""
+    """A file of before, with one session and two messages in its queue."""
     queued = [
         QueuedMessage("t1", Prompt("é"), "then", fresh=True),
         QueuedMessage("t2", Prompt("b"), "later"),
     ]
     with apsw.Connection(str(path)) as old:
-        for sql in migrations()[:2]:
-            old.execute(sql)
-        old.pragma("user_version", 2)
+        migrate_until(old, "queue_with_heads")
         old.execute(
             "INSERT INTO sessions (session_id, active, record) VALUES (?, 0, ?)",
             ("a", msgspec.json.encode(RECORD)),

@@ -60,7 +60,7 @@ async def _saved(daemon: Daemon, record: SessionRecord, request: UploadAttachmen
     """Away from the event loop, because a large file takes a disk long. The session may be deleted meanwhile."""
     save = daemon.attachments.save
     try:
-        return await asyncio.to_thread(save, record.files, request.filename, request.content)
+        return await asyncio.to_thread(save, record.folder, request.filename, request.content)
     except OSError as error:
         raise Unavailable(f"the file cannot be stored: {error.strerror}", retryAfter=5) from error
     finally:
@@ -70,9 +70,9 @@ async def _saved(daemon: Daemon, record: SessionRecord, request: UploadAttachmen
 async def _remove_unless_owned(daemon: Daemon, record: SessionRecord) -> None:
     """Another session may have the name by now; its files lie elsewhere."""
     with contextlib.suppress(SessionNotFound):
-        if (await daemon.sessions.show(record.session_id)).told.record.files == record.files:
+        if (await daemon.sessions.show(record.session_id)).told.record.folder == record.folder:
             return
-    await daemon.attachments.remove(record.files)
+    await daemon.attachments.remove(record.folder)
     raise SessionNotFound(f"no session {record.session_id}", sessionId=record.session_id)
 
 
@@ -86,7 +86,7 @@ async def _remove_unless_owned(daemon: Daemon, record: SessionRecord) -> None:
 async def read(daemon: Daemon, request: OneAttachment) -> Content:
     """Read an attachment back."""
     record = (await daemon.sessions.show(request.session_id)).told.record
-    content = await asyncio.to_thread(daemon.attachments.read, record.files, request.name)
+    content = await asyncio.to_thread(daemon.attachments.read, record.folder, request.name)
     if content is None:
         raise NotFound(f"no attachment {request.name}", sessionId=request.session_id)
     return Content(content, mimetypes.guess_type(request.name)[0] or "application/octet-stream")

@@ -296,7 +296,7 @@ async def accept(daemon: Daemon, request: SendMessage) -> Accepted:
 
 
 def _resolved(daemon: Daemon, record: SessionRecord, given: Attachment) -> Attachment:
-    path = daemon.attachments.resolve(record.files, given.path)
+    path = daemon.attachments.resolve(record.folder, given.path)
     mime = given.mime or mimetypes.guess_type(given.filename or path.name)[0]
     return Attachment(str(path), mime, given.filename)
 

@@ -17,7 +17,7 @@ async def health(daemon: Daemon, request: Nothing) -> Health:
 
 @operation("GET", "/v1/ready", Unavailable, name="system.ready", public=True)
 async def ready(daemon: Daemon, request: Nothing) -> Readiness:
-    """Say whether new work is taken: the log is there and can be written, and the daemon is not stopping."""
+    """Say whether new work is taken: the log can be written and the daemon is not stopping."""
     daemon.require_open()
     daemon.log.require_writable()
     await daemon.log.look_up(daemon.log.store.check)

@@ -38,6 +38,12 @@ class Attachments:
     def folder(self, name: str) -> Path:
         return self._root / name
 
+    def _own_folder(self, name: str) -> Path:
+        """One that may be written and removed: not the folder of all folders, nor one outside of it."""
+        if name in ("", "..") or Path(name).name != name:
+            raise ValueError(f"{name!r} names no folder of a session")
+        return self.folder(name)
+
     def save(self, folder: str, filename: str | None, content: bytes) -> Path:
         """Store bytes under a name of ours that keeps the client's readable; durable when it returns."""
         digest = hashlib.sha256(content).hexdigest()[:12]
@@ -46,7 +52,7 @@ class Attachments:
 
     def write(self, folder: str, name: str, content: bytes) -> Path:
         """The whole file, durable, or nothing of it. One that is there already is left: a name stands for its content."""
-        path = self.folder(folder) / name
+        path = self._own_folder(folder) / name
         if not path.exists():
             for made in (self._partial, path.parent):
                 made.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -89,7 +95,7 @@ class Attachments:
 
     async def remove(self, folder: str) -> None:
         """In a thread: thousands of files take a disk seconds."""
-        await asyncio.to_thread(shutil.rmtree, self.folder(folder), ignore_errors=True)
+        await asyncio.to_thread(shutil.rmtree, self._own_folder(folder), ignore_errors=True)
 
     async def sweep(self, known: set[str]) -> None:
         """Remove what earlier lives left: folders of this log that no record names, and uploads that a kill cut off."""

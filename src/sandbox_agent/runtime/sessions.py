@@ -127,7 +127,7 @@ class Sessions:
 
     def _keep_end(self, told: Told) -> End:
         record = told.record
-        end = End(record.session_id, record.files, record.event_count, told)
+        end = End(record.session_id, record.folder, record.event_count, told)
         end.announced = told.news
         end.channel.on_left = lambda: self._drop_end(end)
         self._ends[record.session_id] = end
@@ -147,7 +147,7 @@ class Sessions:
         if stored is not None or id in self._live:
             raise SessionAlreadyExists(f"session {id} exists", sessionId=id)
         agent = self._agents[record.agent]
-        end = End(id, record.files, 0, None)
+        end = End(id, record.folder, 0, None)
         end.channel.on_left = lambda: self._drop_end(end)
         create = inputs.Create(next_command_id(), secrets)
         folder = self._image_folder(record)
@@ -221,7 +221,7 @@ class Sessions:
         return live
 
     def _image_folder(self, record: SessionRecord) -> str:
-        return f"{self.attachments.folder(record.files)}/"
+        return f"{self.attachments.folder(record.folder)}/"
 
     # -- letting go ---------------------------------------------------------------------------
 

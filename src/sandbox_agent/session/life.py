@@ -150,7 +150,7 @@ def _delete(core: Core, commands: tuple[Delete, ...]) -> None:
 
 def deleted(core: Core, phase: Deleting) -> None:
     core.enter(Gone())
-    core.emit(RemoveFiles(core.record.files))
+    core.emit(RemoveFiles(core.record.folder))
     for command in phase.waiters:
         core.answer(command.id)
 

@@ -60,11 +60,6 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     """Where the session's files lie: a random name, so that a later session of the same id never sees them."""
 
     @property
-    def files(self) -> str:
-        """That name also where an older version, which derived it from the id, has made the session."""
-        return self.folder or f"ses-{self.session_id}"
-
-    @property
     def active(self) -> bool:
         """Needs attention after a restart."""
         return self.turn_id is not None or self.open_since is not None

@@ -100,6 +100,7 @@ class SqliteStore(Store):
         self._readers = threading.local()
         self._open_readers: list[apsw.Connection] = []
         self._readers_lock = threading.Lock()
+        self._is_closed = False
         self._writing = threading.RLock()
         """One thread writes. That it is one is not left to the caller: two would write into one transaction."""
         # An earlier life was killed, perhaps before it could tidy up.
@@ -408,7 +409,7 @@ class SqliteStore(Store):
             blob = self._reader().blob_open("main", "events", "raw" if raw else "body", row[0], False)
         except apsw.SQLError:  # it is gone, or null
             return b"", 0
-        with blob:
+        with contextlib.closing(blob):
             blob.seek(min(start, blob.length()))
             return blob.read(size), blob.length()
 
@@ -493,6 +494,9 @@ class SqliteStore(Store):
         return sum(file.stat().st_size for file in (self._path, self._wal) if file.exists())
 
     def close(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
         with self._readers_lock:
             for reader in self._open_readers:
                 reader.close()

@@ -514,6 +514,11 @@ class StoreContract(ABC):
         store.write([SaveSession(record("a")), AppendEvents("a", [EventRow(1, 1, bytes(1 << 20))])])
         assert store.size() >= before + (1 << 20)
 
+    def test_closing_twice_is_closing(self, tmp_path: Path) -> None:
+        store = self.make_store(tmp_path)
+        store.close()
+        store.close()
+
     def test_each_store_has_its_own_identity(self, store: Store, tmp_path: Path) -> None:
         (tmp_path / "other").mkdir()
         other = self.make_store(tmp_path / "other")
