@@ -103,8 +103,11 @@ class Daemon:
             logger.warning("ended %d processes that an earlier daemon left behind", leftovers)
         remove_leftovers(self._instance)
         self._data.remove_launch_files()
-        await self.attachments.sweep(await self.log.look_up(self.log.store.folders))
+        self.spawn(self._remove_leftover_files())
         await self.sessions.resume()
+
+    async def _remove_leftover_files(self) -> None:
+        await self.attachments.sweep(await self.log.look_up(self.log.store.folders))
 
     async def stop(self) -> None:
         """No new work, a short grace for running turns, then everything is written and ended."""
