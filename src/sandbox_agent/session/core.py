@@ -40,7 +40,7 @@ from ..store.base import (
     SessionRecord,
 )
 from .effects import Answer, Append, Effect, Say, Stop, Words
-from .inputs import Cancel, Input, Send
+from .inputs import Cancel, Delete, Input, Rest, Send, Terminate
 from .phases import ALLOWED, Absent, Closing, Handing, Link, New, Open, Opening, Phase
 from .told import Told, told_of
 
@@ -70,7 +70,7 @@ class Snapshot(Struct, frozen=True):
 
 class Offered(Struct, frozen=True):
     number: int
-    command: int
+    command: int | None
     before: Snapshot
 
 
@@ -100,7 +100,9 @@ class Core:
         self.admission: Admission | None = None
         self.inbox: deque[Input] = deque()
         self.cancels: tuple[Cancel, ...] = ()
-        """Noted while a turn is being written."""
+        """Who waits for the turn to end, also while it is only being written."""
+        self.enders: tuple[Terminate | Delete | Rest, ...] = ()
+        """Who waits for the session to end. Like `cancels`, they are not part of what an offer can undo."""
         self.startable = True
         """False while the daemon drains, or when the agent is not configured any more."""
         self.idle_armed = False
@@ -159,7 +161,7 @@ class Core:
             self.record, self._saved, self._told, self.queue, self.phase, self.count, self.scribe.mark()
         )
 
-    def propose(self, command: int, before: Snapshot, *changes: Change, deletes: bool = False) -> int:
+    def propose(self, command: int | None, before: Snapshot, *changes: Change, deletes: bool = False) -> int:
         """Append what a client asked for."""
         number = self._append(changes, refusable=True, deletes=deletes)
         self.offer = Offered(number, command, before)

@@ -14,7 +14,6 @@ from .inputs import Delete, Drain, OpenFailed, Rest, Stalled, Terminate, Timer
 from .phases import (
     WITH_TURN,
     Absent,
-    Cancelling,
     Deleting,
     Ended,
     Ending,
@@ -88,11 +87,12 @@ def terminate(core: Core, command: Terminate | Delete) -> None:
     match core.phase:
         case Ended():
             if isinstance(command, Delete):
-                _delete(core, (command,))
+                core.enders = (command,)
+                _delete(core)
             else:
                 core.answer(command.id)
-        case Ending(number, waiters):
-            core.enter(Ending(number, (*waiters, command)))
+        case Ending():
+            core.enders = (*core.enders, command)
             core.emit(Arm("patience", core.limits.patience))
         case New() | Gone():
             core.refuse(command.id, _not_found(core))
@@ -100,18 +100,18 @@ def terminate(core: Core, command: Terminate | Delete) -> None:
             core.refuse(command.id, Unavailable("the daemon is stopping", retryAfter=5))
         case _:
             stop_at_once(core)
-            _end(core, SessionEnded("terminated", "daemon"), (command,))
+            core.enders = (command,)
+            _end(core, SessionEnded("terminated", "daemon"))
 
 
 def agent_left(core: Core, wish: SessionEnded) -> None:
     """The agent has ended the conversation."""
     core.stop()
-    _end(core, wish, ())
+    _end(core, wish)
 
 
-def _end(core: Core, end: SessionEnded, waiters: tuple[Terminate | Delete, ...]) -> None:
+def _end(core: Core, end: SessionEnded) -> None:
     """Nothing may follow the end, so everything else comes before it."""
-    cancelled = core.phase.waiters if isinstance(core.phase, Cancelling) else ()
     if isinstance(core.phase, WITH_TURN):
         core.emit(Disarm("turn"))
         core.emit(Disarm("cancel"))
@@ -121,10 +121,8 @@ def _end(core: Core, end: SessionEnded, waiters: tuple[Terminate | Delete, ...])
     core.unsay()
     if core.admission == "probing":
         core.admission = "known"
-    core.enter(Ending(number, waiters))
+    core.enter(Ending(number))
     turns.answer_cancels(core)
-    for cancel in cancelled:
-        core.answer(cancel.id, after=number)
 
 
 def finish_ending(core: Core, phase: Ending) -> bool:
@@ -133,31 +131,36 @@ def finish_ending(core: Core, phase: Ending) -> bool:
         return False
     core.emit(Disarm("patience"))
     core.enter(Ended())
-    for command in phase.waiters:
+    for command in core.enders:
         if isinstance(command, Terminate):
             core.answer(command.id)
-    deletes = tuple(one for one in phase.waiters if isinstance(one, Delete))
-    if deletes:
-        _delete(core, deletes)
+    core.enders = tuple(one for one in core.enders if isinstance(one, Delete))
+    if core.enders:
+        _delete(core)
     return True
 
 
-def _delete(core: Core, commands: tuple[Delete, ...]) -> None:
+def _delete(core: Core) -> None:
     before = core.snapshot()
-    core.enter(Deleting(commands))
-    core.propose(commands[0].id, before, DeleteSession(core.record.session_id), deletes=True)
+    core.enter(Deleting())
+    core.propose(None, before, DeleteSession(core.record.session_id), deletes=True)
 
 
-def deleted(core: Core, phase: Deleting) -> None:
+def deleted(core: Core) -> None:
     core.enter(Gone())
     core.emit(RemoveFiles(core.record.folder))
-    for command in phase.waiters:
+    _answer_enders(core)
+
+
+def _answer_enders(core: Core) -> None:
+    enders, core.enders = core.enders, ()
+    for command in enders:
         core.answer(command.id)
 
 
-def not_deleted(core: Core, phase: Deleting, problem: SandboxAgentError) -> None:
-    """The first of them is answered with the offer."""
-    for command in phase.waiters[1:]:
+def refuse_enders(core: Core, problem: SandboxAgentError) -> None:
+    enders, core.enders = core.enders, ()
+    for command in enders:
         core.refuse(command.id, problem)
 
 
@@ -177,33 +180,29 @@ def rest(core: Core, command: Rest) -> None:
     core.startable = False
     core.stop()
     core.emit(Arm("patience", core.limits.rest))
-    phase = core.phase
-    match phase:
-        case New():
-            core.refuse(phase.create.id, Unavailable("the daemon is stopping", retryAfter=5))
+    match core.phase:
+        case New(create):
+            core.refuse(create.id, Unavailable("the daemon is stopping", retryAfter=5))
             core.scribe.take()
-        case Ending():
-            for one in phase.waiters:
-                core.answer(one.id, after=phase.number)
-        case Ended() | Gone() | Deleting():
+        case Ending() | Ended() | Gone() | Deleting():
             pass
         case _:
             core.scribe.end_turn("outcome_unknown", source="daemon")
             core.scribe.close_background()
             core.fact()
-            if isinstance(phase, Cancelling):
-                for cancel in phase.waiters:
-                    core.answer(cancel.id)
     turns.answer_cancels(core)
-    core.enter(Resting(core.last, command))
+    for one in core.enders:
+        if isinstance(one, Delete):
+            core.refuse(one.id, Unavailable("the daemon is stopping", retryAfter=5))
+    core.enders = (*(one for one in core.enders if not isinstance(one, Delete)), command)
+    core.enter(Resting(core.last))
 
 
 def finish_resting(core: Core, phase: Resting) -> bool:
-    if phase.rest is None or phase.number > core.committed or not isinstance(core.link, Absent):
+    if not core.enders or phase.number > core.committed or not isinstance(core.link, Absent):
         return False
     core.emit(Disarm("patience"))
-    core.answer(phase.rest.id)
-    core.enter(Resting(phase.number, None))
+    _answer_enders(core)
     return True
 
 
@@ -226,11 +225,5 @@ def patience_ran_out(core: Core, _: Timer) -> None:
 def _lose_patience(core: Core, problem: SandboxAgentError) -> None:
     """Whoever waits for what is not written is told so. What happened stays, and is written when it can be."""
     core.give_up_waiting(problem)
-    phase = core.phase
-    if isinstance(phase, Ending):
-        core.enter(Ending(phase.number, ()))
-        for command in phase.waiters:
-            core.refuse(command.id, problem)
-    elif isinstance(phase, Resting) and phase.rest is not None:
-        core.refuse(phase.rest.id, problem)
-        core.enter(Resting(phase.number, None))
+    if isinstance(core.phase, Ending | Resting):
+        refuse_enders(core, problem)

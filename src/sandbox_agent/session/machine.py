@@ -182,7 +182,7 @@ def _committed(core: Core, news: Committed) -> None:
     if core.offer is not None and core.offer.number <= core.committed:
         core.offer = None
         if isinstance(core.phase, Deleting):
-            life.deleted(core, core.phase)
+            life.deleted(core)
 
 
 def _refused(core: Core, news: Refused) -> None:
@@ -191,10 +191,12 @@ def _refused(core: Core, news: Refused) -> None:
         return
     phase = core.phase
     offer = core.take_back()
-    core.refuse(offer.command, news.problem)
+    if offer.command is not None:
+        core.refuse(offer.command, news.problem)
     if isinstance(phase, Deleting):
-        life.not_deleted(core, phase, news.problem)
-    turns.answer_cancels(core)  # nothing runs
+        life.refuse_enders(core, news.problem)
+    elif isinstance(phase, Handing) and phase.number == offer.number:
+        turns.answer_cancels(core)  # nothing runs
     if isinstance(core.phase, New):
         life.create_refused(core)
 

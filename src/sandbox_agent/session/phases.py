@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from ..schema.inputs import Settings
 from ..store.base import QueuedHead, QueuedMessage
-from .inputs import Cancel, Create, Delete, Rest, Terminate
+from .inputs import Create
 
 # -- phases -----------------------------------------------------------------------------------
 
@@ -55,15 +55,12 @@ class Running(Struct, frozen=True):
 
 class Cancelling(Struct, frozen=True):
     turn: str
-    waiters: tuple[Cancel, ...]
-    """Nobody, when the turn's time limit cancelled it."""
 
 
 class Ending(Struct, frozen=True):
     """`session.ended` is appended, and either not written yet or the process still lives."""
 
     number: int
-    waiters: tuple[Terminate | Delete, ...]
 
 
 class Ended(Struct, frozen=True):
@@ -71,14 +68,13 @@ class Ended(Struct, frozen=True):
 
 
 class Deleting(Struct, frozen=True):
-    waiters: tuple[Delete, ...]
+    pass
 
 
 class Resting(Struct, frozen=True):
     """The daemon stops."""
 
     number: int
-    rest: Rest | None
 
 
 class Gone(Struct, frozen=True):

@@ -147,8 +147,7 @@ def over(core: Core, number: int) -> None:
     core.emit(Disarm("turn"))
     if isinstance(phase, Cancelling):
         core.emit(Disarm("cancel"))
-        for cancel in phase.waiters:
-            core.answer(cancel.id, after=number)
+    answer_cancels(core, after=number)
 
 
 def end_by_us(core: Core) -> None:
@@ -185,15 +184,14 @@ def steered(core: Core, input: Steered) -> None:
 
 def cancel(core: Core, command: Cancel) -> None:
     match core.phase:
-        case Handing() | Starting(_, None):
+        case Handing() | Starting(_, None) | Cancelling():
             core.cancels = (*core.cancels, command)
         case Starting(_, QueuedMessage() as message):
             core.cancels = (command,)
             _cancel_start(core, message)
-        case Cancelling(turn, waiters):
-            core.enter(Cancelling(turn, (*waiters, command)))
         case Reopening() | Running():
-            _cancel_turn(core, (command,))
+            core.cancels = (command,)
+            _cancel_turn(core)
         case _:
             core.answer(command.id)
 
@@ -208,22 +206,19 @@ def _cancel_start(core: Core, message: QueuedMessage) -> None:
     answer_cancels(core)
 
 
-def answer_cancels(core: Core) -> None:
-    """What they wanted has happened, by the last append."""
+def answer_cancels(core: Core, *, after: int | None = None) -> None:
+    """What they wanted has happened, by this append."""
     cancels, core.cancels = core.cancels, ()
     for cancel in cancels:
-        core.answer(cancel.id)
+        core.answer(cancel.id, after=after)
 
 
-def _cancel_turn(core: Core, waiters: tuple[Cancel, ...]) -> None:
+def _cancel_turn(core: Core) -> None:
     phase = core.phase
     assert isinstance(phase, Reopening | Running)
     if isinstance(phase, Reopening):
         core.scribe.end_turn("interrupted", source="daemon")
-        number = core.fact()
-        over(core, number)
-        for waiter in waiters:
-            core.answer(waiter.id, after=number)
+        end_by_us(core)
         return
     core.scribe.requests.withdraw_all("the turn was cancelled")
     core.fact()
@@ -232,7 +227,7 @@ def _cancel_turn(core: Core, waiters: tuple[Cancel, ...]) -> None:
     if isinstance(core.link, Open) and core.link.by_signal:
         make_stale(core)
     core.emit(Arm("cancel", core.limits.cancel, phase.turn))
-    core.enter(Cancelling(phase.turn, waiters))
+    core.enter(Cancelling(phase.turn))
 
 
 def make_stale(core: Core) -> None:
@@ -257,4 +252,4 @@ def time_ran_out(core: Core, timer: Timer) -> None:
     core.scribe.error(f"the turn took longer than {core.record.turn_timeout_ms} ms", source="daemon")
     assert core.scribe.turn is not None
     core.scribe.turn.stop_reason = "limit"
-    _cancel_turn(core, ())
+    _cancel_turn(core)
