@@ -332,7 +332,7 @@ class ToyWorld:
         create = inputs.Create(next(self._numbers), Secrets())
         command = self.commands[create.id] = Command(create, None)
         machine = Machine.create(self.agent, record, create, self._given, LIMITS)
-        actor = self.actors[id] = Actor(self, machine, end)
+        actor = self.actors[id] = command.before = Actor(self, machine, end)
         self.checkers[id] = (Checker(), 0)
         self.accepted[id] = set()
         actor.begin()
@@ -364,10 +364,6 @@ class ToyWorld:
         for command in self.commands.values():
             if not command.answers and command.before is actor:
                 command.answers.append("lost")
-        if isinstance(actor.core.phase, New) or self.store.session(actor.id) is None:
-            for command in self.commands.values():
-                if isinstance(command.input, inputs.Create) and not command.answers:
-                    command.answers.append("lost")
         self.unload(actor.id)
         self._held = [one for one in self._held if one[0] is not actor]
         if self.store.session(actor.id) is not None:

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ..errors import Conflict, IdempotencyMismatch, NotFound, RateLimited, SandboxAgentError, Unavailable
+from ..errors import Conflict, IdempotencyMismatch, NotFound, RateLimited, SandboxAgentError
 from ..schema.inputs import Settings
 from ..store.base import Change, Dequeue, Enqueue, KeyRow, QueuedHead, QueuedMessage, RememberKey
-from . import turns
+from . import life, turns
 from .core import Core
 from .effects import LookUpKey
 from .inputs import Configure, KeyFound, Send, Withdraw
@@ -73,12 +73,12 @@ def key_found(core: Core, found: KeyFound) -> None:
 def _admit(core: Core, command: Send) -> None:
     phase = core.phase
     match phase:
-        case Ended() | Ending() | Gone():
+        case Gone() | Resting():
+            _settle(core)
+            life.turn_away(core, command)
+        case Ended() | Ending():
             _settle(core)
             core.answer(command.id, Conflict("the session has ended", sessionId=core.record.session_id))
-        case Resting():
-            _settle(core)
-            core.refuse(command.id, Unavailable("the daemon is stopping", retryAfter=5))
         case Idle() if not core.queue and core.startable:
             _begin_or_try(core, command)
         case _:

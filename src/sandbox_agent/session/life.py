@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ..errors import NotFound, SandboxAgentError, SessionNotFound, Unavailable
+from ..errors import SandboxAgentError, SessionNotFound, Unavailable
 from ..schema.events import SessionEnded
 from ..store.base import DeleteSession, SaveSecrets
 from . import admission, turns
 from .core import Core
 from .effects import Arm, Disarm, RemoveFiles
-from .inputs import Delete, Drain, OpenFailed, Rest, Stalled, Terminate, Timer
+from .inputs import Command, Delete, Drain, OpenFailed, Rest, Stalled, Terminate, Timer
 from .phases import (
     WITH_TURN,
     Absent,
@@ -94,10 +94,6 @@ def terminate(core: Core, command: Terminate | Delete) -> None:
         case Ending():
             core.enders = (*core.enders, command)
             core.emit(Arm("patience", core.limits.patience))
-        case New() | Gone():
-            core.refuse(command.id, _not_found(core))
-        case Resting():
-            core.refuse(command.id, Unavailable("the daemon is stopping", retryAfter=5))
         case _:
             stop_at_once(core)
             core.enders = (command,)
@@ -164,9 +160,13 @@ def refuse_enders(core: Core, problem: SandboxAgentError) -> None:
         core.refuse(command.id, problem)
 
 
-def _not_found(core: Core) -> NotFound | SessionNotFound:
-    id = core.record.session_id
-    return SessionNotFound(f"no session {id}", sessionId=id)
+def turn_away(core: Core, command: Command) -> None:
+    """A command that comes too late: the session is deleted, or the daemon stops."""
+    if isinstance(core.phase, Gone):
+        id = core.record.session_id
+        core.refuse(command.id, SessionNotFound(f"no session {id}", sessionId=id))
+    else:
+        core.refuse(command.id, Unavailable("the daemon is stopping", retryAfter=5))
 
 
 # -- the daemon stops ---------------------------------------------------------------------------
@@ -195,6 +195,7 @@ def rest(core: Core, command: Rest) -> None:
         if isinstance(one, Delete):
             core.refuse(one.id, Unavailable("the daemon is stopping", retryAfter=5))
     core.enders = (*(one for one in core.enders if not isinstance(one, Delete)), command)
+    core.scribe.pen.ended = True  # nothing that the agent says from now on is written by this daemon
     core.enter(Resting(core.last))
 
 

@@ -113,7 +113,9 @@ class Machine:
         return core.take_effects()
 
     def _handle(self, input: Input) -> None:
-        if isinstance(input, Replay | Restored):
+        if isinstance(input, COMMANDS) and isinstance(self.core.phase, Gone | Resting):
+            life.turn_away(self.core, input)
+        elif isinstance(input, Replay | Restored):
             assert self._restore is not None
             if isinstance(input, Replay):
                 self._restore.replay(input)
@@ -138,7 +140,7 @@ class Machine:
             ):
                 pass
             elif core.inbox:
-                HANDLERS[type(core.inbox[0])](core, core.inbox.popleft())
+                self._handle(core.inbox.popleft())
             elif not admission.admit_next(core) and not link.proceed(core):
                 core.release()
                 return
@@ -248,5 +250,7 @@ TIMERS: dict[TimerKind, Handler] = {
 
 AT_ONCE = frozenset({Committed, Refused, Stalled, Dying, Send, Drain})
 """What is heard behind an offer, too: it settles the offer, or changes nothing that the offer could undo."""
+
+COMMANDS = (Send, Withdraw, Cancel, Decide, Reply, Configure, Terminate, Delete)
 
 STOPS_AT_ONCE = frozenset({Terminate, Delete, Rest})

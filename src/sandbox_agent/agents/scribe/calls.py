@@ -40,7 +40,7 @@ class Calls:
         source: Source = "agent",
     ) -> str | None:
         """Begin a tool call whose arguments are not final yet. Returns its item id; a second time changes nothing."""
-        if key in self.open or key in self._pen.closed:
+        if key in self.open or key in self._pen.closed or self._pen.ended:
             return self.call_item(key)
         unique = self._unique(call_id or key)
         opened = OpenCall(
@@ -125,7 +125,7 @@ class Calls:
 
         A command that ended with another code than 0 has failed on every agent: some say so, some tell only the code.
         """
-        if key in self._pen.closed:
+        if key in self._pen.closed or self._pen.ended:
             return
         if key not in self.open:
             self.end_call(key, "unknown", "{}", source="daemon")

@@ -33,7 +33,7 @@ class Requests:
 
     def ask(self, key: str, ask: Ask) -> None:
         """The agent asks for permission; what waits under this key already is not asked again."""
-        if key in self.pending:
+        if key in self.pending or self._pen.ended:
             return
         metadata = PermissionMetadata(
             ask.action,
@@ -125,7 +125,7 @@ class Requests:
             self.withdraw(key, "daemon", why)
 
     def _request(self, key: str, prompt: str, options: tuple[str, ...], metadata: QuestionMetadata) -> None:
-        if key in self.pending:
+        if key in self.pending or self._pen.ended:
             return
         requested = QuestionRequested(self._pen.make_id("q"), prompt, options, "requested", metadata)
         self._pen.write(requested, "agent")

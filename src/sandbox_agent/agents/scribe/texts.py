@@ -58,7 +58,7 @@ class Texts:
         """
         open_text = self.open.get(key)
         if open_text is None:
-            if not delta or key in self._pen.closed:
+            if not delta or key in self._pen.closed or self._pen.ended:
                 return self._pen.closed.get(key)
             open_text = self._open(key, native_id, parent, thinking, outlives_turn)
         elif not delta:
@@ -85,7 +85,7 @@ class Texts:
         """
         open_text = self.open.get(key)
         if open_text is None:
-            if not final or key in self._pen.closed:
+            if not final or key in self._pen.closed or self._pen.ended:
                 return self._pen.closed.get(key)
             self.text(
                 key,

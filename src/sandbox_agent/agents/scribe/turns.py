@@ -71,7 +71,7 @@ class Turns:
     ) -> None:
         """Open a turn; one that is open already goes on."""
         pen = self._pen
-        if pen.turn is None:
+        if pen.turn is None and not pen.ended:
             turn = Turn(turn_id or pen.make_id("turn"), pen.world.clock())
             pen.write(TurnStarted(turn.id, metadata=metadata), source)
             pen.turn = turn
