@@ -137,6 +137,32 @@ class Walk(RuleBasedStateMachine):
         self._asked += 1
         self._speak(name, ask_permission(f"k{self._asked}", kind))
 
+    # Steps in a row that a walk seldom takes by itself: so it gets to where more can go wrong.
+
+    @rule(name=NAMES)
+    def a_turn_runs(self, name: str) -> None:
+        self._ask(name, lambda id: inputs.Send(id, prompt()))
+        self.world.settle()
+
+    @rule(name=NAMES, kind=st.sampled_from(["command", "edit"]))
+    def a_permission_waits(self, name: str, kind: str) -> None:
+        self.a_turn_runs(name)
+        self.asks(name, kind)
+        self.world.settle()
+
+    @rule(name=NAMES)
+    def a_plan_waits(self, name: str) -> None:
+        self.a_turn_runs(name)
+        self.plans(name)
+        self.world.settle()
+
+    @rule(name=NAMES)
+    def the_process_is_there_again(self, name: str) -> None:
+        self._finish_stop(name)
+        self.world.answer_lookups()
+        self.gets_ready(name)
+        self.world.settle()
+
     @rule(name=NAMES)
     def plans(self, name: str) -> None:
         self._asked += 1

@@ -287,10 +287,11 @@ class Actor:
             scribe.unparsed("too deep", "toy")
         if not scribe.drafts and scribe.wish is None:
             return
-        if self.machine.only_pieces:
-            self.world.log.append_pieces(self.end, self.machine.take_pieces())
-        else:
+        pieces = self.machine.core.take_pieces()
+        if pieces is None:
             self.step(HEARD)
+        else:
+            self.world.log.append_pieces(self.end, pieces)
 
 
 class ToyWorld:

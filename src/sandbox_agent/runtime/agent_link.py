@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..agents.base import Conversation, Ending, Notice, Ready, Start, StartFailed
+from ..agents.scribe import Scribe
 from ..errors import AgentProcessExited, Internal, SandboxAgentError, Timeout
 from ..schema.events import TurnStarted
 from ..schema.inputs import Settings
@@ -55,6 +56,7 @@ class AgentLink:
         """What became known between the agent's word that it is ready and ours."""
         self._words: deque[Words] = deque()
         self._reading = False
+        self.heard = live.heard
         self._task = live.spawn(self._open())
 
     @property
@@ -133,12 +135,11 @@ class AgentLink:
 
     # -- what the host tells --------------------------------------------------------------------
 
-    def heard(self) -> None:
+    def note_turns(self, scribe: Scribe) -> None:
+        """A turn that the agent has begun was not cancelled: that was another one."""
         conversation = self._conversation
         if conversation is not None and conversation.cancelling:
-            started = (data for _, data in conversation.scribe.notable if isinstance(data, TurnStarted))
-            conversation.cancelling = next(started, None) is None  # what was cancelled was another turn
-        self._live.heard()
+            conversation.cancelling = not any(isinstance(data, TurnStarted) for _, data in scribe.notable)
 
     def notice(self, notice: Notice) -> None:
         opened = self._opened

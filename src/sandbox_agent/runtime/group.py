@@ -49,14 +49,6 @@ class Entry(Struct):
     announced_before: object = None
     """For the readers of all sessions, before this."""
 
-    def all_changes(self) -> list[Change]:
-        changes = list(self.changes)
-        if self.rows:
-            changes.append(AppendEvents(self.end.session_id, self.rows))
-        if self.news is not None:
-            changes.append(self.news.change)
-        return changes
-
 
 class Group:
     """Entries that will be committed together, in the order they came."""
@@ -87,8 +79,15 @@ class Group:
             self.size += size
 
     def changes(self) -> list[Change]:
+        changes: list[Change] = []
+        for entry in self.entries:
+            changes += entry.changes
+            if entry.rows:
+                changes.append(AppendEvents(entry.end.session_id, entry.rows))
+            if entry.news is not None:
+                changes.append(entry.news.change)
         # Nothing may be left after a refusal; then a probe finds out when the disk is back.
-        return [change for entry in self.entries for change in entry.all_changes()] or [Probe()]
+        return changes or [Probe()]
 
     def blobs(self) -> list[tuple[str, str, bytes]]:
         return [

@@ -201,8 +201,8 @@ class Host:
             self._tell_tap("out", [frame for frame in frames if not isinstance(frame, LineTooLong)])
         if self._holds:
             self._keep(frames)
-        else:
-            self._feed(frames)
+            return
+        self._feed(frames)
 
     def _keep(self, frames: Sequence[InFrame | LineTooLong]) -> None:
         before = self._held_bytes

@@ -48,6 +48,8 @@ class LiveSession:
         self.machine = machine
         self.end = end
         self.secrets = secrets
+        self._core = machine.core
+        self._log = sessions.log
         self.pins = 0
         """Who is about to ask something: it must not be let go meanwhile."""
         self._sessions = sessions
@@ -66,7 +68,7 @@ class LiveSession:
 
     @property
     def scribe(self) -> Scribe:
-        return self.machine.core.scribe
+        return self._core.scribe
 
     # -- what it is asked ---------------------------------------------------------------------
 
@@ -110,14 +112,13 @@ class LiveSession:
 
     def heard(self) -> None:
         """The agent said something. Most of it are pieces of a stream, which need no decision."""
-        machine = self.machine
         if self._dropped:
             return
-        if machine.only_pieces and not self._busy:
-            if pieces := machine.take_pieces():
-                self._sessions.log.append_pieces(self.end, pieces)
-        else:
+        pieces = None if self._busy else self._core.take_pieces()
+        if pieces is None:
             self.step(HEARD)
+        elif pieces:
+            self._log.append_pieces(self.end, pieces)
 
     def step(self, input: Input) -> None:
         self._inputs.append(input)
@@ -134,6 +135,8 @@ class LiveSession:
             self.rest_if_idle()
 
     def _step(self, input: Input) -> None:
+        if input is HEARD and self._link is not None:
+            self._link.note_turns(self._core.scribe)
         try:
             for effect in self.machine.step(input):
                 self._carry_out(effect)

@@ -18,7 +18,7 @@ import msgspec
 
 from ..agents.scribe import Draft
 from ..errors import SandboxAgentError, Unavailable
-from ..schema.world import now
+from ..schema.world import moment
 from ..session.effects import Append
 from ..session.told import Told
 from ..store.base import Announce, Bury, EventRow, ImpossibleChange, Store
@@ -71,33 +71,38 @@ class End:
     def committed(self) -> int:
         return self.channel.committed
 
-    def stamp(self, drafts: Sequence[Draft], position: int, identity: bytes, moment: bytes) -> list[EventRow]:
-        """Rows from this position on."""
-        sequence, middle_of = self.sequence, self._middle
+    def stamp(
+        self, drafts: Sequence[Draft], position: int, identity: bytes, moment: bytes
+    ) -> tuple[list[EventRow], int]:
+        """Rows from this position on, and how many bytes they have."""
+        sequence, middles, size = self.sequence, self._middles, 0
         rows = []
         for draft in drafts:
             position += 1
             sequence += 1
+            middle = middles.get((draft.native_session_id, draft.source, draft.type))
             body = b'{"event_id":"evt_%b%012x","sequence":%d,"time":"%b%b%b,"raw":null}' % (
                 identity,
                 position,
                 sequence,
                 moment,
-                middle_of(draft),
+                middle or self._middle(draft),
                 draft.body,
             )
             raw = draft.raw
+            size += len(body)
             if raw is None:
                 rows.append(EventRow(position, sequence, body))
             elif raw is self._last_raw:
                 rows.append(EventRow(position, sequence, body, None, self._last_raw_sequence))
             else:
                 self._last_raw, self._last_raw_sequence = raw, sequence
+                size += len(raw)
                 rows.append(EventRow(position, sequence, body, raw))
         # One frame's events come together; a frame may be large, and nobody needs it after them.
         self._last_raw = None
         self.sequence = sequence
-        return rows
+        return rows, size
 
     def take_back(self, entry: Entry) -> None:
         """An offer was refused: its rows were the last ones, and their sequences are free again."""
@@ -106,18 +111,16 @@ class End:
 
     def _middle(self, draft: Draft) -> bytes:
         """The part between time and data: one of a handful in a session, so each is made once."""
-        key = (draft.native_session_id, draft.source, draft.type)
-        middle = self._middles.get(key)
-        if middle is None:
-            middle = self._middles[key] = (
-                b'","session_id":%b,"native_session_id":%b,"source":"%b","synthetic":%b,"type":"%b","data":'
-            ) % (
-                self._name,
-                _encode(draft.native_session_id),
-                draft.source.encode(),
-                b"true" if draft.source == "daemon" else b"false",
-                draft.type.encode(),
-            )
+        middle = (
+            b'","session_id":%b,"native_session_id":%b,"source":"%b","synthetic":%b,"type":"%b","data":'
+        ) % (
+            self._name,
+            _encode(draft.native_session_id),
+            draft.source.encode(),
+            b"true" if draft.source == "daemon" else b"false",
+            draft.type.encode(),
+        )
+        self._middles[draft.native_session_id, draft.source, draft.type] = middle
         return middle
 
 
@@ -157,12 +160,12 @@ class Log(Reading):
         if self.failure is not None and append.refusable:
             self._loop.call_soon(self._tell_refused, end, append.number)
             return
-        rows = end.stamp(append.drafts, self._position, self._identity, now().encode())
+        rows, size = end.stamp(append.drafts, self._position, self._identity, moment())
         self._position += len(rows)
         entry = Entry(
             end,
             rows,
-            _size_of(rows),
+            size,
             append.number,
             append.changes,
             append.told,
@@ -180,12 +183,12 @@ class Log(Reading):
 
     def append_pieces(self, end: End, drafts: Sequence[Draft]) -> None:
         """Enter pieces of a stream: nothing follows from them, and nobody waits for them."""
-        rows = end.stamp(drafts, self._position, self._identity, now().encode())
+        rows, size = end.stamp(drafts, self._position, self._identity, moment())
         self._position += len(rows)
-        size = _size_of(rows)
         self._backlog += size
         self._group.add_pieces(end, rows, size)
-        self._schedule()
+        if self._writing is None and not self._is_next and self._gathering is None:
+            self._schedule()
 
     def _announce(self, entry: Entry, deletes: bool) -> None:
         """Tell those who follow all sessions, where there is something new to tell."""
@@ -378,10 +381,3 @@ class Log(Reading):
             ends = [written[-1].position for written in rows.values()]
             ends += [one.position for one in news]
             self.channel.committed = max(ends, default=self.channel.committed)
-
-
-def _size_of(rows: list[EventRow]) -> int:
-    size = 0
-    for row in rows:
-        size += len(row.body) + (len(row.raw) if row.raw is not None else 0)
-    return size

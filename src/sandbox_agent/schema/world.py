@@ -31,17 +31,20 @@ class World(Struct, frozen=True):
     """Where a path leads once its links are followed."""
 
 
-_second = (0, "")
+_second = (0, b"")
+
+
+def moment() -> bytes:
+    """The time as events carry it, encoded. The part up to the second is formatted once a second."""
+    global _second
+    whole, rest = divmod(time.time_ns() // 1_000_000, 1000)
+    if whole != _second[0]:
+        _second = whole, datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%dT%H:%M:%S").encode()
+    return b"%b.%03dZ" % (_second[1], rest)
 
 
 def now() -> str:
-    """The time as events carry it. The part up to the second is formatted once a second."""
-    global _second
-    milliseconds = time.time_ns() // 1_000_000
-    whole, rest = divmod(milliseconds, 1000)
-    if whole != _second[0]:
-        _second = whole, datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{_second[1]}.{rest:03d}Z"
+    return moment().decode()
 
 
 REAL = World(random_id, lambda: str(uuid.uuid4()), time.monotonic, now, os.path.realpath)

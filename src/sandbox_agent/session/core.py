@@ -74,6 +74,9 @@ class Offered(Struct, frozen=True):
     before: Snapshot
 
 
+UNHEARD = frozenset({New, Handing})
+"""Phases in which nothing that the agent says may be written."""
+
 Admission = Literal["looking", "known", "probing"]
 """How far the first message in `sends` is: its key is looked up, is new, or the conversation is tried first."""
 
@@ -185,9 +188,12 @@ class Core:
         self._owed = deque(one for one in self._owed if one[0] != offer.number)
         return offer
 
-    def take_pieces(self) -> list[Draft]:
-        """What was written, when nothing of it is notable."""
-        drafts = self.scribe.take()
+    def take_pieces(self) -> list[Draft] | None:
+        """What was written, if it goes to the log as it is; None when there is something to decide about."""
+        pen = self.scribe.pen
+        if pen.notable or pen.wish is not None or self.offer is not None or type(self.phase) in UNHEARD:
+            return None
+        drafts, pen.drafts = pen.drafts, []
         self.count += len(drafts)
         return drafts
 
@@ -294,18 +300,6 @@ class Core:
     @property
     def owes(self) -> bool:
         return bool(self._owed)
-
-    # -- what the runtime asks ------------------------------------------------------------------
-
-    @property
-    def only_pieces(self) -> bool:
-        scribe = self.scribe
-        return (
-            not scribe.notable
-            and scribe.wish is None
-            and self.offer is None
-            and not isinstance(self.phase, New | Handing)
-        )
 
 
 def _pending_row(id: str, kind: Literal["permission", "question"], asked: AnyData) -> PendingRow:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..agents.failures import Failure
 from ..errors import SandboxAgentError
 from ..store.base import QueuedMessage
 from . import admission, life, turns
@@ -24,6 +25,8 @@ from .phases import (
 
 MOST_TRIES = 3
 """So many processes may end before they read a prompt."""
+
+UNREAD = Failure("the agent's process ended before it read the prompt", "agent_process_exited")
 
 
 def proceed(core: Core) -> bool:
@@ -150,23 +153,23 @@ def leaving(core: Core, news: Leaving) -> None:
         return
     turns.make_stale(core)
     if news.unread is not None:
-        _pass_on(core, news.unread.message, news.unread.code, news.unread.details)
+        _pass_on(core, news.unread)
 
 
 def unsaid(core: Core, news: Unsaid) -> None:
     if core.is_current(news.attempt):
         turns.make_stale(core)
-        _pass_on(core, "the agent's process ended before it read the prompt", "agent_process_exited", None)
+        _pass_on(core, UNREAD)
 
 
-def _pass_on(core: Core, message: str, code: object, details: object) -> None:
+def _pass_on(core: Core, failure: Failure) -> None:
     phase = core.phase
     if not isinstance(phase, Running) or phase.message is None:
         return
     if phase.tries < MOST_TRIES:
         core.enter(Reopening(phase.turn, phase.message, phase.tries))
         return
-    core.scribe.error(message, code, details)  # type: ignore[arg-type]
+    core.scribe.error(failure.message, failure.code, failure.details)
     core.scribe.end_turn("error")
     turns.end_by_us(core)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..agents.base import Agent
-from ..agents.scribe import Draft, Scribe
+from ..agents.scribe import Scribe
 from ..schema.world import World
 from ..store.base import SessionRecord
 from . import admission, life, link, requests, turns
@@ -151,14 +151,6 @@ class Machine:
     def holding(self) -> bool:
         """The agent must not be heard now."""
         return self.core.holding
-
-    @property
-    def only_pieces(self) -> bool:
-        """What the scribe has is nothing to decide about: it goes to the log as it is."""
-        return self.core.only_pieces
-
-    def take_pieces(self) -> list[Draft]:
-        return self.core.take_pieces()
 
     @property
     def at_rest(self) -> bool:

@@ -269,10 +269,11 @@ class _Player:
         touched, wire.frame.touched = wire.frame.touched, []
         for scribe in touched:
             session = next(one for one in self._sessions if one.machine.core.scribe is scribe)
-            if session.machine.only_pieces:
-                self._write(session, session.machine.take_pieces())
-            else:
+            pieces = session.machine.core.take_pieces()
+            if pieces is None:
                 self._step(session, inputs.HEARD)
+            else:
+                self._write(session, pieces)
 
     def _has_begun(self, session: _Session) -> bool:
         """The first frame of a process of its own counts, where the agent does not say that it is ready."""

@@ -73,17 +73,25 @@ class Pen:
         body = encode(data)
         if type(data) not in _ITEM_EVENTS:
             self.notable.append((len(self.drafts), data))
-        self._put(data.TYPE, body, source)
+        if not self.drafts:
+            self.touch()
+        self.drafts.append(Draft(data.TYPE, body, source, self.native_session_id, self.frame.bytes))
 
     def delta(self, ends: Ends, text: str, source: Source) -> None:
         """A piece of an item: most of what is ever written."""
-        if not self.ended:
-            self._put("item.delta", b"%b%b%b" % (ends.before, encode(text), ends.after), source)
-
-    def _put(self, type: str, body: bytes, source: Source) -> None:
+        if self.ended:
+            return
         if not self.drafts:
             self.touch()
-        self.drafts.append(Draft(type, body, source, self.native_session_id, self.frame.bytes))
+        self.drafts.append(
+            Draft(
+                "item.delta",
+                b"%b%b%b" % (ends.before, encode(text), ends.after),
+                source,
+                self.native_session_id,
+                self.frame.bytes,
+            )
+        )
 
     def touch(self) -> None:
         """There is something to take."""
