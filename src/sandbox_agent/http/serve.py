@@ -24,6 +24,7 @@ from ..config import Config
 from ..errors import InvalidRequest, PayloadTooLarge, SandboxAgentError
 from ..presence import DaemonState, forget, reachable, save
 from ..runtime.daemon import Daemon
+from ..runtime.descriptors import raise_limit
 from ..runtime.folder import FolderUnusable
 from ..store.base import StoreCorrupt, StoreTooNew
 from .app import App
@@ -48,6 +49,7 @@ refusing to start without a token: anyone who can reach this address could run c
 def serve(config: Config) -> int:
     """Run until stopped. Returns the exit code."""
     configure_logging(config.log_level)
+    raise_limit()
     try:
         token = token_of(config)
         with bound_socket(config) as listening:
