@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import functools
 import gc
 import logging
 import os
@@ -15,28 +16,26 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from .. import __version__
 from ..config import Config
-from ..errors import InvalidRequest, PayloadTooLarge, SandboxAgentError
+from ..errors import InvalidRequest
 from ..presence import DaemonState, forget, reachable, save
 from ..runtime.daemon import Daemon
 from ..runtime.descriptors import raise_limit
 from ..runtime.folder import FolderUnusable
 from ..store.base import StoreCorrupt, StoreTooNew
 from .app import App
+from .connection import Connection
 from .inspector import address_of
 from .logs import configure_logging
-from .outlet import OUTLET, Outlet
 from .pages import pages
+from .patience import Patience
 
 logger = logging.getLogger("sandbox_agent.serve")
 
 PARENT_SECONDS = 0.5
-MOST_HEAD_BYTES = 64 << 10
 
 HOW_TO_TOKEN = """\
 refusing to start without a token: anyone who can reach this address could run code.
@@ -148,74 +147,10 @@ async def _watch_parent(parent: int | None, stopping: asyncio.Event) -> None:
         await asyncio.sleep(PARENT_SECONDS)
 
 
-class _Protocol(HttpToolsProtocol):
-    """What cannot be read as HTTP is answered with a problem, like everything else that is wrong."""
-
-    _unfinished = 0  # bytes that have brought neither the end of a head nor a piece of a body
-    _in_head = False
-    _outlet: Outlet | None = None
-
-    def data_received(self, data: bytes) -> None:
-        """The parser keeps a head until it is whole, however long it gets: anybody could fill the memory with one."""
-        self._unfinished += len(data)
-        super().data_received(data)
-        if self._unfinished > MOST_HEAD_BYTES and not self.transport.is_closing():
-            if self._in_head and (self.cycle is None or self.cycle.response_complete):
-                limit = f"the head of a request may have {MOST_HEAD_BYTES} bytes"
-                self._refuse("413 Content Too Large", PayloadTooLarge(limit, limit=MOST_HEAD_BYTES))
-            self.transport.close()
-
-    def on_message_begin(self) -> None:
-        self._in_head = True
-        super().on_message_begin()
-        self.scope["extensions"] = {OUTLET: self._open_outlet}  # type: ignore[typeddict-item]
-
-    def on_headers_complete(self) -> None:
-        self._in_head = False
-        self._unfinished = 0
-        super().on_headers_complete()
-
-    def on_body(self, body: bytes) -> None:
-        self._unfinished = 0
-        super().on_body(body)
-
-    def _open_outlet(self) -> Outlet:
-        self.flow.resume_reading()  # to see the reader go
-        self._outlet = Outlet(self.transport)
-        return self._outlet
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        if self._outlet is not None:
-            self._outlet.fill()
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        if self._outlet is not None:
-            self._outlet.drain()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        if self._outlet is not None:
-            self._outlet.leave()
-
-    def send_400_response(self, msg: str) -> None:
-        self._refuse("400 Bad Request", InvalidRequest("the request cannot be read as HTTP"))
-
-    def _refuse(self, status: str, error: SandboxAgentError) -> None:
-        body = msgspec.json.encode(error.problem())
-        head = (
-            f"HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\n"
-            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
-        )
-        self.transport.write(head.encode() + body)
-        self.transport.close()
-
-
 def _uvicorn_config(app: App) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=_Protocol,
+        http=functools.partial(Connection, Patience()),  # type: ignore[arg-type]  # it is only ever called
         ws="none",
         lifespan="off",
         loop="none",
