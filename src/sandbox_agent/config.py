@@ -28,7 +28,11 @@ class Config(Struct, frozen=True, kw_only=True):
         Meta(description="File that holds the token (recommended: a flag shows in process lists)."),
     ] = None
     no_token: Annotated[
-        bool, Meta(description="Serve without a token: anyone who can connect can run code.")
+        bool, Meta(description="Serve loopback without a token: anyone on this machine can run code.")
+    ] = False
+    insecure_no_token: Annotated[
+        bool,
+        Meta(description="Serve any address without a token: anyone who can connect can run code."),
     ] = False
     cors_allow_origin: Annotated[
         tuple[str, ...], Meta(description="Origin that browsers may call from; repeatable.")

@@ -10,7 +10,7 @@ from tests.daemons import Daemon, running
 
 from .window import Window
 
-TOKEN = "secret+token"
+TOKEN = "secret+token+of+16"
 
 
 @pytest.fixture(scope="module")
@@ -158,10 +158,10 @@ def test_a_token_that_no_longer_holds_leads_back_to_the_door(
     page: Page, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("changed")
-    with running(Daemon(folder / "data", "--token", "first")) as daemon:
+    with running(Daemon(folder / "data", "--token", "the-first-of-two-tokens")) as daemon:
         window = Window(page, daemon)
         window.open("#token=first")
         daemon.stop()
-        daemon.flags = ("--token", "second", "--port", str(daemon.port))
+        daemon.flags = ("--token", "the-second-of-two-tokens", "--port", str(daemon.port))
         daemon.start()
         is_told(page, "The token is wrong")

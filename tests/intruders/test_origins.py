@@ -134,7 +134,7 @@ def test_a_host_can_be_allowed(tmp_path: Path) -> None:
 
 
 def test_a_daemon_on_every_address_without_a_token_takes_addresses_and_no_names(tmp_path: Path) -> None:
-    daemon = Daemon(tmp_path / "data", "--no-token", "--host", "0.0.0.0")
+    daemon = Daemon(tmp_path / "data", "--insecure-no-token", "--host", "0.0.0.0")
     with running(daemon), client_of(daemon) as client:
         assert asked_as(client, "192.168.1.7:2468").status_code == 200
         assert refusal(asked_as(client, "evil.example")) == (421, "misdirected_host")

@@ -30,7 +30,7 @@ DEFAULT_HEADERS = ("authorization", "content-type", "idempotency-key", "last-eve
 class Gate:
     def __init__(self, config: Config, token: str | None) -> None:
         self._digest = _digest(token.encode()) if token is not None else None
-        checks_host = token is None or _is_loopback(config.host)
+        checks_host = token is None or is_loopback(config.host)
         self._host_names = _host_names(config) if checks_host else None
         self._any_address = config.host in ("", "0.0.0.0", "::")  # noqa: S104 - asked, not bound
         self._origins = frozenset(config.cors_allow_origin)
@@ -124,7 +124,7 @@ def _token_of(headers: Headers) -> bytes:
 
 def _host_names(config: Config) -> frozenset[str]:
     names = {config.host.lower(), "localhost", *(name.lower() for name in config.allow_host)}
-    if _is_loopback(config.host):
+    if is_loopback(config.host):
         names |= {"127.0.0.1", "::1"}
     return frozenset(names)
 
@@ -143,7 +143,7 @@ def host_name(header: str) -> str:
     return name.lower()
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
