@@ -61,6 +61,12 @@ class Config(Struct, frozen=True, kw_only=True):
     acp_agent: Annotated[
         tuple[str, ...], Meta(description="NAME='command args': an agent that speaks ACP; repeatable.")
     ] = ()
+    acp_env: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="NAME=VARIABLE: let that ACP agent see a variable of the daemon's, or a family (`AWS_*`); repeatable."
+        ),
+    ] = ()
     no_install: Annotated[
         bool, Meta(description="Fetch no agents: a session of one that is not there is refused.")
     ] = False

@@ -259,6 +259,7 @@ SETTINGS: tuple[Argument, ...] = (
     Argument('database_url', 'string', 'body', 'database_url', 'Where the log lives: sqlite (default) or `memory:`, which forgets on exit.'),
     Argument('synchronous', 'string', 'body', 'synchronous', '`full` survives a power cut; `normal` only a crash of the daemon, and is faster. Default: full.', choices=('full', 'normal')),
     Argument('acp_agent', 'list', 'body', 'acp_agent', "NAME='command args': an agent that speaks ACP; repeatable."),
+    Argument('acp_env', 'list', 'body', 'acp_env', "NAME=VARIABLE: let that ACP agent see a variable of the daemon's, or a family (`AWS_*`); repeatable."),
     Argument('no_install', 'switch', 'body', 'no_install', 'Fetch no agents: a session of one that is not there is refused.'),
     Argument('mirror', 'string', 'body', 'mirror', 'Folder or address to fetch agents from, and from nowhere else; laid out as docs/install.md says.'),
     Argument('idle_seconds', 'number', 'body', 'idle_seconds', "Stop an agent's process after this long without a turn; it is resumed when needed. Default: 600.0."),

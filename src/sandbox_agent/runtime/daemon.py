@@ -70,7 +70,11 @@ class Daemon:
 
     def __init__(self, config: Config, agents: dict[str, Agent] | None = None, world: World = REAL) -> None:
         self.config = config
-        self.agents = {**AGENTS, **parse_acp_agents(config.acp_agent, AGENTS)} if agents is None else agents
+        self.agents = (
+            agents
+            if agents is not None
+            else {**AGENTS, **parse_acp_agents(config.acp_agent, AGENTS, config.acp_env)}
+        )
         self.draining = False
         self.started_at = time.monotonic()
         self._world = world
