@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import os
 import time
@@ -85,8 +84,9 @@ class Daemon:
         self.log = Log(store, self.attachments.write)
         self.programs = Programs(folder)
         self.installs = Installs(folder, config.mirror)
-        # Names our processes, so that leftovers of an earlier life can be found and no others.
-        self._instance = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
+        # Names our processes, so that leftovers of an earlier life can be found and no others: the log stays the same where its
+        # folder is moved or mounted, and a folder that is copied is another one.
+        self._instance = f"{store.identity}-{folder.stat().st_ino & 0xFFFFFFFF:x}"
         self.hosts = Hosts(self.log, folder, self._instance, world)
         self.sessions = Sessions(
             config,
