@@ -33,7 +33,10 @@ def impatient_daemon(tmp_path_factory: pytest.TempPathFactory, token: str) -> It
 @contextmanager
 def connection(daemon: Daemon, content: bytes = b"") -> Iterator[socket.socket]:
     with socket.create_connection(("127.0.0.1", daemon.port), SECONDS) as one:
-        one.sendall(content)
+        try:
+            one.sendall(content)
+        except ConnectionError:
+            pass  # it was refused before all of it was sent
         yield one
 
 
@@ -138,8 +141,13 @@ def small_daemon(tmp_path: Path, token: str) -> Iterator[Daemon]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "head",
+    [HALF_A_HEAD, HALF_A_HEAD + b"x" * 60_000, HALF_A_HEAD + b"Y: 1\r\nX-" * 7000],
+    ids=["short", "long", "many headers"],
+)
 def test_a_crowd_of_half_open_requests_does_not_take_the_daemon_away(
-    small_daemon: Daemon, token: str
+    small_daemon: Daemon, token: str, head: bytes
 ) -> None:
     descriptors.raise_limit()  # the crowd is ours
     with (
@@ -152,11 +160,11 @@ def test_a_crowd_of_half_open_requests_does_not_take_the_daemon_away(
         reader.until_type("session.started")
         before = resident_bytes(small_daemon)
         for _ in range(CROWD):
-            crowd.enter_context(connection(small_daemon, HALF_A_HEAD))
+            crowd.enter_context(connection(small_daemon, head))
         assert late.get("/v1/sessions").status_code == 200
         assert open_descriptors(small_daemon) < MOST_STRANGERS + 100
         grown = resident_bytes(small_daemon) - before
-        assert grown < 32 << 20
+        assert grown < 64 << 20
         # Who has shown the token before is not sent away, and agents can be started.
         early.turn(session, "hello")
         reader.until_type("turn.ended")

@@ -15,6 +15,8 @@ from .outlet import OUTLET, Outlet
 from .patience import TRUST, Patience
 
 MOST_HEAD_BYTES = 64 << 10
+MOST_HEADERS = 256
+"""Of a head that is not whole yet: kept apart, small headers take ten times their bytes."""
 
 
 class Connection(HttpToolsProtocol):
@@ -53,10 +55,11 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         self._unfinished += len(data)
         super().data_received(data)
-        if self._unfinished > MOST_HEAD_BYTES and not self.transport.is_closing():
-            # The parser keeps a head until it is whole, however long it gets: anybody could fill the memory with one.
-            limit = f"the head of a request may have {MOST_HEAD_BYTES} bytes"
-            self._refuse("413 Content Too Large", PayloadTooLarge(limit, limit=MOST_HEAD_BYTES))
+        # The parser keeps a head until it is whole, however long it gets: anybody could fill the memory with one.
+        if self._unfinished > MOST_HEAD_BYTES:
+            self._refuse_head(f"{MOST_HEAD_BYTES} bytes", MOST_HEAD_BYTES)
+        elif self._in_head and len(self.headers) > MOST_HEADERS:
+            self._refuse_head(f"{MOST_HEADERS} headers", MOST_HEADERS)
         if self.transport.is_closing():
             self._patience.expect_nothing(self)
         elif self._in_body:
@@ -124,6 +127,11 @@ class Connection(HttpToolsProtocol):
         return self._outlet
 
     # -- the end ------------------------------------------------------------------------------
+
+    def _refuse_head(self, most: str, limit: int) -> None:
+        if not self.transport.is_closing():
+            too_large = PayloadTooLarge(f"the head of a request may have {most}", limit=limit)
+            self._refuse("413 Content Too Large", too_large)
 
     def _refuse(self, status: str, error: SandboxAgentError) -> None:
         """Close the connection, with a reason unless something else is being said on it."""
