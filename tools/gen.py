@@ -78,17 +78,18 @@ def agents() -> str:
     rows = []
     for agent in AGENTS.values():
         able = [name for name, can in msgspec.to_builtins(agent.capabilities).items() if can]
-        families = ", ".join(f"`{prefix}*`" for prefix in agent.env_families) or "none"
+        families = ", ".join(f"`{name}{'*' if name.endswith('_') else ''}`" for name in agent.env_families)
         modes = ", ".join(f"`{mode.id}`" for mode in agent.modes)
         rows.append(
             f"## {agent.name}\n\n{agent.title}, {agent.stability}"
             + (f", tested with {agent.tested_version}" if agent.tested_version else "")
-            + f".\n\n- Modes: {modes}\n- Variables it sees besides the safe base: {families}\n"
+            + f".\n\n- Modes: {modes}\n- Variables it sees besides the safe base: {families or 'none'}\n"
             f"- Capabilities: {', '.join(able)}\n" + "".join(f"- {note}\n" for note in agent.notes)
         )
     head = (
         "# Agents\n\nWhat works on each, feature by feature, is in [coverage.md](coverage.md). "
-        "Any other program that speaks ACP becomes an agent by `--acp-agent`: [acp-agents.md](acp-agents.md).\n"
+        "Any other program that speaks ACP becomes an agent by `--acp-agent`, and sees no more than the safe base and what "
+        "`--acp-env` gives it: [acp-agents.md](acp-agents.md).\n"
     )
     return NOTE + "\n".join([head, *rows])
 

@@ -28,7 +28,11 @@ class Config(Struct, frozen=True, kw_only=True):
         Meta(description="File that holds the token (recommended: a flag shows in process lists)."),
     ] = None
     no_token: Annotated[
-        bool, Meta(description="Serve without a token: anyone who can connect can run code.")
+        bool, Meta(description="Serve loopback without a token: anyone on this machine can run code.")
+    ] = False
+    insecure_no_token: Annotated[
+        bool,
+        Meta(description="Serve any address without a token: anyone who can connect can run code."),
     ] = False
     cors_allow_origin: Annotated[
         tuple[str, ...], Meta(description="Origin that browsers may call from; repeatable.")
@@ -56,6 +60,12 @@ class Config(Struct, frozen=True, kw_only=True):
     ] = "full"
     acp_agent: Annotated[
         tuple[str, ...], Meta(description="NAME='command args': an agent that speaks ACP; repeatable.")
+    ] = ()
+    acp_env: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="NAME=VARIABLE: let that ACP agent see a variable of the daemon's, or a family (`AWS_*`); repeatable."
+        ),
     ] = ()
     no_install: Annotated[
         bool, Meta(description="Fetch no agents: a session of one that is not there is refused.")

@@ -29,6 +29,7 @@ from sandbox_agent.agents.base import (
     Start,
     StartFailed,
 )
+from sandbox_agent.agents.environment import environment
 from sandbox_agent.agents.scribe import Rule, Scribe
 from sandbox_agent.errors import InvalidRequest
 from sandbox_agent.schema.events import (
@@ -289,9 +290,50 @@ def test_a_command_becomes_an_agent_of_that_name() -> None:
     }
 
 
-def test_it_sees_the_variables_of_its_name_and_its_program() -> None:
-    [agent] = parse_acp_agents(["my-own=/opt/claude-agent-acp"]).values()
-    assert {"MY_", "CLAUDE_", "ANTHROPIC_"} <= set(agent.env_families)
+SECRETS = dict.fromkeys(
+    (
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_PROFILE",
+        "ANTHROPIC_API_KEY",
+        "GEMINI_API_KEY",
+        "FOO",
+        "FOO_BAR",
+        "SANDBOX_AGENT_TOKEN",
+    ),
+    "secret",
+)
+
+
+@pytest.mark.parametrize(
+    ("grants", "seen"),
+    [
+        ([], set()),
+        (["gemini=AWS_*"], {"AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"}),
+        (["gemini=AWS_PROFILE", "gemini=FOO"], {"AWS_PROFILE", "FOO"}),
+        (["other=AWS_*", "gemini=GEMINI_*"], {"GEMINI_API_KEY"}),
+        (["gemini=SANDBOX_*", "gemini=SANDBOX_AGENT_TOKEN"], set()),
+    ],
+)
+def test_it_sees_the_variables_that_were_granted_to_its_name(grants: list[str], seen: set[str]) -> None:
+    agents = parse_acp_agents(["gemini=/opt/gemini-cli --acp", "other=aws"], grants=grants)
+    base = {"PATH": "/bin", "LANG": "C"}
+    assert environment(agents["gemini"], {**base, **SECRETS}, {}).keys() == base.keys() | seen
+
+
+@pytest.mark.parametrize(
+    ("grant", "message"),
+    [
+        ("gemini", "--acp-env gemini: write it as NAME=VARIABLE or NAME=FAMILY_*"),
+        ("gemini=*", "--acp-env gemini=*: write it as NAME=VARIABLE or NAME=FAMILY_*"),
+        ("gemini=A*", "--acp-env gemini=A*: write it as NAME=VARIABLE or NAME=FAMILY_*"),
+        ("gemini=A B", "--acp-env gemini=A B: write it as NAME=VARIABLE or NAME=FAMILY_*"),
+        ("claude=A", "--acp-env claude=A: no --acp-agent is called claude"),
+    ],
+)
+def test_a_bad_grant_is_refused(grant: str, message: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        parse_acp_agents(["gemini=gemini"], ["claude"], [grant])
+    assert refused.value.detail == message
 
 
 def test_variables_before_the_command_are_its_environment() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -288,8 +289,9 @@ def test_no_orphan_is_left_when_the_daemon_stops(own_daemon: Daemon, own_client:
     own_daemon.start()
 
 
+@pytest.mark.parametrize("moved", [False, True], ids=["in its place", "moved"])
 def test_what_even_the_guardian_could_not_end_is_swept_at_the_next_start(
-    own_daemon: Daemon, own_client: Client
+    own_daemon: Daemon, own_client: Client, moved: bool
 ) -> None:
     session = own_client.create()
     with own_client.follow(session) as reader:
@@ -301,9 +303,25 @@ def test_what_even_the_guardian_could_not_end_is_swept_at_the_next_start(
         own_daemon.kill()
         os.kill(guardian, signal.SIGKILL)
     assert [pid for pid in pids if is_alive(pid)] == pids
+    if moved:
+        place = own_daemon.data_dir
+        own_daemon.data_dir = place.rename(place.with_name("elsewhere"))
+        with running(Daemon(place)):  # another folder at the same path, as in another container
+            assert [pid for pid in pids if is_alive(pid)] == pids
     own_daemon.start()
     assert gone_within([agent, *pids], 2) == []
     assert "that an earlier daemon left behind" in own_daemon.said()
+    assert texts(own_client.turn(session, "hi")) == ["You said: hi (message 2 of this conversation)"]
+
+
+def test_a_daemon_on_a_copy_of_our_folder_leaves_our_agents_alone(
+    own_daemon: Daemon, own_client: Client, tmp_path: Path
+) -> None:
+    session, agent = new_agent(own_client)
+    own_client.turn(session, "hello")
+    copy = shutil.copytree(own_daemon.data_dir, tmp_path / "copy", ignore=shutil.ignore_patterns("*lock*"))
+    with running(Daemon(copy)):
+        assert is_alive(agent)
     assert texts(own_client.turn(session, "hi")) == ["You said: hi (message 2 of this conversation)"]
 
 

@@ -41,9 +41,34 @@ def test_a_token_must_fit_into_a_header(tmp_path: Path) -> None:
     assert "printable ASCII" in refused(Daemon(tmp_path / "data", "--token", "tökén"))
 
 
+def test_a_token_that_can_be_guessed_is_refused(tmp_path: Path) -> None:
+    assert "at least 16 characters" in refused(Daemon(tmp_path / "data", "--token", "x" * 15))
+    with running(Daemon(tmp_path / "data", "--token", "x" * 16)):
+        pass
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_an_address_that_others_can_reach_is_not_served_without_a_token_by_mistake(
+    tmp_path: Path, host: str
+) -> None:
+    said = refused(Daemon(tmp_path / "data", "--no-token", "--host", host))
+    assert "without a token" in said
+    assert "--insecure-no-token" in said
+    with running(Daemon(tmp_path / "data", "--insecure-no-token", "--host", host)) as daemon:
+        pass
+    assert "warning      no token: anyone who can reach this address can run code" in daemon.said()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.5", "::1"])
+def test_loopback_is_served_without_a_token_where_that_is_said(tmp_path: Path, host: str) -> None:
+    with running(Daemon(tmp_path / "data", "--no-token", "--host", host)) as daemon:
+        pass
+    assert "warning" not in daemon.said()
+
+
 @pytest.mark.parametrize("way", ["flag", "file", "variable"])
 def test_a_token_comes_by_flag_file_or_variable(tmp_path: Path, way: str) -> None:
-    token = "right-token"
+    token = "right-token-of-16"
     (tmp_path / "token").write_text(f"{token}\n")
     flags, env = {
         "flag": (("--token", token), {}),

@@ -10,7 +10,7 @@ from tests.daemons import Daemon, running
 
 from .window import Window
 
-TOKEN = "secret+token"
+TOKEN = "secret+token+of+16"
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_a_daemon_without_a_token_is_entered_at_once(page: Page, daemon: Daemon)
 
 
 def test_the_token_of_the_address_is_taken_and_leaves_the_address_bar(page: Page, locked: Daemon) -> None:
-    page.goto(f"{address(locked)}/ui/#token=secret%2Btoken")
+    page.goto(f"{address(locked)}/ui/#token=secret%2Btoken%2Bof%2B16")
     is_in(page)
     assert page.url == f"{address(locked)}/ui/"
     page.reload()
@@ -59,7 +59,7 @@ def test_the_token_of_the_address_is_taken_and_leaves_the_address_bar(page: Page
 def test_the_printed_address_may_be_pasted_where_the_page_is_open(page: Page, locked: Daemon) -> None:
     page.goto(f"{address(locked)}/ui/")
     is_told(page, "It needs a token")
-    page.goto(f"{address(locked)}/ui/#token=secret%2Btoken")
+    page.goto(f"{address(locked)}/ui/#token=secret%2Btoken%2Bof%2B16")
     is_in(page)
     assert page.url == f"{address(locked)}/ui/"
 
@@ -158,10 +158,10 @@ def test_a_token_that_no_longer_holds_leads_back_to_the_door(
     page: Page, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("changed")
-    with running(Daemon(folder / "data", "--token", "first")) as daemon:
+    with running(Daemon(folder / "data", "--token", "the-first-of-two-tokens")) as daemon:
         window = Window(page, daemon)
-        window.open("#token=first")
+        window.open("#token=the-first-of-two-tokens")
         daemon.stop()
-        daemon.flags = ("--token", "second", "--port", str(daemon.port))
+        daemon.flags = ("--token", "the-second-of-two-tokens", "--port", str(daemon.port))
         daemon.start()
         is_told(page, "The token is wrong")

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.daemons import Client, Daemon, client_of, refusal, running
 
+from sandbox_agent.http.gate import host_name
+
 FRIEND = "https://app.example"
+TOKEN = "a-token-for-friends"
 SPECIAL = "https://special.example:8443"
 
 
@@ -28,14 +35,14 @@ def anyone(open_daemon: Daemon) -> Iterator[Client]:
 
 @pytest.fixture(scope="module")
 def cors_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    flags = ["--token", "t", "--cors-allow-origin", FRIEND, "--cors-allow-origin", SPECIAL]
+    flags = ["--token", TOKEN, "--cors-allow-origin", FRIEND, "--cors-allow-origin", SPECIAL]
     with running(Daemon(tmp_path_factory.mktemp("cors") / "data", *flags)) as daemon:
         yield daemon
 
 
 @pytest.fixture
 def friend(cors_daemon: Daemon) -> Iterator[Client]:
-    with client_of(cors_daemon, "t") as client:
+    with client_of(cors_daemon, TOKEN) as client:
         yield client
 
 
@@ -44,6 +51,34 @@ def friend(cors_daemon: Daemon) -> Iterator[Client]:
 
 def asked_as(client: Client, host: str, path: str = "/v1/sessions") -> httpx2.Response:
     return client.request("GET", path, headers={"host": host})
+
+
+HOST_PIECES = [
+    "localhost",
+    "127.0.0.1",
+    "[::1]",
+    "::1",
+    "evil.example",
+    "@",
+    ":",
+    "[",
+    "]",
+    "/",
+    "#",
+    "?",
+    "%",
+    "\\",
+    ".",
+    "80",
+]
+HOSTS = st.lists(st.sampled_from(HOST_PIECES) | st.text(max_size=2), max_size=6).map("".join)
+
+
+@given(HOSTS)
+def test_a_host_that_is_taken_is_a_name_of_this_machine_and_a_port_and_nothing_else(host: str) -> None:
+    if host_name(host) in {"localhost", "127.0.0.1", "::1"}:
+        assert re.fullmatch(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]*)?", host, re.ASCII | re.IGNORECASE)
+        assert urlsplit(f"http://{host}").hostname == host_name(host)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +97,16 @@ def test_names_of_this_machine_are_answered(anyone: Client, open_daemon: Daemon,
         "127.0.0.1.evil.example",
         "evil.example#localhost",
         "localhost@evil.example",
+        "127.0.0.1:2@evil.example",
+        "127.0.0.1:x",
+        "127.0.0.1:1:2",
+        "localhost:80#evil.example",
+        "[::1]evil.example",
+        "[::1]:2@evil.example",
+        "[::1",
+        "[localhost]",
+        "[127.0.0.1]",
+        "::1",
         "0.0.0.0",
         "10.0.0.1",
         "2130706433",
@@ -89,7 +134,7 @@ def test_a_host_can_be_allowed(tmp_path: Path) -> None:
 
 
 def test_a_daemon_on_every_address_without_a_token_takes_addresses_and_no_names(tmp_path: Path) -> None:
-    daemon = Daemon(tmp_path / "data", "--no-token", "--host", "0.0.0.0")
+    daemon = Daemon(tmp_path / "data", "--insecure-no-token", "--host", "0.0.0.0")
     with running(daemon), client_of(daemon) as client:
         assert asked_as(client, "192.168.1.7:2468").status_code == 200
         assert refusal(asked_as(client, "evil.example")) == (421, "misdirected_host")
@@ -226,8 +271,8 @@ def test_any_other_origin_is_refused(friend: Client, origin: str) -> None:
 
 def test_cors_says_what_the_flags_say(tmp_path: Path) -> None:
     flags = ["--cors-allow-origin", FRIEND, "--cors-allow-method", "GET", "--cors-allow-header", "x-own"]
-    daemon = Daemon(tmp_path / "data", "--token", "t", *flags, "--cors-allow-credentials")
-    with running(daemon), client_of(daemon, "t") as client:
+    daemon = Daemon(tmp_path / "data", "--token", TOKEN, *flags, "--cors-allow-credentials")
+    with running(daemon), client_of(daemon, TOKEN) as client:
         assert cors(preflight(client, FRIEND)) == {
             "allow-origin": FRIEND,
             "allow-credentials": "true",
@@ -239,9 +284,9 @@ def test_cors_says_what_the_flags_say(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("credentials", "shown"), [(False, "*"), (True, "https://any.example")])
 def test_a_star_allows_every_origin(tmp_path: Path, credentials: bool, shown: str) -> None:
-    flags = ["--token", "t", "--cors-allow-origin", "*"]
+    flags = ["--token", TOKEN, "--cors-allow-origin", "*"]
     daemon = Daemon(tmp_path / "data", *flags, *(["--cors-allow-credentials"] if credentials else []))
-    with running(daemon), client_of(daemon, "t") as client:
+    with running(daemon), client_of(daemon, TOKEN) as client:
         answer = client.request("GET", "/v1/sessions", headers={"origin": "https://any.example"})
     assert answer.status_code == 200
     assert cors(answer)["allow-origin"] == shown

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from tests.daemons import SECONDS, Client, Daemon
 
-from sandbox_agent.http.serve import MOST_HEAD_BYTES
+from sandbox_agent.http.connection import MOST_HEAD_BYTES
 
 UPGRADE = {
     "Connection": "Upgrade",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.daemons import (
+    SECONDS,
     Client,
     Daemon,
     agent_pids,
@@ -111,11 +113,6 @@ def test_a_program_that_is_asked_for_its_version_sees_its_own_family_only(
     assert [name for name in others if name in seen] == []
 
 
-def log_of(daemon: Daemon) -> str:
-    """What a daemon says, but for the one line that tells its token on purpose: the inspector's address."""
-    return "\n".join(line for line in daemon.said().splitlines() if not line.startswith("inspector "))
-
-
 def test_no_secret_shows_anywhere(client: Client, daemon: Daemon) -> None:
     """After a session that ran, asked, crashed and was refused: events with raw, answers, logs and process lists."""
     session = private_session(client)
@@ -149,7 +146,7 @@ def test_no_secret_shows_anywhere(client: Client, daemon: Daemon) -> None:
         shown.append(stranger.get("/v1/sessions").text)
     for pid in (daemon.pid, *descendants(daemon.pid)):
         shown.append(Path(f"/proc/{pid}/cmdline").read_text())
-    shown.append(log_of(daemon))
+    shown.append(daemon.said())
     assert [text for text in shown if "planted" in text] == []
     assert "started mock" in daemon.said()  # the log did speak
 
@@ -230,7 +227,7 @@ def test_each_key_reaches_its_own_agents_and_shows_nowhere(tmp_path: Path) -> No
             shown.append(client.post(f"/v1/sessions/{name}", body).text)
             shown.append(client.get(f"/v1/sessions/{name}/events", include_raw="true").text)
         shown.append(client.get("/metrics").text)
-    shown.append(log_of(daemon))
+    shown.append(daemon.said())
     seen = {name: (tmp_path / f"{name}.env").read_text() for name in names}
     assert {
         key: {name for name in names if f"planted-{key}\n" in seen[name]} for key in OF_AGENTS
@@ -241,6 +238,59 @@ def test_each_key_reaches_its_own_agents_and_shows_nowhere(tmp_path: Path) -> No
     assert [text for text in shown if "planted" in text] == []
     for file, content in AGENT_FILES.items():
         assert (home / file).read_bytes() == msgspec.json.encode(content)
+
+
+@pytest.mark.parametrize("way", ["file", "variable", "flag"])
+def test_a_log_says_where_the_token_is_and_never_the_token(tmp_path: Path, way: str) -> None:
+    (tmp_path / "token").write_text(TOKEN)
+    flags, env, told = {
+        "file": (["--token-file", str(tmp_path / "token")], {}, f"the file {tmp_path / 'token'}"),
+        "variable": (
+            ["--log-level", "debug"],
+            {"SANDBOX_AGENT_TOKEN": TOKEN},
+            "the variable SANDBOX_AGENT_TOKEN",
+        ),
+        "flag": (["--token", TOKEN], {}, "--token"),
+    }[way]
+    with running(Daemon(tmp_path / "data", *flags, env=env)) as daemon:
+        pass
+    assert f"token        is in {told}\n" in daemon.said()
+    assert TOKEN not in daemon.said()
+
+
+def test_a_terminal_is_told_the_pages_address_with_the_token(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    daemon = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "sandbox_agent",
+            "server",
+            "--port",
+            "0",
+            "--data-dir",
+            str(tmp_path / "data"),
+        ],
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(tmp_path),
+            "SANDBOX_AGENT_TOKEN": "to+ken %1 of the page",
+        },
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    try:
+        with open(ours) as terminal:
+            while not (line := terminal.readline()).startswith("inspector "):
+                assert line
+    finally:
+        daemon.terminate()
+        daemon.wait(SECONDS)
+    assert re.fullmatch(
+        r"inspector    http://127\.0\.0\.1:\d+/ui/#token=to%2Bken%20%251%20of%20the%20page", line.strip()
+    )
 
 
 def test_a_token_from_a_file_is_in_no_process_list(tmp_path: Path) -> None:
@@ -261,11 +311,14 @@ def test_the_token_of_a_daemon_in_the_background_is_in_no_process_list_and_no_lo
         "SANDBOX_AGENT_DATA_DIR": str(tmp_path / "state"),
     }
 
+    said: list[str] = []
+
     def daemon(*words: str) -> Any:
         command = [sys.executable, "-m", "sandbox_agent", "daemon", *words, "--json"]
         answer = subprocess.run(
             command, env=environ, cwd=tmp_path, capture_output=True, timeout=60, check=True
         )
+        said.append(answer.stderr.decode())
         return msgspec.json.decode(answer.stdout)
 
     pid = daemon("start", "--port", "0")["pid"]
@@ -278,6 +331,8 @@ def test_the_token_of_a_daemon_in_the_background_is_in_no_process_list_and_no_lo
         assert [one for one in processes if token in Path(f"/proc/{one}/cmdline").read_text()] == []
         assert [one.name for one in files if one.suffix == ".log" and token in one.read_text()] == []
         assert {one.name for one in files} >= {"daemon.json", "daemon.log"}
+        assert token not in said[0]
+        assert f"its token is in {tmp_path / 'state' / 'daemon.json'}" in said[0]
     finally:
         daemon("stop")
 

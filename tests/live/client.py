@@ -54,16 +54,16 @@ class Refused(AssertionError):
 class DaemonProcess:
     """`sandbox-agent server`, as a user would start it."""
 
-    def __init__(self, data_dir: Path, environ: Mapping[str, str], acp_agents: Iterable[str] = ()) -> None:
+    def __init__(self, data_dir: Path, environ: Mapping[str, str], flags: Iterable[str] = ()) -> None:
         self._data_dir = data_dir
         self._environ = environ
-        self._acp_agents = [word for agent in acp_agents for word in ("--acp-agent", agent)]
+        self._flags = tuple(flags)
         self.start()
 
     def start(self) -> None:
         argv = [sys.executable, "-m", "sandbox_agent", "server", "--no-token", "--port", "0"]
         self._process = subprocess.Popen(
-            [*argv, "--data-dir", str(self._data_dir), *self._acp_agents],
+            [*argv, "--data-dir", str(self._data_dir), *self._flags],
             env=dict(self._environ),
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -24,7 +24,7 @@ from .client import DaemonProcess, Session
 from .features import Feature
 from .gaps import Check, check_of
 from .live import REAL, SCENARIOS, Live
-from .tried import ACP_AGENTS, TRIED, cannot_run, chosen, installs
+from .tried import ACP_FLAGS, TRIED, cannot_run, chosen, installs
 
 # -- selection --------------------------------------------------------------------------------
 
@@ -127,7 +127,7 @@ def environ(scripted_model: ScriptedModel, tmp_path_factory: pytest.TempPathFact
 def shared_daemon(
     environ: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[DaemonProcess]:
-    daemon = DaemonProcess(tmp_path_factory.mktemp("daemon") / "data", environ, ACP_AGENTS)
+    daemon = DaemonProcess(tmp_path_factory.mktemp("daemon") / "data", environ, ACP_FLAGS)
     yield daemon
     daemon.stop()
 
@@ -136,7 +136,7 @@ def shared_daemon(
 def second_daemon(
     environ: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[DaemonProcess]:
-    daemon = DaemonProcess(tmp_path_factory.mktemp("daemon") / "data", environ, ACP_AGENTS)
+    daemon = DaemonProcess(tmp_path_factory.mktemp("daemon") / "data", environ, ACP_FLAGS)
     yield daemon
     daemon.stop()
 

@@ -30,6 +30,8 @@ class AcpProgram(Struct, frozen=True):
     command: str
     installs: tuple[str, ...]
     """What of the agents' cache it needs."""
+    env: tuple[str, ...]
+    """Which of the daemon's variables it is to see."""
     gaps: dict[str, str]
     ways: Scripted
     sample: frozenset[str]
@@ -48,6 +50,7 @@ ACP_PROGRAMS = {
     "claude-acp": AcpProgram(
         "claude-agent-acp",
         ("claude", "claude-agent-acp"),
+        ("ANTHROPIC_*", "CLAUDE_*"),
         {},
         msgspec.structs.replace(scripted(AGENTS["claude"]), other_model=("haiku", "claude-haiku-5-5")),
         SAMPLE
@@ -57,6 +60,7 @@ ACP_PROGRAMS = {
         # Without this it asks for nothing.
         """'OPENCODE_PERMISSION={"edit":"ask","bash":"ask"}' opencode acp""",
         ("opencode",),
+        ("OPENCODE_*", "ANTHROPIC_*", "OPENAI_*"),
         {
             "question_answered": NO_QUESTIONS,
             "question_multi_select": NO_QUESTIONS,
@@ -74,10 +78,16 @@ ACP_PROGRAMS = {
 
 ACP_AGENTS = tuple(f"{name}={program.command}" for name, program in ACP_PROGRAMS.items())
 """The values of `--acp-agent`."""
+ACP_ENV = tuple(f"{name}={variable}" for name, program in ACP_PROGRAMS.items() for variable in program.env)
+"""The values of `--acp-env`."""
+ACP_FLAGS = (
+    *(f"--acp-agent={agent}" for agent in ACP_AGENTS),
+    *(f"--acp-env={variable}" for variable in ACP_ENV),
+)
 
 
 def _acp_agents() -> dict[str, Agent]:
-    agents = parse_acp_agents(ACP_AGENTS, AGENTS)
+    agents = parse_acp_agents(ACP_AGENTS, AGENTS, ACP_ENV)
     for name, agent in agents.items():
         agent.gaps = ACP_PROGRAMS[name].gaps
     return agents

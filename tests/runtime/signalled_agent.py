@@ -55,6 +55,9 @@ for line in sys.stdin:
     unanswered.write_text(times_again or "0")
     if text == "hang":
         signal.pause()
+    if text == "close":
+        os.close(sys.stdout.fileno())
+        signal.pause()
     if text == "forget":
         thread.unlink()
     if text in ("fail", "forget"):

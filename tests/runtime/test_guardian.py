@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -24,10 +25,18 @@ SOON = 10.0
 class Guarded:
     """A guardian, its socket, and the output of its agent."""
 
-    def __init__(self, command: list[str], grace_ms: int, env: dict[str, str]) -> None:
+    def __init__(
+        self,
+        command: list[str],
+        grace_ms: int,
+        env: dict[str, str],
+        descriptors: int = 512,
+        inside: Sequence[str] = (),
+    ) -> None:
         self.control, theirs = socket.socketpair()
         self.control.settimeout(SOON)
         argv = [
+            *inside,
             sys.executable,
             "-I",
             "-S",
@@ -35,6 +44,7 @@ class Guarded:
             str(theirs.fileno()),
             MARKER,
             str(grace_ms),
+            str(descriptors),
             "--",
         ]
         self.process = subprocess.Popen(
@@ -232,6 +242,24 @@ def test_the_agent_gets_signals_as_a_shell_gives_them() -> None:
     # The C library keeps 32 and 33 for itself.
     signals = {name: int(mask, 16) & 0x7FFFFFFF for name, mask in masks.items()}
     assert signals == {"SigBlk": 0, "SigIgn": 0}
+
+
+def test_the_agent_of_a_daemon_in_the_background_gets_signals_as_a_terminal_gives_them() -> None:
+    """A shell ignores SIGINT and SIGQUIT for what it starts with `&`, and `nohup` ignores SIGHUP: that is inherited."""
+    ignoring = "trap '' INT QUIT HUP PIPE TSTP USR1; exec \"$@\""
+    command = ["grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"]
+    running = Guarded(command, 500, {}, inside=["sh", "-c", ignoring, "sh"])
+    masks = dict(line.split(":\t") for line in running.rest().decode().splitlines())
+    running.close()
+    signals = {name: int(mask, 16) & 0x7FFFFFFF for name, mask in masks.items()}
+    assert signals == {"SigBlk": 0, "SigIgn": 0}
+
+
+def test_the_agent_gets_the_limit_of_descriptors_that_was_named() -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    running = Guarded(["sh", "-c", "ulimit -Sn; ulimit -Hn"], 500, {}, descriptors=100)
+    assert running.rest().split() == [b"100", str(hard).encode()]
+    running.close()
 
 
 def test_the_agent_dies_of_a_broken_pipe() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tests.runtime.pids import FAMILY, FAMILY_SIZE, Pids
 
 from sandbox_agent.agents.stderr import StderrTail
 from sandbox_agent.errors import AgentProcessExited
-from sandbox_agent.runtime import guardian
+from sandbox_agent.runtime import descriptors, guardian
 from sandbox_agent.runtime.framing import LineTooLong
 from sandbox_agent.runtime.process import AgentProcess, Exit, sweep
 from sandbox_agent.schema.events import Stderr
@@ -132,6 +133,73 @@ def test_its_end_does_not_wait_for_children_that_hold_its_pipes(run: Run) -> Non
                 assert pids.alive() == []
 
     run(body)
+
+
+def test_an_agent_that_closes_its_output_and_lives_on_is_stopped(run: Run) -> None:
+    async def body() -> None:
+        async with running("echo $$; exec >&-; read line") as agent:
+            with Pids(map(int, await agent.heard(1))) as pids:
+                exit = await agent.exit()
+                assert exit == Exit(None, "SIGTERM", None, closed_output=True)
+                assert exit.describe() == "the agent's process closed its output and was stopped (SIGTERM)"
+                assert pids.alive() == []
+
+    run(body)
+
+
+def test_an_agent_that_closes_its_output_has_a_moment_to_exit_by_itself(run: Run) -> None:
+    async def body() -> None:
+        async with running("exec >&-; sleep 0.2; exit 3") as agent:
+            assert await agent.exit() == Exit(3, None, None)
+
+    run(body)
+
+
+def test_beyond_1024_descriptors_agents_start_run_and_end(run: Run) -> None:
+    """Numbers that `select` cannot look at."""
+
+    async def body() -> None:
+        with many_descriptors(1100):
+            async with running("echo ready; read line; exit 3") as agent:
+                assert await agent.heard(1) == ["ready"]
+                agent.process.close_input()
+                assert await agent.exit() == Exit(3, None, None)
+
+    run(body)
+
+
+@contextmanager
+def many_descriptors(count: int) -> Iterator[None]:
+    """So many descriptors are in use, whatever the limit was before."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    descriptors.raise_limit()
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for one in held:
+            os.close(one)
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_a_raised_limit_of_descriptors_is_not_for_agents() -> None:
+    script = """
+import asyncio, resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (300, 1000))
+from sandbox_agent.runtime import descriptors
+from sandbox_agent.runtime.process import AgentProcess
+
+async def main():
+    descriptors.raise_limit()
+    print(resource.getrlimit(resource.RLIMIT_NOFILE), flush=True)
+    agent = AgentProcess("limits", lambda frames: print(*(frame.decode() for frame in frames)), lambda exit: None)
+    await agent.start(["sh", "-c", "ulimit -n"], {}, "/")
+    await agent.ended.wait()
+
+asyncio.run(main())
+"""
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=SECONDS)
+    assert said.stdout.splitlines() == ["(1000, 1000)", "300"], said.stderr
 
 
 def test_a_program_that_does_not_exist_exits_with_127(run: Run) -> None:

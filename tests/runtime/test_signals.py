@@ -76,6 +76,14 @@ def test_after_an_error_that_ends_the_process_the_next_message_resumes(client: C
     assert told(client.turn(session, "two")) == ["two 3", "end_turn"]
 
 
+def test_an_agent_that_closes_its_output_and_lives_on_ends_its_turn_with_an_error(client: Client) -> None:
+    session = client.create(agent="amp")
+    client.turn(session, "one")
+    closed = "the agent's process closed its output and was stopped (SIGTERM)"
+    assert told(client.turn(session, "close")) == [closed, "error"]
+    assert told(client.turn(session, "two")) == ["two 2", "end_turn"]
+
+
 @pytest.mark.parametrize(
     ("times", "answer"), [(1, ["two 3", "end_turn"]), (9, ["500 broken again", "error"])]
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ..config import PREFIX
 from .base import Agent
 
 BASE_VARIABLES = frozenset(
@@ -19,7 +20,9 @@ def environment(agent: Agent, ours: Mapping[str, str], session: Mapping[str, str
 
 
 def _allowed(agent: Agent, ours: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    prefixes = BASE_PREFIXES + agent.env_families
+    names = BASE_VARIABLES | {family for family in agent.env_families if not family.endswith("_")}
+    prefixes = BASE_PREFIXES + tuple(family for family in agent.env_families if family.endswith("_"))
     for name, value in ours.items():
-        if name in BASE_VARIABLES or name.startswith(prefixes):
+        # Our own settings hold the token: they are for no agent, whatever its families are.
+        if (name in names or name.startswith(prefixes)) and not name.startswith(PREFIX):
             yield name, value

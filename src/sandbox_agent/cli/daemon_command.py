@@ -6,6 +6,7 @@ import argparse
 import os
 import secrets
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import IO, Any
 from .. import __version__
 from ..client.child import Child, log_file
 from ..config import Config
+from ..errors import InvalidRequest
+from ..presence import STATE_FILE
 from .failures import CommandFailed, ProblemAnswered, WrongUsage
 from .output import print_facts, print_json, say, wants_json
 from .remote import Address, Remote
@@ -46,7 +49,11 @@ def start(args: argparse.Namespace) -> int:
         child.leave()
     from ..http.inspector import address_of  # not needed by the other commands
 
-    say(f"inspector {address_of(state.endpoint, token)}")
+    # What is no terminal may be kept, and a token should not be.
+    shown = token if sys.stderr.isatty() else None
+    say(f"inspector {address_of(state.endpoint, shown)}")
+    if shown is None and token is not None:
+        say(f"its token is in {folder / STATE_FILE}")
     _print(_facts(state, alreadyRunning=False), args)
     return 0
 
@@ -107,14 +114,15 @@ def _new_log(folder: Path) -> IO[bytes]:
 
 def _token(config: Config) -> str | None:
     """What was said about a token holds; otherwise the daemon gets one of its own."""
-    if config.token_file is not None:
-        try:
-            return Path(config.token_file).expanduser().read_text().strip()
-        except OSError as error:
-            raise WrongUsage(f"cannot read --token-file {config.token_file}: {error.strerror}") from None
-    if config.token:
-        return config.token
-    return None if config.no_token else secrets.token_urlsafe(24)
+    from ..http.token import given_token
+
+    try:
+        given = given_token(config)
+    except InvalidRequest as error:
+        raise WrongUsage(error.detail) from None
+    if given is not None:
+        return given.text
+    return None if config.no_token or config.insecure_no_token else secrets.token_urlsafe(24)
 
 
 def _flags(args: argparse.Namespace) -> Iterator[str]:

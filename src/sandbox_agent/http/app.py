@@ -20,6 +20,7 @@ from .answers import BrokenOff, send_bytes, send_problem, send_result, send_stre
 from .asgi import Receive, Scope, Send
 from .gate import Gate, HeaderList, Headers, check_doubled
 from .inspector import HEADERS, ROOT, Inspector
+from .patience import TRUST
 from .requests import query_of, request_of
 
 logger = logging.getLogger("sandbox_agent.http")
@@ -90,7 +91,9 @@ class App:
             return None
         if operation is None:
             raise MethodNotAllowed(f"{path} takes {', '.join(methods)}", allow=list(methods))
-        request = await request_of(operation, path_values, query, headers, receive, self._max_body)
+        # Without a token nobody keeps us reading.
+        limit = 0 if operation.public else self._max_body
+        request = await request_of(operation, path_values, query, headers, receive, limit)
         result = await operation.handler(self._daemon, request)
         if isinstance(result, Watched):
             wants_stream = b"text/event-stream" in headers.get(b"accept", b"")
@@ -110,6 +113,7 @@ class App:
             in_query = query.pop("access_token", None)
         client = scope.get("client")
         self._gate.check_token(headers, in_query, client[0] if client else "")
+        scope["extensions"][TRUST]()
 
     async def _send_page(self, path: str, method: str, send: Send, cors: HeaderList) -> None:
         page = self._pages.get(path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import re
 import time
 from collections.abc import Iterable
 
@@ -19,6 +20,9 @@ HeaderList = list[tuple[bytes, bytes]]
 
 WRONG_TOKENS_PER_MINUTE = 10
 DECIDING = (b"host", b"origin", b"authorization", b"x-sandbox-token", b"sec-fetch-site", b"content-type")
+_HOST = re.compile(
+    r"(?:(?P<name>[A-Za-z0-9._-]+)|\[(?P<address>[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)\])(?::[0-9]{0,5})?", re.ASCII
+)
 DEFAULT_METHODS = ("GET", "POST", "PATCH", "DELETE")
 DEFAULT_HEADERS = ("authorization", "content-type", "idempotency-key", "last-event-id", "x-sandbox-token")
 
@@ -26,8 +30,9 @@ DEFAULT_HEADERS = ("authorization", "content-type", "idempotency-key", "last-eve
 class Gate:
     def __init__(self, config: Config, token: str | None) -> None:
         self._digest = _digest(token.encode()) if token is not None else None
-        self._host_names = _host_names(config) if _checks_host(config) else None
-        self._any_address = config.host in ("0.0.0.0", "::")  # noqa: S104 - asked, not bound
+        checks_host = token is None or is_loopback(config.host)
+        self._host_names = _host_names(config) if checks_host else None
+        self._any_address = config.host in ("", "0.0.0.0", "::")  # noqa: S104 - asked, not bound
         self._origins = frozenset(config.cors_allow_origin)
         self._cors = _cors_headers(config)
         self._preflight = _preflight_headers(config)
@@ -38,9 +43,11 @@ class Gate:
     def check_host(self, headers: Headers) -> None:
         if self._host_names is None:
             return
-        host = _host_name(headers.get(b"host", b"").decode("latin-1"))
-        if host in self._host_names or (self._any_address and _is_address(host)):
+        given = headers.get(b"host", b"").decode("latin-1")
+        name = host_name(given)
+        if name and (name in self._host_names or (self._any_address and _is_address(name))):
             return
+        host = name or given
         raise MisdirectedHost(
             f"this daemon does not answer to the host `{host}`; start it with --allow-host {host} if it should",
             host=host,
@@ -115,28 +122,29 @@ def _token_of(headers: Headers) -> bytes:
     return headers.get(b"x-sandbox-token", b"")
 
 
-def _checks_host(config: Config) -> bool:
-    return config.no_token or config.host == "localhost" or _is_loopback(config.host)
-
-
 def _host_names(config: Config) -> frozenset[str]:
     names = {config.host.lower(), "localhost", *(name.lower() for name in config.allow_host)}
-    if config.host == "localhost" or _is_loopback(config.host):
+    if is_loopback(config.host):
         names |= {"127.0.0.1", "::1"}
     return frozenset(names)
 
 
-def _host_name(header: str) -> str:
-    if header.startswith("["):
-        return header[1:].partition("]")[0].lower()
-    return header.partition(":")[0].lower()
+def host_name(header: str) -> str:
+    """The name or address in a `Host` header; empty when that is anything but `name`, `address` or `[address]` and a port.
+
+    Strict, because programs differ in what they make of the rest: `127.0.0.1:2@evil.com` is evil.com to some of them.
+    """
+    found = _HOST.fullmatch(header)
+    if found is None:
+        return ""
+    name = found["name"] or found["address"]
+    if found["address"] and not _is_address(name):
+        return ""
+    return name.lower()
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+def is_loopback(host: str) -> bool:
+    return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
 def _is_address(host: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import os
 import time
@@ -70,7 +69,11 @@ class Daemon:
 
     def __init__(self, config: Config, agents: dict[str, Agent] | None = None, world: World = REAL) -> None:
         self.config = config
-        self.agents = {**AGENTS, **parse_acp_agents(config.acp_agent, AGENTS)} if agents is None else agents
+        self.agents = (
+            agents
+            if agents is not None
+            else {**AGENTS, **parse_acp_agents(config.acp_agent, AGENTS, config.acp_env)}
+        )
         self.draining = False
         self.started_at = time.monotonic()
         self._world = world
@@ -81,8 +84,9 @@ class Daemon:
         self.log = Log(store, self.attachments.write)
         self.programs = Programs(folder)
         self.installs = Installs(folder, config.mirror)
-        # Names our processes, so that leftovers of an earlier life can be found and no others.
-        self._instance = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
+        # Names our processes, so that leftovers of an earlier life can be found and no others: the log stays the same where its
+        # folder is moved or mounted, and a folder that is copied is another one.
+        self._instance = f"{store.identity}-{folder.stat().st_ino & 0xFFFFFFFF:x}"
         self.hosts = Hosts(self.log, folder, self._instance, world)
         self.sessions = Sessions(
             config,

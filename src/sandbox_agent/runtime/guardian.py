@@ -5,12 +5,15 @@ sessions of its own or double-forked, ends up below it. It hands its own stdin, 
 them: the pipes pass untouched. It watches one socket to the daemon; when the daemon says `stop` or dies, it ends every
 descendant, found by ancestry and by a marker in the environment.
 
-    guardian.py CONTROL_FD MARKER GRACE_MS -- command args...
+    guardian.py CONTROL_FD MARKER GRACE_MS DESCRIPTORS -- command args...
+
+DESCRIPTORS is the soft limit of open descriptors that the agent gets: the daemon may have raised its own.
 
 It writes lines to the socket: `started PID`, `failed REASON`, `exited RETURNCODE` (negative: a signal). It reads: `stop`, `int`.
 """
 
 import os
+import resource
 import select
 import signal
 import sys
@@ -97,10 +100,13 @@ def send_signal(pid: int, number: int) -> None:
 
 
 class Guardian:
-    def __init__(self, control: int, marker: str, grace: float, command: "list[str]") -> None:
+    def __init__(
+        self, control: int, marker: str, grace: float, descriptors: int, command: "list[str]"
+    ) -> None:
         self.control = control
         self.marker = marker
         self.grace = grace
+        self.descriptors = descriptors
         self.command = command
         self.agent = 0
         self.agent_running = False
@@ -120,12 +126,19 @@ class Guardian:
             self.end_all()
 
     def start(self) -> bool:
-        # Python ignores two signals and we ignore more: the agent gets every signal as a shell would give it.
-        ours = [signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGCHLD]
-        defaults = [signal.SIGPIPE, signal.SIGXFSZ, *ours]
+        # Python ignores two signals, we ignore more, and so does a shell for what it starts in the background:
+        # the agent gets every signal as a terminal would give it.
+        defaults = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (self.descriptors, hard))
         try:
             self.agent = os.posix_spawnp(
-                self.command[0], self.command, given_environment(), setsid=True, setsigdef=defaults
+                self.command[0],
+                self.command,
+                given_environment(),
+                setsid=True,
+                setsigdef=defaults,
+                setsigmask=[],
             )
         except OSError as error:
             self.say(f"failed {self.command[0]}: {error.strerror}")
@@ -140,8 +153,12 @@ class Guardian:
 
     def watch(self) -> None:
         """Wait until the agent is gone, or the daemon says stop or is gone."""
+        # Not `select`, which cannot look at the numbers that a daemon with a thousand connections gives out.
+        poll = select.poll()
+        poll.register(self.control, select.POLLIN)
+        poll.register(self.wakeup, select.POLLIN)
         while self.agent_running:
-            readable, _, _ = select.select([self.control, self.wakeup], [], [])
+            readable = {fd for fd, _ in poll.poll()}
             if self.wakeup in readable:
                 numbers = os.read(self.wakeup, 512)
                 self.reap()
@@ -167,8 +184,10 @@ class Guardian:
         if self.agent_running:
             send_signal(self.agent, signal.SIGTERM)
             deadline = time.monotonic() + self.grace
+            poll = select.poll()
+            poll.register(self.wakeup, select.POLLIN)
             while self.agent_running and (left := deadline - time.monotonic()) > 0:
-                if select.select([self.wakeup], [], [], left)[0]:
+                if poll.poll(left * 1000):
                     os.read(self.wakeup, 512)  # else each wait from here on would return at once
                 self.reap()
         deadline = time.monotonic() + GIVE_UP_SECONDS
@@ -202,5 +221,5 @@ class Guardian:
 
 
 if __name__ == "__main__":
-    fd, mark, grace_ms, _, *argv = sys.argv[1:]
-    Guardian(int(fd), mark, int(grace_ms) / 1000, argv).run()
+    fd, mark, grace_ms, limit, _, *argv = sys.argv[1:]
+    Guardian(int(fd), mark, int(grace_ms) / 1000, int(limit), argv).run()

@@ -18,11 +18,13 @@ from typing import NamedTuple
 from ..agents.stderr import StderrTail, exit_facts
 from ..errors import AgentProcessExited
 from ..schema.events import Stderr
-from . import guardian
+from . import descriptors, guardian
 from .framing import LineSplitter, LineTooLong
 
 GUARDIAN = str(Path(guardian.__file__))
 GRACE_SECONDS = 0.5
+SILENT_SECONDS = 1.0
+"""How long an agent may live without its output: nothing that it does can be heard any more."""
 
 _spawn_numbers = itertools.count(1)
 
@@ -33,13 +35,18 @@ class Exit(NamedTuple):
     code: int | None
     signal: str | None
     stderr: Stderr | None
+    closed_output: bool = False
+    """It closed its stdout and lived on, so that it had to be stopped."""
 
     @property
     def stderr_text(self) -> str:
         return "" if self.stderr is None else f"{self.stderr.head or ''}\n{self.stderr.tail or ''}"
 
     def describe(self) -> str:
-        return f"the agent's process exited ({self.signal or f'exit code {self.code}'})"
+        how = self.signal or f"exit code {self.code}"
+        if self.closed_output:
+            return f"the agent's process closed its output and was stopped ({how})"
+        return f"the agent's process exited ({how})"
 
 
 FramesHandler = Callable[[list[bytes | LineTooLong]], None]
@@ -61,6 +68,8 @@ class AgentProcess:
         self._stdout_open = True
         self._stderr_open = True
         self._control_open = True
+        self._is_stopping = False
+        self._closed_output = False
         self.pid: int | None = None
         self.ended = asyncio.Event()
         """Set when the process, its guardian and all its descendants are gone."""
@@ -88,6 +97,7 @@ class AgentProcess:
                     str(theirs.fileno()),
                     self._marker,
                     str(round(GRACE_SECONDS * 1000)),
+                    str(descriptors.GIVEN),
                     "--",
                     *argv,
                 ],
@@ -142,15 +152,8 @@ class AgentProcess:
     async def stop(self) -> None:
         """End the process and every descendant: SIGTERM, a moment, SIGKILL. Returns when they are gone."""
         self.resume()
-        self._tell(b"stop\n")
-        try:
-            await asyncio.wait_for(self.ended.wait(), GRACE_SECONDS + 1.0)
-        except TimeoutError:
-            # The guardian itself is stuck or stopped: do its work from here.
-            sweep(self._marker)
-            with contextlib.suppress(ProcessLookupError):
-                self._popen.kill()
-            await asyncio.wait_for(self.ended.wait(), 5.0)
+        self._begin_stop()
+        await asyncio.wait_for(self.ended.wait(), GRACE_SECONDS + 6.0)
 
     @property
     def is_ending(self) -> bool:
@@ -179,9 +182,30 @@ class AgentProcess:
         if frames := self._splitter.feed(chunk):
             self._on_frames(frames)
 
+    def _begin_stop(self) -> None:
+        if not self._is_stopping and not self.ended.is_set():
+            self._is_stopping = True
+            self._tell(b"stop\n")
+            asyncio.get_running_loop().call_later(GRACE_SECONDS + 1.0, self._stop_by_force)
+
+    def _stop_by_force(self) -> None:
+        """The guardian itself is stuck or stopped: do its work from here."""
+        if not self.ended.is_set():
+            sweep(self._marker)
+            with contextlib.suppress(ProcessLookupError):
+                self._popen.kill()
+
     def _stdout_closed(self) -> None:
         self._stdout_open = False
         self._finish()
+        if not self.ended.is_set():
+            asyncio.get_running_loop().call_later(SILENT_SECONDS, self._stop_when_silent)
+
+    def _stop_when_silent(self) -> None:
+        """Its output is closed. One that exits or is stopped has had the time for that; this one lives on."""
+        if self._control_open and self._returncode is None and not self._is_stopping:
+            self._closed_output = True
+            self._begin_stop()
 
     def _stderr_closed(self) -> None:
         self._stderr_open = False
@@ -237,7 +261,7 @@ class AgentProcess:
             self._stderr.feed(self._failure)
         self.ended.set()
         code, signal_name = exit_facts(self._returncode if self._failure is None else 127)
-        self._on_exit(Exit(code, signal_name, self._stderr.read()))
+        self._on_exit(Exit(code, signal_name, self._stderr.read(), self._closed_output))
 
 
 class _End:

@@ -1,6 +1,8 @@
 """Any program that speaks the Agent Client Protocol: one process per session, named and started as the operator says.
 
 `--acp-agent NAME='command args'` makes an agent of it. Variables before the command, as in a shell, belong to its environment.
+`--acp-env NAME=VARIABLE` gives it one of the daemon's, or a family of them: which models it uses is not known, and keys that nobody
+said it should have are none of its business.
 """
 
 from __future__ import annotations
@@ -8,7 +10,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 from ...errors import InvalidRequest
 from ...schema.features import Capabilities
@@ -17,25 +18,9 @@ from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
 from .modes import BUILD
 
-PROVIDERS = (
-    "ANTHROPIC_",
-    "AWS_",
-    "AZURE_",
-    "CODEX_",
-    "DEEPSEEK_",
-    "GEMINI_",
-    "GOOGLE_",
-    "GROQ_",
-    "MISTRAL_",
-    "OPENAI_",
-    "OPENROUTER_",
-    "VERTEX_",
-    "XAI_",
-)
-"""Whose variables any agent may need: it is not known which models it uses."""
-
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_GRANT = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:_\*)?")
 
 
 class Acp(Agent):
@@ -62,11 +47,17 @@ class Acp(Agent):
         status=True,
     )
 
-    def __init__(self, name: str, command: list[str], environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        command: list[str],
+        environ: Mapping[str, str] | None = None,
+        env_families: tuple[str, ...] = (),
+    ) -> None:
         self.name = name
         self.title = f"{name} (ACP)"
         self.executables = (command[0],)
-        self.env_families = (_family(name), _family(Path(command[0]).name), *PROVIDERS)
+        self.env_families = env_families
         self._arguments = command[1:]
         self._environ = dict(environ or {})
 
@@ -79,9 +70,11 @@ class Acp(Agent):
         return AcpWire(world)
 
 
-def parse_acp_agents(values: Iterable[str], taken: Iterable[str] = ()) -> dict[str, Agent]:
-    """The agents that `--acp-agent` names; `taken` are names that they cannot have."""
-    agents: dict[str, Agent] = {}
+def parse_acp_agents(
+    values: Iterable[str], taken: Iterable[str] = (), grants: Iterable[str] = ()
+) -> dict[str, Agent]:
+    """The agents that `--acp-agent` names, with what `--acp-env` grants them; `taken` are names that they cannot have."""
+    agents: dict[str, Acp] = {}
     reserved = {*taken, "all"}
     for value in values:
         name, equals, command = value.partition("=")
@@ -95,7 +88,9 @@ def parse_acp_agents(values: Iterable[str], taken: Iterable[str] = ()) -> dict[s
         if name in reserved or name in agents:
             raise InvalidRequest(f"--acp-agent {name}: there is an agent of this name already")
         agents[name] = _agent(name, command)
-    return agents
+    for grant in grants:
+        _give(agents, grant)
+    return {**agents}
 
 
 def _agent(name: str, command: str) -> Acp:
@@ -112,6 +107,10 @@ def _agent(name: str, command: str) -> Acp:
     return Acp(name, words, environ)
 
 
-def _family(name: str) -> str:
-    """`claude-agent-acp` has the variables that begin with `CLAUDE_`."""
-    return re.split(r"[^A-Za-z0-9]", name)[0].upper() + "_"
+def _give(agents: Mapping[str, Acp], grant: str) -> None:
+    name, _, variable = (part.strip() for part in grant.partition("="))
+    if not _GRANT.fullmatch(variable):
+        raise InvalidRequest(f"--acp-env {grant}: write it as NAME=VARIABLE or NAME=FAMILY_*")
+    if name not in agents:
+        raise InvalidRequest(f"--acp-env {grant}: no --acp-agent is called {name}")
+    agents[name].env_families += (variable.removesuffix("*"),)
