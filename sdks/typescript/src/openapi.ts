@@ -668,6 +668,9 @@ export interface components {
             decided_by?: ("agent" | "client" | "daemon" | "rule") | null;
             /** @default null */
             message?: string | null;
+            /** @enum {unknown} */
+            kind?: "command" | "edit" | "fetch" | "mcp" | "other" | "read" | "search" | "task";
+            title?: string;
         };
         /** QuestionList */
         QuestionList: {
@@ -1060,6 +1063,9 @@ export interface components {
             name: string;
             arguments: string;
             call_id: string;
+            /** @enum {unknown} */
+            kind?: "command" | "edit" | "fetch" | "mcp" | "other" | "read" | "search" | "task";
+            title?: string;
         };
         /** ToolResult */
         ToolResult: {
@@ -1106,11 +1112,23 @@ export interface components {
             /** @default null */
             detail?: string | null;
         };
-        /** ItemDelta */
+        /**
+         * ItemDelta
+         * @description A piece of an item, with what it takes to show it without knowing the item.
+         */
         ItemDelta: {
             item_id: string;
             native_item_id: string | null;
             delta: string;
+            /**
+             * @default message
+             * @enum {unknown}
+             */
+            kind?: "message" | "status" | "system" | "tool_call" | "tool_result" | "unknown";
+            /** @default assistant */
+            role?: ("assistant" | "system" | "tool" | "user") | null;
+            /** @enum {unknown} */
+            visibility?: "private" | "public";
         };
         /** ItemCompleted */
         ItemCompleted: {
