@@ -14,6 +14,10 @@ class Frame(NamedTuple):
     event: str | None = None
 
 
+END = "end"
+"""The name of the frame after which nothing comes: the session has ended, and the reader has everything."""
+
+
 class FrameReader:
     """Feed it chunks, take whole frames. Lines end at newlines alone: JSON may hold other separators."""
 
