@@ -19,7 +19,9 @@ export type CreatedSession = Schemas["CreatedSession"];
 export type SessionUpdate = Schemas["UpdateSessionBody"];
 export type Message = Schemas["SendMessageBody"];
 export type SentMessage = Schemas["SentMessage"];
-export type Queue = Schemas["Queue"];
+/** Messages that wait; `nextCursor` leads to the next page, where there is one. */
+export type Queue = Schemas["Queue"] & { nextCursor?: string | null };
+export type QueuedMessage = Schemas["QueuedMessageInfo"];
 export type PermissionList = Schemas["PermissionList"];
 export type PermissionReply = Schemas["ReplyPermissionBody"];
 export type QuestionList = Schemas["QuestionList"];
@@ -32,6 +34,12 @@ export type Readiness = Schemas["Readiness"];
 export interface MessageOptions extends CallOptions {
   /** The same key gives the same turn, however often it is sent. A new one unless given. */
   idempotencyKey?: string | undefined;
+}
+
+export interface PageQuery {
+  limit?: number | undefined;
+  /** `nextCursor` of the page before. */
+  cursor?: string | null | undefined;
 }
 
 /** What the stream of all sessions says: an event with its place in the whole log, or news of a session. */
@@ -141,8 +149,8 @@ export class Operations {
   }
 
   /** Show the messages that wait. */
-  getQueue(sessionId: string, options: CallOptions = {}): Promise<Queue> {
-    return this.http.json("sessions.queue", { path: { session_id: sessionId }, ...options });
+  getQueue(sessionId: string, query: PageQuery & CallOptions = {}): Promise<Queue> {
+    return this.http.json("sessions.queue", { path: { session_id: sessionId }, ...parted(query) });
   }
 
   /** Withdraw a message that waits. */
@@ -215,11 +223,6 @@ export class Operations {
     sessionId: string,
     query: QueryOf<"sessions.events_sse"> & CallOptions = {},
   ): AsyncGenerator<Event, void, undefined> {
-    if (query.offset) {
-      // Whoever has seen the last event already would wait for ever.
-      const { ended, eventCount } = await this.getSession(sessionId, { signal: query.signal });
-      if (ended && eventCount <= query.offset) return;
-    }
     yield* followSession(this.http, sessionId, query);
   }
 

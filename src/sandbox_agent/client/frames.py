@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+END = "end"
+"""The event of a frame behind which nothing comes."""
+
 
 class Frame(NamedTuple):
     """One frame of a stream. One that has an id alone says where the stream is."""
@@ -12,10 +15,6 @@ class Frame(NamedTuple):
     id: str | None
     data: bytes
     event: str | None = None
-
-
-END = "end"
-"""The name of the frame after which nothing comes: the session has ended, and the reader has everything."""
 
 
 class FrameReader:

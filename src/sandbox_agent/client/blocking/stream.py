@@ -22,7 +22,7 @@ Resume = Callable[[int | None], Call]
 
 
 def frames(transport: Transport, resume: Resume, *, has_end: bool = False) -> Generator[Frame, None]:
-    """Frames, each once, until the daemon says that no more come; with `has_end` also when it ends the stream in an orderly way."""
+    """Frames, each once, until one says that it was the last. With `has_end` the daemon's end of the stream says so, too."""
     seen: int | None = None
     patience = transport.patience()
     while True:

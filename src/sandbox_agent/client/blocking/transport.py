@@ -38,7 +38,6 @@ SILENCE_SECONDS = 60.0
 """A stream says something every 15 seconds; one that is silent for longer has lost its other end."""
 POLL_SECONDS = 0.02
 VERSION_HEADER = "x-sandbox-agent-version"
-NO_CONTENT = 204
 
 
 class Transport:
@@ -134,9 +133,8 @@ class Transport:
             ) as answer:
                 self._check(answer, address, answer.read() if answer.is_error else b"")
                 connected()
-                if answer.status_code == NO_CONTENT:
-                    # The answer to a reader who comes back and has everything already.
-                    yield Frame(None, b"", END)
+                if answer.status_code == 204:
+                    yield Frame(None, b"", END)  # we have seen all there is
                 reader = FrameReader()
                 for chunk in answer.iter_bytes():
                     for frame in reader.feed(chunk):
