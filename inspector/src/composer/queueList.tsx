@@ -2,7 +2,7 @@
 import { useEffect, useState } from "react";
 import { type Daemon, sessionPath } from "../daemon/daemon";
 import { sayWhy } from "../daemon/problem";
-import type { QueuedMessage } from "../daemon/types";
+import type { Queue, QueuedMessage } from "../daemon/types";
 import { Button } from "../parts/button";
 import { Icon } from "../parts/icon";
 import { useWorkspace } from "../state/workspace";
@@ -55,17 +55,12 @@ export function QueueList({ sessionId, queued }: { sessionId: string; queued: re
   );
 }
 
-interface Page {
-  messages: QueuedMessage[];
-  nextCursor?: string | null;
-}
-
 export async function allWaiting(daemon: Daemon, sessionId: string): Promise<QueuedMessage[]> {
   const messages: QueuedMessage[] = [];
   let cursor: string | null | undefined;
   do {
     const query = cursor ? `?cursor=${encodeURIComponent(cursor)}` : "";
-    const page: Page = await daemon.get(sessionPath(sessionId, "queue") + query);
+    const page: Queue = await daemon.get(sessionPath(sessionId, "queue") + query);
     messages.push(...page.messages);
     cursor = page.nextCursor;
   } while (cursor);

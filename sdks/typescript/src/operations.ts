@@ -19,8 +19,7 @@ export type CreatedSession = Schemas["CreatedSession"];
 export type SessionUpdate = Schemas["UpdateSessionBody"];
 export type Message = Schemas["SendMessageBody"];
 export type SentMessage = Schemas["SentMessage"];
-/** Messages that wait; `nextCursor` leads to the next page, where there is one. */
-export type Queue = Schemas["Queue"] & { nextCursor?: string | null };
+export type Queue = Schemas["Queue"];
 export type QueuedMessage = Schemas["QueuedMessageInfo"];
 export type PermissionList = Schemas["PermissionList"];
 export type PermissionReply = Schemas["ReplyPermissionBody"];
@@ -34,12 +33,6 @@ export type Readiness = Schemas["Readiness"];
 export interface MessageOptions extends CallOptions {
   /** The same key gives the same turn, however often it is sent. A new one unless given. */
   idempotencyKey?: string | undefined;
-}
-
-export interface PageQuery {
-  limit?: number | undefined;
-  /** `nextCursor` of the page before. */
-  cursor?: string | null | undefined;
 }
 
 /** What the stream of all sessions says: an event with its place in the whole log, or news of a session. */
@@ -148,8 +141,8 @@ export class Operations {
     }
   }
 
-  /** Show the messages that wait. */
-  getQueue(sessionId: string, query: PageQuery & CallOptions = {}): Promise<Queue> {
+  /** Show the messages that wait, oldest first. */
+  getQueue(sessionId: string, query: QueryOf<"sessions.queue"> & CallOptions = {}): Promise<Queue> {
     return this.http.json("sessions.queue", { path: { session_id: sessionId }, ...parted(query) });
   }
 
