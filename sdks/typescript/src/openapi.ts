@@ -415,7 +415,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say whether new work is taken: the log is there and can be written, and the daemon is not stopping. */
+        /** Say whether new work is taken: the log can be written and the daemon is not stopping. */
         get: operations["system.ready"];
         put?: never;
         post?: never;

@@ -235,7 +235,7 @@ COMMANDS: tuple[Command, ...] = (
         (),
     ),
     Command(
-        'system', 'ready', (), 'GET', '/v1/ready', 'Say whether new work is taken: the log is there and can be written, and the daemon is not stopping.', '', 'json',
+        'system', 'ready', (), 'GET', '/v1/ready', 'Say whether new work is taken: the log can be written and the daemon is not stopping.', '', 'json',
         (),
     ),
     Command(

@@ -585,7 +585,7 @@ class AsyncSystem(AsyncGuard):
         return await self._client.ask(call("GET", "/v1/health"), Health)
 
     async def ready(self) -> Readiness:
-        """Say whether new work is taken: the log is there and can be written, and the daemon is not stopping.
+        """Say whether new work is taken: the log can be written and the daemon is not stopping.
 
         Raises `Unavailable`.
         """
