@@ -34,7 +34,7 @@ test("a fence that is still open is code already", () => {
   expect(drawn("Look:\n\n```js\nconst a = 1")).toContain("<code>const a = 1</code>");
 });
 
-test.each([100, 20_000])("what is nested %i levels deep is shown as it is", (levels) => {
+test.each([100, 20_000])("what is nested %i levels deep is shown as it is", { timeout: 30_000 }, (levels) => {
   for (const mark of [">", "- "]) expect(drawn(`${mark.repeat(levels)}deep`)).toMatch(/^<div class="plainText"/);
 });
 

@@ -1,23 +1,19 @@
-/** Small pure parts: one line for a tool call, what a request is as a command, addresses that people type. */
+/** Small pure parts: the command of a call, what a request is as a command, addresses that people type. */
 import { expect, test } from "vitest";
 import { tidied } from "../src/daemon/arrival";
 import { asCurl, RequestLog } from "../src/daemon/requestLog";
 import { ago, count, duration, money } from "../src/parts/format";
 import { parsed } from "../src/route";
 import { parsedMcp } from "../src/sessions/mcpText";
-import { inputSummary } from "../src/transcript/toolSummary";
+import { commandOf } from "../src/transcript/commandOf";
 
 test.each([
-  [{ command: "/bin/bash -lc 'echo hi'" }, "echo hi"],
-  [{ command: ["git", "status"] }, "git status"],
-  [{ command: "ls\nrm x" }, "ls"],
-  [{ file_path: "/a/b.txt", content: "…" }, "/a/b.txt"],
-  [{ changes: [{ path: "/a" }, { path: "/b" }] }, "/a, /b"],
-  [{ todos: [1, 2] }, "2 steps"],
-  [{ a: 2, b: 3 }, '{"a":2,"b":3}'],
-  [null, ""],
-])("%j in one line", (input, line) => {
-  expect(inputSummary(input)).toBe(line);
+  ["command", { command: ["git", "status"] }, "git status"],
+  ["command", { cmd: "ls\nrm x" }, "ls\nrm x"],
+  ["command", null, null],
+  ["edit", { command: "create", path: "/a" }, null],
+] as const)("a call of kind %s with %j runs %j", (toolKind, input, command) => {
+  expect(commandOf({ toolKind, input })).toBe(command);
 });
 
 test("a request as a command names the token and quotes the rest", () => {

@@ -5,15 +5,18 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
 from sandbox_agent.cli.asking import ask_permission, ask_question, chosen
-from sandbox_agent.cli.narration import Narrator, Tool, View, brief
+from sandbox_agent.cli.narration import Narrator, Tool, View, titled
 from sandbox_agent.cli.views import PlainView, TerminalView, split_blocks
 from sandbox_agent.schema.events import (
     AskedQuestion,
     Choice,
+    ItemCompleted,
+    ItemStarted,
     PermissionMetadata,
     PermissionRequested,
     QuestionMetadata,
@@ -69,22 +72,21 @@ def test_on_a_terminal_the_words_before_a_crash_stand_before_its_error() -> None
 def test_control_characters_do_not_reach_the_terminal() -> None:
     shown = io.StringIO()
     view = TerminalView(Console(file=shown, width=80))
-    view.tool_ended(Tool("c", "bash", brief('{"command":"echo \\u001b[2J\\n x"}'), False, ""), None, 1.0, [])
+    view.tool_ended(Tool("c", titled("bash", "echo \x1b[2J\n x"), False, ""), None, 1.0, [])
     assert shown.getvalue() == "✓ bash echo [2J x (1.0 s)\n"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("title", "told"),
     [
-        ('{"command":["ls","-l"]}', "ls -l"),
-        ('{"file_path":"/a","content":"long"}', "/a"),
-        ('{"x":1}', '{"x":1}'),
-        ('{"broken', '{"broken'),
-        ("[1]", "[1]"),
+        ("ls -l", "bash ls -l"),
+        ("bash", "bash"),
+        ("", "bash"),
+        ("x" * 200, f"bash {'x' * 94}…"),
     ],
 )
-def test_a_call_is_told_by_what_it_is_about(arguments: str, told: str) -> None:
-    assert brief(arguments) == told
+def test_a_call_is_told_by_its_title_and_an_untitled_one_by_its_name(title: str, told: str) -> None:
+    assert titled("bash", title) == told
 
 
 @pytest.mark.parametrize(
@@ -100,6 +102,19 @@ def test_a_call_is_told_by_what_it_is_about(arguments: str, told: str) -> None:
 )
 def test_a_block_is_finished_when_another_begins(text: str, finished: str) -> None:
     assert split_blocks(text) == (finished, text[len(finished) :])
+
+
+def test_thinking_is_told_by_the_pieces_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """The visibility of a delta says that it is thinking: the item that it belongs to need not be looked at."""
+    narrator = Narrator(PlainView())
+    for line in (TRANSCRIPTS / "demo" / "universal.jsonl").read_bytes().splitlines():
+        event = decode_event(line)
+        if isinstance(event.data, ItemStarted):
+            bare = msgspec.structs.replace(event.data.item, content=())
+            event = msgspec.structs.replace(event, data=ItemStarted(bare))
+        if not isinstance(event.data, ItemCompleted):
+            narrator.hear(event)
+    assert "The user wants to see me think" not in capsys.readouterr().out
 
 
 # -- asking -----------------------------------------------------------------------------------
@@ -134,6 +149,22 @@ class Typed:
 def test_a_permission_is_asked_until_it_is_answered(typed: list[str], decision: Decision) -> None:
     request = PermissionRequested("p", "bash", "requested", PermissionMetadata("bash", {"command": "ls"}))
     assert ask_permission(request, SILENT, Typed(*typed)) == decision
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("ls -l", "? bash ls -l\n"),
+        ("", "? bash\n"),
+        ("ls …", '? bash ls …\n  {"command":"ls && rm -r x"}\n'),
+    ],
+)
+def test_a_permission_is_shown_by_its_title_and_whole_where_that_was_cut(title: str, shown: str) -> None:
+    facts = PermissionMetadata("bash", {"command": "ls && rm -r x"}, kind="command", title=title)
+    file = io.StringIO()
+    request = PermissionRequested("p", "bash", "requested", facts)
+    ask_permission(request, Console(file=file, width=80), Typed("o"))
+    assert file.getvalue() == shown
 
 
 @pytest.mark.parametrize(

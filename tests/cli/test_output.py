@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from sandbox_agent.cli.failures import CommandFailed, ProblemAnswered
@@ -45,6 +46,26 @@ def test_a_table_leaves_out_what_no_row_says(
     print_rows(("id", "title", "updatedAt"), rows, empty="none")
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert lines == ["id  updated at", "a   2026-01-02 03:04", "bc  2026-01-02 03:04"]
+
+
+def test_what_waits_is_told_by_its_title_and_its_turn(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    asked = {"permission_id": "perm_1", "action": "bash", "metadata": {"kind": "command", "title": "ls -l"}}
+    queued = {"turnId": "turn_1", "message": "hello", "createdAt": "2026-01-02T03:04:05.000Z"}
+    for answer in ({"permissions": [asked]}, {"messages": [queued], "nextCursor": "2"}):
+        print_answer(msgspec.json.encode(answer), argparse.Namespace())
+    shown = capsys.readouterr()
+    assert [line.rstrip() for line in shown.out.splitlines()] == [
+        "permission id  action  kind     title",
+        "perm_1         bash    command  ls -l",
+        "turn id  message  created at",
+        "turn_1   hello    2026-01-02 03:04",
+    ]
+    assert shown.err == "there are more: --cursor 2\n"
 
 
 def test_a_path_is_one_line_from_home_and_cut_in_the_middle(

@@ -96,6 +96,15 @@ def test_a_lost_stream_goes_on_after_what_was_seen() -> None:
     assert [one.headers.get("last-event-id") for one in asked] == [None, "2", "3"]
 
 
+def test_a_stream_ends_when_the_daemon_says_that_nothing_more_comes() -> None:
+    with (
+        server(stream(*numbered(1), b"event: end\ndata: {}\n\n")) as (endpoint, asked),
+        Remote(Address(endpoint, None)) as remote,
+    ):
+        assert [frame.data for frame in remote.follow(Call("GET", "/"))] == [b"e1"]
+    assert len(asked) == 1
+
+
 def test_the_stream_of_a_turn_is_asked_for_again_with_the_same_key_and_ends_with_it() -> None:
     with (
         server(stream(*numbered(5, 6), cut=True), stream(*numbered(5, 6, 7))) as (endpoint, asked),

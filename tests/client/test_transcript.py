@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from sandbox_agent import ErrorEvent, Event, FileRef, ItemCompleted, Message, Text, Tool, Transcript, Usage
 from sandbox_agent.schema.events import decode_event
 from sandbox_agent.schema.items import Reasoning, ToolResult
@@ -28,12 +30,29 @@ def test_a_demo_adds_up_to_what_was_said_and_done() -> None:
         ("assistant", True),
         ("assistant", False),
     ]
-    assert [(tool.name, tool.status, tool.exit_code) for tool in transcript.tools][:2] == [
-        ("bash", "completed", 0),
-        ("bash", "completed", 0),
+    assert [(tool.name, tool.kind, tool.title, tool.status, tool.exit_code) for tool in transcript.tools][
+        :3
+    ] == [
+        ("bash", "command", "seq 3", "completed", 0),
+        ("bash", "command", "echo hello from the mock agent", "completed", 0),
+        ("edit", "edit", "/tmp/ws/mock-edit.txt", "completed", None),
     ]
     assert transcript.stop_reason == "end_turn"
     assert (transcript.permissions, transcript.questions) == ({}, {})
+
+
+def test_a_call_of_an_old_log_has_its_name_as_its_title() -> None:
+    part = {"type": "tool_call", "name": "bash", "arguments": "{}", "call_id": "c"}
+    [call] = [
+        event
+        for event in events_of("mock/demo")
+        if isinstance(event.data, ItemCompleted) and event.data.item.kind == "tool_call"
+    ][:1]
+    assert isinstance(call.data, ItemCompleted)
+    old = msgspec.to_builtins(call)
+    old["data"]["item"]["content"] = [part]
+    [tool] = Transcript([decode_event(msgspec.json.encode(old))]).tools
+    assert (tool.kind, tool.title) == ("other", "bash")
 
 
 def test_nothing_of_any_recording_is_lost() -> None:

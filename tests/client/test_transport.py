@@ -133,6 +133,35 @@ def test_a_stream_goes_on_after_the_last_event_without_loss_or_doubles() -> None
     assert [one.path.partition("?")[2] for one in asked] == ["offset=3", "offset=5", "offset=5", "offset=6"]
 
 
+END = b"event: end\ndata: {}\n\n"
+
+
+def test_a_stream_is_over_when_the_daemon_says_that_nothing_more_comes() -> None:
+    with server(stream(frame(4), END)) as (endpoint, asked), connect(endpoint) as client:
+        assert numbers(list(client.session("s").events(offset=3, follow=True))) == [4]
+    assert len(asked) == 1
+
+
+def test_a_reader_who_comes_back_and_has_everything_is_done() -> None:
+    nothing_more = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"
+    with server(stream(frame(4), cut=True), nothing_more) as (endpoint, asked), connect(endpoint) as client:
+        assert numbers(list(client.session("s").events(offset=3, follow=True))) == [4]
+    assert [one.path.partition("?")[2] for one in asked] == ["offset=3", "offset=4"]
+
+
+def test_an_asynchronous_reader_is_done_likewise() -> None:
+    nothing_more = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"
+
+    async def read(endpoint: str) -> list[int]:
+        async with AsyncSandboxAgent.connect(endpoint, "T", retry=QUICK) as client:
+            return [event.sequence async for event in client.session("s").events(follow=True)]
+
+    for pieces in ([stream(frame(1), END)], [stream(frame(1)), nothing_more]):
+        with server(*pieces) as (endpoint, asked):
+            assert asyncio.run(read(endpoint)) == [1]
+        assert len(asked) == len(pieces)
+
+
 def test_an_event_counts_as_seen_when_the_reader_is_done_with_it() -> None:
     """A reader that fails on an event gets it again when it reads on from where it was."""
     with (

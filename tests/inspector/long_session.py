@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from msgspec import structs
+
 from sandbox_agent.store.base import AppendEvents, EventRow, SaveSession
 from sandbox_agent.store.sqlite import SqliteStore
 
@@ -25,8 +27,8 @@ def repeat_turns(data_dir: Path, session: str, at_least: int) -> int:
             for body in turns:
                 position, sequence = position + 1, sequence + 1
                 rows.append(EventRow(position, sequence, _renamed(body, copy, sequence)))
-        record.event_count = sequence
-        store.write([AppendEvents(session, rows), SaveSession(record)])
+        longer = structs.replace(record, event_count=sequence)
+        store.write([AppendEvents(session, rows), SaveSession(longer)])
         return sequence
     finally:
         store.close()

@@ -202,6 +202,8 @@ def test_a_tool_is_one_line_with_its_outcome_and_opens(window: Window, session: 
     line = window.tool("bash")
     expect(line).to_contain_text("failed")
     expect(line).to_contain_text("exit 3")
+    expect(line.get_by_title("command")).to_be_visible()
+    expect(line.locator(".foldSummary")).to_have_text("seq 3")
     line.click()
     expect(window.log.locator(".tool .command")).to_contain_text("seq 3")
     expect(window.log.get_by_label("Output of bash")).to_have_text("1\n2\n3\n")
@@ -260,7 +262,9 @@ def test_a_permission_shows_the_exact_command_and_is_allowed_once(
     window: Window, session: str, client: Client
 ) -> None:
     window.say("permission one two")
-    expect(window.card("Permission: bash").locator(".command")).to_have_text("$ echo one two")
+    card = window.card("Permission: bash")
+    expect(card.locator(".command")).to_have_text("$ echo one two")
+    expect(card.locator(".tag")).to_have_text("command")
     window.button("Allow once").click()
     window.turn_is_over()
     window.sees("Allowed once")

@@ -166,10 +166,19 @@ def test_what_an_item_always_has_is_there_and_what_it_may_have_is_not() -> None:
             "content": ({"type": "image", "path": "/a.png"},),
         }
     }
-    assert msgspec.to_builtins(ItemDelta("itm_1", None, "x")) == {
-        "item_id": "itm_1",
-        "native_item_id": None,
-        "delta": "x",
+    delta = {"item_id": "itm_1", "native_item_id": None, "delta": "x", "kind": "message", "role": "assistant"}
+    assert msgspec.to_builtins(ItemDelta("itm_1", None, "x")) == delta
+    assert msgspec.to_builtins(ItemDelta("itm_1", None, "x", visibility="public")) == {
+        **delta,
+        "visibility": "public",
+    }
+    assert msgspec.to_builtins(ToolCall("ls", "{}", "c")) == {
+        "type": "tool_call",
+        "name": "ls",
+        "arguments": "{}",
+        "call_id": "c",
+        "kind": "other",
+        "title": "",
     }
 
 

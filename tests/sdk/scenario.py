@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from sandbox_agent.schema.events import (
     Event,
@@ -18,7 +18,7 @@ from sandbox_agent.schema.events import (
     TurnStarted,
 )
 from sandbox_agent.schema.inputs import Decision
-from sandbox_agent.schema.items import Text
+from sandbox_agent.schema.items import Text, ToolCall
 
 PAGE = 7
 
@@ -43,7 +43,7 @@ class OnQuestion(Struct, forbid_unknown_fields=True):
 class Step(Struct, forbid_unknown_fields=True):
     """A step. Its expectations are compared as they stand in the file."""
 
-    do: Literal["create", "prompt", "read_back", "terminate", "end_of_follower"]
+    do: Literal["create", "prompt", "read_back", "terminate", "end_of_follower", "read_past_the_end"]
     session_id: str = ""
     agent: str = ""
     message: str = ""
@@ -100,8 +100,24 @@ def _texts(events: list[Event]) -> list[str]:
     return [part.text for item in spoken for part in item.content if isinstance(part, Text)]
 
 
+def _answer(events: list[Event]) -> str:
+    """What the agent says aloud, from the pieces alone."""
+    deltas = [event.data for event in events if isinstance(event.data, ItemDelta)]
+    aloud = [d for d in deltas if (d.kind, d.role, d.visibility) == ("message", "assistant", UNSET)]
+    return "".join(delta.delta for delta in aloud)
+
+
+def _tools(events: list[Event]) -> list[list[str]]:
+    items = [event.data.item for event in events if isinstance(event.data, ItemCompleted)]
+    calls = [part for item in items for part in item.content if isinstance(part, ToolCall)]
+    return [[call.name, call.kind, call.title] for call in calls]
+
+
 def _permissions(events: list[Event]) -> list[list[str]]:
-    return [[e.data.action, e.data.status] for e in events if isinstance(e.data, PermissionResolved)]
+    resolved = [event.data for event in events if isinstance(event.data, PermissionResolved)]
+    return [
+        [one.action, one.metadata.kind, one.metadata.title, one.status] for one in resolved if one.metadata
+    ]
 
 
 def _questions(events: list[Event]) -> list[list[str]]:
@@ -115,6 +131,8 @@ def _stop_reason(events: list[Event]) -> str | None:
 
 FACTS: dict[str, Any] = {
     "texts": _texts,
+    "answer": _answer,
+    "tools": _tools,
     "permissions": _permissions,
     "questions": _questions,
     "stop_reason": _stop_reason,

@@ -35,6 +35,9 @@ def test_the_scenario_with_the_waiting_client(mortal: Daemon) -> None:
                     seen = follower.result(20)
                     assert seen == read_back(session)
                     assert seen[: len(log)] == log
+                case "read_past_the_end":
+                    late = threads.submit(list, session.events(offset=len(seen), follow=True))
+                    assert late.result(20) == []
 
 
 def prompt(session: Session, step: Step, daemon: Daemon) -> list[Event]:
@@ -91,10 +94,12 @@ async def asynchronously(daemon: Daemon) -> None:
                     seen = await asyncio.wait_for(follower, 20)
                     assert seen == await read_back_asynchronously(session)
                     assert seen[: len(log)] == log
+                case "read_past_the_end":
+                    assert await asyncio.wait_for(follow(session, offset=len(seen)), 20) == []
 
 
-async def follow(session: AsyncSession) -> list[Event]:
-    return [event async for event in session.events(follow=True)]
+async def follow(session: AsyncSession, offset: int = 0) -> list[Event]:
+    return [event async for event in session.events(offset=offset, follow=True)]
 
 
 async def prompt_asynchronously(session: AsyncSession, step: Step, daemon: Daemon) -> list[Event]:

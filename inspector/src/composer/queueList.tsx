@@ -1,8 +1,8 @@
 /** The messages that wait for the running turn to end; each can be withdrawn. */
 import { useEffect, useState } from "react";
-import { sessionPath } from "../daemon/daemon";
+import { type Daemon, sessionPath } from "../daemon/daemon";
 import { sayWhy } from "../daemon/problem";
-import type { QueuedMessage } from "../daemon/types";
+import type { Queue, QueuedMessage } from "../daemon/types";
 import { Button } from "../parts/button";
 import { Icon } from "../parts/icon";
 import { useWorkspace } from "../state/workspace";
@@ -16,9 +16,8 @@ export function QueueList({ sessionId, queued }: { sessionId: string; queued: re
   useEffect(() => {
     let current = true;
     if (!key) return setMessages([]);
-    daemon
-      .get<{ messages: QueuedMessage[] }>(sessionPath(sessionId, "queue"))
-      .then((queue) => current && setMessages(queue.messages))
+    allWaiting(daemon, sessionId)
+      .then((waiting) => current && setMessages(waiting))
       .catch((error: unknown) => current && setFailure(sayWhy(error)));
     return () => {
       current = false;
@@ -54,4 +53,16 @@ export function QueueList({ sessionId, queued }: { sessionId: string; queued: re
       )}
     </section>
   );
+}
+
+export async function allWaiting(daemon: Daemon, sessionId: string): Promise<QueuedMessage[]> {
+  const messages: QueuedMessage[] = [];
+  let cursor: string | null | undefined;
+  do {
+    const query = cursor ? `?cursor=${encodeURIComponent(cursor)}` : "";
+    const page: Queue = await daemon.get(sessionPath(sessionId, "queue") + query);
+    messages.push(...page.messages);
+    cursor = page.nextCursor;
+  } while (cursor);
+  return messages;
 }

@@ -10,6 +10,7 @@ export type AgentInfo = Schemas["AgentInfo"];
 export type Mode = Schemas["Mode"];
 export type Model = Schemas["Model"];
 export type CreatedSession = Schemas["CreatedSession"];
+export type Queue = Schemas["Queue"];
 export type QueuedMessage = Schemas["QueuedMessageInfo"];
 export type StoredAttachment = Schemas["StoredAttachment"];
 export type McpServer = Schemas["McpServer"];

@@ -15,7 +15,7 @@ export function eventText(event: Event): string {
       return [data.turn_id, asRecord(data.metadata)?.stop_reason].filter(Boolean).join(" ");
     case "permission.requested":
     case "permission.resolved":
-      return `${String(data.action)} ${String(data.status)}`;
+      return `${String(asRecord(data.metadata)?.title || data.action)} ${String(data.status)}`;
     case "question.requested":
     case "question.resolved":
       return `${String(data.status)} ${String(data.prompt).slice(0, 80)}`;
@@ -37,7 +37,7 @@ function itemText(item: Readonly<Record<string, unknown>>): string {
 }
 
 function partText(part: Readonly<Record<string, unknown>>): string {
-  const told = part.name ?? part.label ?? part.text ?? part.output ?? part.path ?? "";
+  const told = part.title || (part.name ?? part.label ?? part.text ?? part.output ?? part.path ?? "");
   return String(told).replace(/\s+/g, " ").slice(0, 80);
 }
 

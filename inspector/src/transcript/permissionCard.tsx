@@ -6,11 +6,11 @@ import { Button } from "../parts/button";
 import { pretty } from "../parts/format";
 import { Icon } from "../parts/icon";
 import { useConversation } from "../session/sessionContext";
+import { commandOf } from "./commandOf";
 import { DiffView } from "./diffView";
 import { exact } from "./exact";
 import { Json } from "./json";
 import { Command } from "./tool";
-import { commandOf, inputSummary } from "./toolSummary";
 import { useAnswer } from "./useAnswer";
 
 const OUTCOMES = { accept: "Allowed once", accept_for_session: "Allowed for this session", reject: "Rejected" } as const;
@@ -31,7 +31,7 @@ function Resolved({ entry }: { entry: PermissionEntry }) {
         {OUTCOMES[entry.state]} {entry.decidedBy && BY[entry.decidedBy]}
       </span>
       {/* The call stands right above, where there is one. */}
-      {entry.callId === null && <span className="foldSummary mono">{exact(inputSummary(entry.input) || entry.action)}</span>}
+      {entry.callId === null && <span className="foldSummary mono">{exact(entry.title)}</span>}
       {entry.message && <span className="resolvedMessage">“{entry.message}”</span>}
     </div>
   );
@@ -55,6 +55,7 @@ function Asking({ entry }: { entry: PermissionEntry }) {
       <header>
         <Icon name="shield" />
         <strong>Allow {entry.toolName}?</strong>
+        {entry.toolKind !== "other" && <span className="tag">{entry.toolKind}</span>}
         {entry.reason && <span className="tag">{entry.reason}</span>}
       </header>
       <Wanted entry={entry} />
@@ -104,14 +105,15 @@ function Asking({ entry }: { entry: PermissionEntry }) {
   );
 }
 
-/** What the agent wants to do, exactly: the command, the change, or else the call's input. */
+/** What the agent wants to do, exactly: the command, the change, or else the call's title and input. */
 function Wanted({ entry }: { entry: PermissionEntry }) {
-  const command = commandOf(entry.input);
+  const command = commandOf(entry);
   if (command !== null) return <Command text={command} />;
-  if (entry.diff) return <DiffView path={entry.paths.join(", ") || entry.action} action="" diff={entry.diff} />;
+  if (entry.diff) return <DiffView path={entry.paths.join(", ") || entry.title} action="" diff={entry.diff} />;
+  const lines = new Set([entry.title, ...entry.paths].filter((line) => line !== entry.toolName));
   return (
     <>
-      {entry.paths.length > 0 && <p className="cardText mono">{entry.paths.join("\n")}</p>}
+      {lines.size > 0 && <p className="cardText mono">{exact([...lines].join("\n"))}</p>}
       <Json label="Input" text={pretty(entry.input)} />
     </>
   );

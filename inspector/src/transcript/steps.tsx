@@ -1,7 +1,7 @@
 /** The steps of a plan or a todo list. */
+import { isRecord, planOf } from "sdk/plan";
 import type { PlanStep } from "sdk/transcript";
 import { Icon } from "../parts/icon";
-import { asRecord } from "./record";
 
 export function Steps({ steps }: { steps: readonly PlanStep[] }) {
   return (
@@ -22,20 +22,7 @@ export function Steps({ steps }: { steps: readonly PlanStep[] }) {
   );
 }
 
-/** The todo list in a call's arguments or a status item's data; agents name its members differently. */
-export function planSteps(data: unknown): PlanStep[] {
-  const fields = asRecord(data);
-  const found = [fields?.todos, fields?.plan, fields?.entries].find(Array.isArray) ?? [];
-  return found.flatMap((each: unknown) => {
-    const step = asRecord(each);
-    const text = step?.content ?? step?.step ?? step?.text;
-    return typeof text === "string" ? [{ text, status: stepStatus(step?.status) }] : [];
-  });
-}
-
-function stepStatus(native: unknown): PlanStep["status"] {
-  const word = String(native ?? "").replace(/[_-]/g, "").toLowerCase();
-  if (word === "inprogress") return "in_progress";
-  if (word === "completed" || word === "done") return "completed";
-  return word.startsWith("cancel") ? "cancelled" : "pending";
+/** The plan in a status item's data, or in the arguments of a call that makes one. */
+export function planSteps(data: unknown): readonly PlanStep[] {
+  return isRecord(data) ? planOf(data) : [];
 }

@@ -4,6 +4,7 @@ import type { ToolEntry } from "sdk/transcript";
 import { useNow } from "../parts/clock";
 import { duration, plural, pretty } from "../parts/format";
 import { Icon, type IconName } from "../parts/icon";
+import { commandOf } from "./commandOf";
 import { DiffCounts, DiffView } from "./diffView";
 import { parsedDiff } from "./diff";
 import { exact } from "./exact";
@@ -11,9 +12,9 @@ import { Foldable, type Fold } from "./foldable";
 import { Images } from "./images";
 import { Json } from "./json";
 import { Markdown } from "./markdown";
+import { KindIcon } from "./kindIcon";
 import { planSteps, Steps } from "./steps";
 import { Terminal } from "./terminal";
-import { commandOf, toolSummary } from "./toolSummary";
 
 export function Tool({ entry, ...fold }: { entry: ToolEntry } & Fold) {
   return (
@@ -28,8 +29,9 @@ function ToolLine({ entry }: { entry: ToolEntry }) {
   return (
     <>
       <ToolState entry={entry} />
+      <KindIcon kind={entry.toolKind} />
       <span className="foldName">{entry.name}</span>
-      <span className="foldSummary mono">{exact(toolSummary(entry))}</span>
+      <span className="foldSummary mono">{entry.title !== entry.name && exact(entry.title)}</span>
       {counts && <DiffCounts diff={counts} />}
       {entry.children.length > 0 && <span className="foldFact">{plural(entry.children.length, "step")}</span>}
       {entry.exitCode !== null && entry.exitCode !== 0 && <span className="foldFact badText">exit {entry.exitCode}</span>}
@@ -61,7 +63,7 @@ function Running({ since }: { since: string }) {
 }
 
 function ToolBody({ entry }: { entry: ToolEntry }) {
-  const command = commandOf(entry.input);
+  const command = commandOf(entry);
   const steps = planSteps(entry.input);
   return (
     <>
@@ -101,9 +103,9 @@ function Arguments({ entry }: { entry: ToolEntry }) {
   );
 }
 
-/** Output of commands is for a terminal; what a sub-agent reports is prose. */
+/** What a sub-agent reports is prose; other output is for a terminal. */
 function Output({ entry }: { entry: ToolEntry }) {
-  if (entry.children.length > 0) return <Markdown text={entry.output} />;
+  if (entry.toolKind === "task" || entry.children.length > 0) return <Markdown text={entry.output} />;
   return <Terminal text={entry.output} label={`Output of ${entry.name}`} />;
 }
 

@@ -3,7 +3,17 @@
  *
  * Names are camelCase and absent facts are null, so that a page can show an entry without asking what is there.
  */
-import type { AskedQuestion, DecidedBy, FileRef, Image, SessionMetadata, Stderr, StopReason, Usage } from "./events.js";
+import type {
+  AskedQuestion,
+  DecidedBy,
+  FileRef,
+  Image,
+  SessionMetadata,
+  Stderr,
+  StopReason,
+  ToolKind,
+  Usage,
+} from "./events.js";
 
 export type EntryStatus = "in_progress" | "completed" | "failed";
 
@@ -48,6 +58,10 @@ export interface ToolEntry extends ItemBase {
   readonly kind: "tool";
   readonly callId: string;
   readonly name: string;
+  /** What it does, whatever its agent calls it. */
+  readonly toolKind: ToolKind;
+  /** One line for people: the command, the path, the query; at least the name. */
+  readonly title: string;
   /** The arguments as JSON; fragments of it while `argumentsFinal` is false. */
   readonly arguments: string;
   readonly argumentsFinal: boolean;
@@ -87,6 +101,9 @@ export interface PermissionEntry extends Base {
   readonly permissionId: string;
   readonly action: string;
   readonly toolName: string;
+  readonly toolKind: ToolKind;
+  /** One line for people: the command, the path, the query; at least the name. */
+  readonly title: string;
   readonly callId: string | null;
   readonly input: unknown;
   readonly paths: readonly string[];

@@ -39,7 +39,10 @@ export type UnknownEvent = Omit<KnownEvent, "type" | "data"> & {
 export type Event = KnownEvent | UnknownEvent;
 
 export type Item = Schemas["Item"];
+export type ItemDelta = Schemas["ItemDelta"];
 export type ContentPart = Item["content"] extends (infer Part)[] | undefined ? Part : never;
+/** What a tool does, whatever its agent calls it. */
+export type ToolKind = NonNullable<Extract<ContentPart, { type: "tool_call" }>["kind"]>;
 export type Usage = Schemas["Usage"];
 export type StopReason = Schemas["TurnMetadata"]["stop_reason"];
 export type Stderr = Schemas["Stderr"];

@@ -171,7 +171,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the messages that wait. */
+        /** Show the messages that wait, oldest first. */
         get: operations["sessions.queue"];
         put?: never;
         post?: never;
@@ -341,7 +341,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Stream events after an offset, then every new one. */
+        /**
+         * Stream events after an offset, then every new one, until the session ends.
+         * @description A frame named `end` says that there is nothing more to come. A reader that has everything of an ended session gets 204.
+         */
         get: operations["sessions.events_sse"];
         put?: never;
         post?: never;
@@ -616,6 +619,8 @@ export interface components {
         /** Queue */
         Queue: {
             messages: components["schemas"]["QueuedMessageInfo"][];
+            /** @default null */
+            nextCursor?: string | null;
         };
         /** QueuedMessageInfo */
         QueuedMessageInfo: {
@@ -668,6 +673,9 @@ export interface components {
             decided_by?: ("agent" | "client" | "daemon" | "rule") | null;
             /** @default null */
             message?: string | null;
+            /** @enum {unknown} */
+            kind?: "command" | "edit" | "fetch" | "mcp" | "other" | "read" | "search" | "task";
+            title?: string;
         };
         /** QuestionList */
         QuestionList: {
@@ -1060,6 +1068,9 @@ export interface components {
             name: string;
             arguments: string;
             call_id: string;
+            /** @enum {unknown} */
+            kind?: "command" | "edit" | "fetch" | "mcp" | "other" | "read" | "search" | "task";
+            title?: string;
         };
         /** ToolResult */
         ToolResult: {
@@ -1106,11 +1117,23 @@ export interface components {
             /** @default null */
             detail?: string | null;
         };
-        /** ItemDelta */
+        /**
+         * ItemDelta
+         * @description A piece of an item, with what it takes to show it without knowing the item.
+         */
         ItemDelta: {
             item_id: string;
             native_item_id: string | null;
             delta: string;
+            /**
+             * @default message
+             * @enum {unknown}
+             */
+            kind?: "message" | "status" | "system" | "tool_call" | "tool_result" | "unknown";
+            /** @default assistant */
+            role?: ("assistant" | "system" | "tool" | "user") | null;
+            /** @enum {unknown} */
+            visibility?: "private" | "public";
         };
         /** ItemCompleted */
         ItemCompleted: {
@@ -2162,6 +2185,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `unavailable` */
             503: {
                 headers: {
@@ -2210,6 +2242,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem: the token, the host, the body. */
             default: {
                 headers: {
@@ -2249,6 +2290,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem: the token, the host, the body. */
             default: {
                 headers: {
@@ -2262,7 +2312,12 @@ export interface operations {
     };
     "sessions.queue": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description How many at most. */
+                limit?: number;
+                /** @description `nextCursor` of the page before. */
+                cursor?: string | null;
+            };
             header?: never;
             path: {
                 /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
@@ -2279,6 +2334,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Queue"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description `session_not_found` */
@@ -2849,6 +2913,13 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
+            /** @description There is nothing more to come. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description `invalid_request` */
             400: {
                 headers: {
@@ -2997,6 +3068,15 @@ export interface operations {
             };
             /** @description `idempotency_mismatch` */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -20,6 +20,7 @@ export type SessionUpdate = Schemas["UpdateSessionBody"];
 export type Message = Schemas["SendMessageBody"];
 export type SentMessage = Schemas["SentMessage"];
 export type Queue = Schemas["Queue"];
+export type QueuedMessage = Schemas["QueuedMessageInfo"];
 export type PermissionList = Schemas["PermissionList"];
 export type PermissionReply = Schemas["ReplyPermissionBody"];
 export type QuestionList = Schemas["QuestionList"];
@@ -140,9 +141,9 @@ export class Operations {
     }
   }
 
-  /** Show the messages that wait. */
-  getQueue(sessionId: string, options: CallOptions = {}): Promise<Queue> {
-    return this.http.json("sessions.queue", { path: { session_id: sessionId }, ...options });
+  /** Show the messages that wait, oldest first. */
+  getQueue(sessionId: string, query: QueryOf<"sessions.queue"> & CallOptions = {}): Promise<Queue> {
+    return this.http.json("sessions.queue", { path: { session_id: sessionId }, ...parted(query) });
   }
 
   /** Withdraw a message that waits. */
@@ -215,11 +216,6 @@ export class Operations {
     sessionId: string,
     query: QueryOf<"sessions.events_sse"> & CallOptions = {},
   ): AsyncGenerator<Event, void, undefined> {
-    if (query.offset) {
-      // Whoever has seen the last event already would wait for ever.
-      const { ended, eventCount } = await this.getSession(sessionId, { signal: query.signal });
-      if (ended && eventCount <= query.offset) return;
-    }
     yield* followSession(this.http, sessionId, query);
   }
 

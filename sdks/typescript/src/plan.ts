@@ -4,10 +4,10 @@ import type { PlanStep } from "./entries.js";
 /** Agents name the members of a plan differently; all have a text and a status. */
 export function planOf(data: Record<string, unknown>): readonly PlanStep[] {
   const steps = [data.plan, data.entries, data.todos].find(Array.isArray) ?? [];
-  return steps.filter(isRecord).map((step) => ({
-    text: String(step.step ?? step.content ?? step.text ?? ""),
-    status: planStatus(String(step.status ?? "")),
-  }));
+  return steps.filter(isRecord).flatMap((step) => {
+    const text = step.text ?? step.step ?? step.content;
+    return typeof text === "string" ? [{ text, status: planStatus(String(step.status ?? "")) }] : [];
+  });
 }
 
 function planStatus(native: string): PlanStep["status"] {

@@ -8,6 +8,8 @@ export function permissionFacts(data: Permission) {
     permissionId: data.permission_id,
     action: data.action,
     toolName: told?.tool_name ?? data.action,
+    toolKind: told?.kind ?? "other",
+    title: told?.title || data.action,
     callId: told?.call_id ?? null,
     input: told?.input ?? null,
     paths: told?.paths ?? [],

@@ -2,7 +2,15 @@
 import { type ProblemDetails, problemOf, WrongUsage } from "./errors.js";
 import type { Event } from "./events.js";
 import type { CallOptions } from "./http.js";
-import type { Message, Operations, SentMessage, SessionInfo, SessionSettings, SessionUpdate } from "./operations.js";
+import type {
+  Message,
+  Operations,
+  QueuedMessage,
+  SentMessage,
+  SessionInfo,
+  SessionSettings,
+  SessionUpdate,
+} from "./operations.js";
 import { TranscriptFold } from "./transcript.js";
 import type { Transcript } from "./entries.js";
 import {
@@ -113,6 +121,16 @@ export class Session {
   /** Send a message and do not wait for its turn. */
   send(message: string | Message, options: CallOptions = {}): Promise<SentMessage> {
     return this.#client.sendMessage(this.id, message, options);
+  }
+
+  /** The messages that wait for the running turn, page by page. */
+  async *queue(options: CallOptions = {}): AsyncGenerator<QueuedMessage, void, undefined> {
+    let cursor: string | null | undefined;
+    do {
+      const page = await this.#client.getQueue(this.id, { cursor, ...options });
+      yield* page.messages;
+      cursor = page.nextCursor;
+    } while (cursor);
   }
 
   /** The session's events, then every new one, until the session has ended. */

@@ -42,6 +42,7 @@ export function foldTranscript(events: Iterable<Event>): Transcript {
 }
 
 type Mutable<T> = T extends unknown ? { -readonly [Name in keyof T]: T[Name] } : never;
+type ToolCall = Extract<ContentPart, { type: "tool_call" }>;
 type Draft<Kind extends Entry["kind"]> = Mutable<Extract<Entry, { kind: Kind }>>;
 
 /** An entry in the making: `entry` is what readers were given, null when the draft has changed since. */
@@ -223,7 +224,7 @@ export class TranscriptFold {
     const parts = item.content ?? [];
     if (item.kind === "tool_call") {
       const call = partOf(parts, "tool_call");
-      return this.#openTool({ ...base, ...toolFacts(call?.call_id ?? item.item_id), name: call?.name ?? "" }, place);
+      return this.#openTool({ ...base, ...toolFacts(call?.call_id ?? item.item_id), ...toolWords(call) }, place);
     }
     if (item.kind === "status") {
       const status = partOf(parts, "status");
@@ -429,7 +430,7 @@ function toolFacts(callId: string) {
   return {
     kind: "tool" as const,
     callId,
-    name: "",
+    ...toolWords(undefined),
     arguments: "",
     argumentsFinal: false,
     input: null,
@@ -444,10 +445,15 @@ function toolFacts(callId: string) {
   };
 }
 
+/** What a call is called; one of an old log has no kind and no title. */
+function toolWords(call: ToolCall | undefined) {
+  return { name: call?.name ?? "", toolKind: call?.kind ?? "other", title: call?.title || (call?.name ?? "") };
+}
+
 /** The arguments are final; the tool itself is complete when its result is. */
 function completeCall(draft: Draft<"tool">, parts: readonly ContentPart[]): void {
   const call = partOf(parts, "tool_call");
-  draft.name = call?.name ?? draft.name;
+  if (call) Object.assign(draft, toolWords(call));
   draft.arguments = call?.arguments ?? draft.arguments;
   draft.argumentsFinal = true;
   draft.input = parsed(draft.arguments);

@@ -1,12 +1,12 @@
 /**
  * A turn: one prompt and everything until the agent is idle again.
  *
- * The message is sent at once. Then either iterate over the turn's events, or await it for the result; permissions
- * and questions are answered by the handlers in the meantime.
+ * The message is sent at once. Then iterate over the turn's events or over the text of the answer, or await it for the
+ * result; permissions and questions are answered by the handlers in the meantime.
  */
 import type { ErrorEntry, Transcript } from "./entries.js";
 import { Conflict, NotFound, WrongUsage } from "./errors.js";
-import type { Event, Permission, Question, StopReason, Usage } from "./events.js";
+import type { Event, ItemDelta, Permission, Question, StopReason, Usage } from "./events.js";
 import type { Http } from "./http.js";
 import type { components } from "./openapi.js";
 import type { PermissionList, QuestionList, SentMessage } from "./operations.js";
@@ -72,6 +72,21 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
 
   [Symbol.asyncIterator](): AsyncGenerator<Event, void, undefined> {
     return this.#begin(this.#handlers);
+  }
+
+  /** The agent's answer while it is written, piece by piece: no thinking, no tools, no sub-agents. */
+  async *text(): AsyncGenerator<string, void, undefined> {
+    const calls = new Set<string>();
+    const inner = new Set<string>();
+    for await (const { type, data } of this.#begin(preferred(this.#handlers, NOBODY))) {
+      if (type === "item.started") {
+        const { item_id, kind, parent_id } = data.item;
+        if (kind === "tool_call") calls.add(item_id);
+        // What has a call as its parent is a sub-agent's.
+        if (parent_id !== null && calls.has(parent_id)) inner.add(item_id);
+      }
+      if (type === "item.delta" && isAnswer(data) && !inner.has(data.item_id)) yield data.delta;
+    }
   }
 
   then<Done = TurnResult, Failed = never>(
@@ -155,7 +170,12 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
   }
 }
 
-/** Nobody sees the events of a turn that is awaited: without a handler it would wait for ever. */
+/** A piece of what the agent says aloud: thinking has a visibility. */
+function isAnswer({ kind, role, visibility }: ItemDelta): boolean {
+  return kind === "message" && role === "assistant" && visibility === undefined;
+}
+
+/** Nobody sees the events of a turn that is awaited, or read for its text: without a handler it would wait for ever. */
 const NOBODY = {
   onPermission({ action }: Permission): never {
     throw new WrongUsage(

@@ -27,6 +27,16 @@ test("every problem type is a class with its facts", async () => {
   }
 });
 
+test("a queue is read page by page", async () => {
+  const page = (turnId: string, nextCursor?: string) => json({ messages: [{ turnId }], nextCursor });
+  const server = await scripted(json({ sessionId: "s", eventCount: 0 }), page("turn_1", "1"), page("turn_2"));
+  const session = await (await connect(server)).sessions.get("s");
+  const waits: string[] = [];
+  for await (const { turnId } of session.queue()) waits.push(turnId);
+  assert.deepEqual(waits, ["turn_1", "turn_2"]);
+  assert.equal(server.requests[2]?.path, "/v1/sessions/s/queue?cursor=1");
+});
+
 test("a problem of an unknown type, and an answer of another server, are plain problems", async () => {
   const client = await connect(await scripted(problem("out_of_coffee", 418)));
   await assert.rejects(client.getHealth(), (error) => {

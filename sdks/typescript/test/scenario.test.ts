@@ -20,7 +20,9 @@ interface Prompt {
   kill_daemon_on?: string;
   expect: {
     texts?: string[];
-    permissions?: [string, string][];
+    answer?: string;
+    tools?: string[][];
+    permissions?: string[][];
     questions?: [string, string][];
     at_least_agent_deltas?: number;
     stop_reason: string;
@@ -30,7 +32,7 @@ interface Prompt {
 type Step =
   | { do: "create"; session_id: string; agent: string; expect: { healthy: boolean; state: string } }
   | Prompt
-  | { do: "read_back" | "end_of_follower" }
+  | { do: "read_back" | "end_of_follower" | "read_past_the_end" }
   | { do: "terminate"; expect: { state: string } };
 
 const scenario = JSON.parse(readFileSync(join(ROOT, "tests/sdk/scenario.json"), "utf8")) as {
@@ -70,6 +72,9 @@ class Run {
         await this.readBack();
         assert.deepEqual(await this.follower, this.log);
         assert.equal(this.log.at(-1)?.type, "session.ended");
+        return;
+      case "read_past_the_end":
+        assert.deepEqual(await collected(this.session.events({ offset: this.log.length })), []);
         return;
       default:
         assert.fail(`the scenario has a step that this interpreter does not know: ${JSON.stringify(step)}`);
@@ -130,6 +135,8 @@ function checkTurn(events: Event[], step: Prompt, deltas: number): void {
   const { expect } = step;
   assert.equal(last.data.metadata.stop_reason, expect.stop_reason);
   if (expect.texts) assert.deepEqual(texts(events), expect.texts);
+  if (expect.answer) assert.equal(answer(events), expect.answer);
+  if (expect.tools) assert.deepEqual(tools(events), expect.tools);
   if (expect.permissions) assert.deepEqual(permissions(events), expect.permissions);
   if (expect.questions) assert.deepEqual(questions(events), expect.questions);
   assert.ok(deltas >= (expect.at_least_agent_deltas ?? 0), `${deltas} deltas`);
@@ -144,10 +151,27 @@ function texts(events: Event[]): string[] {
   });
 }
 
-function permissions(events: Event[]): [string, string][] {
-  return events.flatMap((event) =>
-    event.type === "permission.resolved" ? [[event.data.action, event.data.status]] : [],
+/** What the agent says aloud, from the pieces alone. */
+function answer(events: Event[]): string {
+  const deltas = events.flatMap((event) => (event.type === "item.delta" ? [event.data] : []));
+  const aloud = deltas.filter(
+    ({ kind, role, visibility }) => kind === "message" && role === "assistant" && visibility === undefined,
   );
+  return aloud.map(({ delta }) => delta).join("");
+}
+
+function tools(events: Event[]): (string | undefined)[][] {
+  const items = events.flatMap((event) => (event.type === "item.completed" ? [event.data.item] : []));
+  const parts = items.flatMap(({ content }) => content ?? []);
+  return parts.flatMap((part) => (part.type === "tool_call" ? [[part.name, part.kind, part.title]] : []));
+}
+
+function permissions(events: Event[]): (string | undefined)[][] {
+  return events.flatMap((event) => {
+    if (event.type !== "permission.resolved") return [];
+    const { action, status, metadata } = event.data;
+    return [[action, metadata?.kind, metadata?.title, status]];
+  });
 }
 
 function questions(events: Event[]): [string, string][] {

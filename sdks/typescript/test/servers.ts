@@ -63,6 +63,17 @@ export function problem(
   return json(members, status, { "content-type": "application/problem+json", ...headers });
 }
 
+/** A stream of these events, after which the daemon says that nothing more comes. */
+export function ending(sequences: number[]): Answer {
+  return (answer) => {
+    answer.writeHead(200, { "content-type": "text/event-stream" });
+    answer.end([...sequences.map((sequence) => frameOf(sequence)), "event: end\ndata: {}\n\n"].join(""));
+  };
+}
+
+/** What a reader gets who has everything already. */
+export const nothingMore: Answer = (answer) => answer.writeHead(204).end();
+
 /** The connection is lost before there is an answer. */
 export const hangUp: Answer = (answer) => answer.destroy();
 
@@ -70,15 +81,16 @@ export const hangUp: Answer = (answer) => answer.destroy();
 export function events(sequences: number[], then: "end" | "break" | "stay", type = "item.delta"): Answer {
   return (answer) => {
     answer.writeHead(200, { "content-type": "text/event-stream" });
-    const frames = sequences.map((sequence) => {
-      const event = { sequence, session_id: "s", type, data: { turn_id: "turn_1", metadata: {} } };
-      return `id: ${sequence}\ndata: ${JSON.stringify(event)}\n\n`;
-    });
-    const text = ["retry: 3000\n\n", ...frames].join("");
+    const text = ["retry: 3000\n\n", ...sequences.map((sequence) => frameOf(sequence, type))].join("");
     // Cut in the middle of a frame: only whole frames count.
     answer.write(then === "break" ? `${text}id: 999\ndata: {"sequ` : text, () => {
       if (then === "break") answer.destroy();
       if (then === "end") answer.end();
     });
   };
+}
+
+function frameOf(sequence: number, type = "item.delta"): string {
+  const event = { sequence, session_id: "s", type, data: { turn_id: "turn_1", metadata: {} } };
+  return `id: ${sequence}\ndata: ${JSON.stringify(event)}\n\n`;
 }

@@ -45,6 +45,16 @@ test("an awaited turn is its result", async () => {
   assert.deepEqual([failed.stopReason, failed.errors.length], ["error", 1]);
 });
 
+test("the text of a turn is the agent's answer, without thinking, tools and sub-agents", async () => {
+  for (const prompt of ["thinking", "subagent", "tool"]) {
+    const pieces: string[] = [];
+    for await (const piece of (await mock()).prompt(prompt).text()) pieces.push(piece);
+    const { text } = await (await mock()).prompt(prompt);
+    assert.ok(text);
+    assert.equal(pieces.join(""), text.replaceAll("\n\n", ""), prompt);
+  }
+});
+
 test("a turn that nobody reads runs all the same", async () => {
   const session = await mock();
   const { turnId } = await session.prompt("hello").sent;
@@ -77,11 +87,9 @@ test("a message that is withdrawn gives a turn without a start", async () => {
   const waiting = session.prompt("later");
   const { turnId, queued } = await waiting.sent;
   assert.ok(queued);
-  const waits = await client.getQueue(session.id);
-  assert.deepEqual(
-    waits.messages.map((message) => message.turnId),
-    [turnId],
-  );
+  const waits: string[] = [];
+  for await (const message of session.queue()) waits.push(message.turnId);
+  assert.deepEqual(waits, [turnId]);
   await client.withdrawMessage(session.id, turnId);
   assert.equal((await waiting).stopReason, null);
   await session.cancel();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DaemonUnreachable, type Event, SandboxAgent, SessionNotFound } from "sandbox-agentd";
-import { events, hangUp, json, problem, scripted, type ScriptedServer } from "./servers.js";
+import { ending, events, hangUp, nothingMore, problem, scripted, type ScriptedServer } from "./servers.js";
 
 function connect(server: ScriptedServer, reconnectTimeoutMs = 20_000): Promise<SandboxAgent> {
   return SandboxAgent.connect({ baseUrl: server.baseUrl, token: "t", reconnectTimeoutMs });
@@ -57,10 +57,10 @@ test("an event that comes again is left out", async () => {
 });
 
 test("a stream begins after the offset", async () => {
-  const server = await scripted(json({ ended: false, eventCount: 7 }), events([8], "stay"));
+  const server = await scripted(events([8], "stay"));
   const client = await connect(server);
   assert.deepEqual(await sequencesUntil(client.streamEvents("s", { offset: 7, includeRaw: true }), 8), [8]);
-  assert.equal(server.requests[1]?.path, "/v1/sessions/s/events/sse?offset=7&includeRaw=true");
+  assert.equal(server.requests[0]?.path, "/v1/sessions/s/events/sse?offset=7&includeRaw=true");
 });
 
 test("a streamed message is sent again under its key, and its events come once", async () => {
@@ -77,6 +77,20 @@ test("a stream ends with the session", async () => {
   const server = await scripted(events([9], "stay", "session.ended"));
   const client = await connect(server);
   assert.deepEqual(await sequencesUntil(client.streamEvents("s"), -1), [9]);
+});
+
+test("a stream is over when the daemon says that nothing more comes", async () => {
+  const server = await scripted(ending([8, 9]));
+  const client = await connect(server);
+  assert.deepEqual(await sequencesUntil(client.streamEvents("s", { offset: 7 }), -1), [8, 9]);
+  assert.equal(server.requests.length, 1);
+});
+
+test("a reader who comes back and has everything is done", async () => {
+  const server = await scripted(events([8], "break"), nothingMore);
+  const client = await connect(server);
+  assert.deepEqual(await sequencesUntil(client.streamEvents("s", { offset: 7 }), -1), [8]);
+  assert.equal(server.requests[1]?.headers["last-event-id"], "8");
 });
 
 test("what cannot get better is thrown at once", async () => {

@@ -111,6 +111,29 @@ test("every recording folds into all that its events say, and nothing stays open
   }
 });
 
+test("tools and permissions have the kind and the title that the events say", () => {
+  const transcript = foldTranscript(demo());
+  const tools = transcript.entries.flatMap((entry) => (entry.kind === "tool" ? [[entry.toolKind, entry.title]] : []));
+  assert.deepEqual(tools, [
+    ["command", "seq 3"],
+    ["command", "echo hello from the mock agent"],
+    ["edit", "/tmp/ws/mock-edit.txt"],
+    ["task", "Count the files"],
+  ]);
+  const asked = entriesOf(transcript, "permission").map(({ toolKind, title }) => [toolKind, title]);
+  assert.deepEqual(asked, tools.slice(1, 3));
+});
+
+test("what an old log says without a kind and a title is told by its name", () => {
+  const old = JSON.parse(JSON.stringify(demo()), (name, value: unknown) =>
+    name === "kind" && ["command", "edit", "task"].includes(String(value)) ? undefined : name === "title" ? undefined : value,
+  ) as Event[];
+  const transcript = foldTranscript(old);
+  const told = [...entriesOf(transcript, "tool"), ...entriesOf(transcript, "permission")];
+  assert.deepEqual(new Set(told.map(({ toolKind }) => toolKind)), new Set(["other"]));
+  assert.deepEqual(new Set(told.map(({ title }) => title)), new Set(["bash", "edit", "task"]));
+});
+
 test("an event that was folded before changes nothing", () => {
   const fold = new TranscriptFold();
   const events = demo();

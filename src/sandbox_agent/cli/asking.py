@@ -11,7 +11,7 @@ from rich.text import Text
 from ..schema.events import AskedQuestion, PermissionRequested, QuestionRequested
 from ..schema.inputs import Answer, Decision
 from ..schema.items import arguments_of
-from .narration import brief, printable
+from .narration import printable, titled
 from .views import coloured_diff
 
 ReadLine = Callable[[str], str]
@@ -21,8 +21,11 @@ REPLIES = {"o": "once", "a": "always", "r": "reject", "y": "once", "n": "reject"
 def ask_permission(request: PermissionRequested, console: Console, read: ReadLine) -> Decision:
     """Once, always or reject with a reason. The end of input rejects."""
     facts = request.metadata
-    about = brief(arguments_of(facts.input)) if facts else ""
-    console.print(Text.assemble(("? ", "bold yellow"), (request.action, "bold"), f" {about}"))
+    line = titled(request.action, facts.title if facts else "")
+    console.print(Text.assemble(("? ", "bold yellow"), (line, "bold")))
+    if facts and line.endswith("…"):
+        # Nobody should allow what they have not read.
+        console.print(Text(f"  {printable(arguments_of(facts.input))}"))
     if facts and facts.reason:
         console.print(Text(f"  {printable(facts.reason)}", style="dim"))
     if facts and facts.diff:

@@ -1,13 +1,13 @@
 """From events to what a reader wants to hear of a turn: text as it comes, tools as one line each, what went wrong.
 
 Pure: it says everything to a `View`, of which there is one for terminals and one for pipes. One message is told as it
-streams; those that overlap with it (sub-agents) are told whole when they end.
+streams; those that overlap with it (sub-agents) are told whole when they end. What a call is about, and whether a piece is
+thinking, stands in the events.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -26,30 +26,17 @@ from ..schema.events import (
 )
 from ..schema.items import FileRef, Item, Reasoning, StatusPart, Text, ToolCall, ToolResult
 
-BRIEF_WIDTH = 100
+LINE_WIDTH = 100
 # What a reader knows already, or is told at the end.
 QUIET_STATUS = frozenset({"session", "usage", "title", "queue", "injected"})
-TELLING = (
-    "command",
-    "cmd",
-    "file_path",
-    "filePath",
-    "path",
-    "pattern",
-    "query",
-    "url",
-    "description",
-    "prompt",
-)
 _CONTROL = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
 
 
 class Tool(NamedTuple):
-    """A call: its name, what it is about, and whether a sub-agent made it."""
+    """A call: what it is about in one line, and whether a sub-agent made it."""
 
     call_id: str
-    name: str
-    brief: str
+    line: str
     nested: bool
     began: str
 
@@ -84,13 +71,14 @@ class Narrator:
         self._told: str | None = None  # the message that is told as it streams
         self._thinking = False
         self._calls: dict[str, Tool] = {}
-        self._nested: set[str] = set()  # items of sub-agents
+        self._call_items: set[str] = set()
 
     def hear(self, event: Event) -> None:
         match event.data:
-            case ItemStarted(item):
-                self._start(item, event.time)
-            case ItemDelta(item_id, _, delta) if item_id == self._told:
+            case ItemStarted(Item(item_id, kind="message", role="assistant")) if self._told is None:
+                self._told = item_id
+            case ItemDelta(item_id, _, delta, visibility=visibility) if item_id == self._told:
+                self._thinking = visibility is not msgspec.UNSET
                 self._view.text(printable(delta), thinking=self._thinking)
             case ItemCompleted(item):
                 self._complete(item, event.time)
@@ -99,20 +87,13 @@ class Narrator:
             case SessionEnded(reason="error", message=message, stderr=stderr):
                 self._fail(message or "the session ended", stderr)
 
-    def _start(self, item: Item, time: str) -> None:
-        match item.content:
-            case (ToolCall(), *_):
-                self._nested.update([item.item_id] if self._is_nested(item) else [])
-            case _ if item.kind == "message" and item.role == "assistant" and self._told is None:
-                self._told = item.item_id
-                self._thinking = any(isinstance(part, Reasoning) for part in item.content)
-
     def _complete(self, item: Item, time: str) -> None:
         match item.content:
-            case (ToolCall(name, arguments, call_id), *_):
-                tool = Tool(call_id, name, brief(arguments), self._is_nested(item), time)
+            case (ToolCall(name, _, call_id, _, title), *_):
+                # What has a call as its parent belongs to a sub-agent.
+                tool = Tool(call_id, titled(name, title), item.parent_id in self._call_items, time)
                 self._calls[call_id] = tool
-                self._nested.add(item.item_id)  # what has a call as its parent belongs to a sub-agent
+                self._call_items.add(item.item_id)
                 self._view.tool_started(tool)
             case (ToolResult(call_id) as result, *_):
                 if tool_ended := self._calls.pop(call_id, None):
@@ -139,28 +120,15 @@ class Narrator:
             self._view.end_text(thinking=self._thinking)
         self._view.error(printable(message + _indented(stderr)))
 
-    def _is_nested(self, item: Item) -> bool:
-        return item.parent_id in self._nested
 
-
-def brief(arguments: str) -> str:
-    """What a call is about, in one line."""
-    try:
-        value = msgspec.json.decode(arguments)
-    except msgspec.DecodeError:
-        return one_line(arguments)
-    if not isinstance(value, dict):
-        return one_line(arguments)
-    told: Iterable[Any] = (value[name] for name in TELLING if value.get(name))
-    first = next(iter(told), value)
-    if isinstance(first, list) and all(isinstance(one, str) for one in first):
-        return one_line(" ".join(first))
-    return one_line(first if isinstance(first, str) else msgspec.json.encode(first).decode())
+def titled(name: str, title: str) -> str:
+    """A tool and what it is about, in one line; a title may be nothing but the name, and old events have none."""
+    return one_line(name if title in ("", name) else f"{name} {title}")
 
 
 def one_line(text: str) -> str:
     line = " ".join(printable(text).split())
-    return line if len(line) <= BRIEF_WIDTH else line[: BRIEF_WIDTH - 1] + "…"
+    return line if len(line) <= LINE_WIDTH else line[: LINE_WIDTH - 1] + "…"
 
 
 def printable(text: str) -> str:

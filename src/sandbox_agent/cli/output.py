@@ -35,8 +35,8 @@ COLUMNS = {
     "sessions": ("sessionId", "agent", "state", "title", "eventCount", "updatedAt", "directory"),
     "models": ("id", "name", "variants", "defaultVariant"),
     "modes": ("id", "name", "description"),
-    "messages": ("turn_id", "message", "created_at"),
-    "permissions": ("permission_id", "action", "metadata"),
+    "messages": ("turnId", "message", "createdAt"),
+    "permissions": ("permission_id", "action", "kind", "title"),
     "questions": ("question_id", "prompt", "options"),
 }
 PATHS = ("path", "directory")
@@ -116,7 +116,9 @@ def print_answer(answer: bytes, args: argparse.Namespace) -> None:
     lists = [name for name in COLUMNS if isinstance(value, dict) and isinstance(value.get(name), list)]
     if lists:
         name = lists[0]
-        print_rows(COLUMNS[name], value[name], empty=f"no {name}")
+        # What a request is about stands in its metadata.
+        rows = [{**(row.get("metadata") or {}), **row} for row in value[name]]
+        print_rows(COLUMNS[name], rows, empty=f"no {name}")
         if more := value.get("nextCursor"):
             say(f"there are more: --cursor {more}")
     elif isinstance(value, dict):

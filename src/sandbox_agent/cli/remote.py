@@ -107,7 +107,7 @@ class Remote:
     def follow(self, request: Call) -> Iterator[Frame]:
         """Frames of a stream. A lost connection is made again, and goes on after the last frame that was seen.
 
-        A stream that the daemon ends by itself ends here too, where it is one that has an end (a turn's).
+        It ends when the daemon says that nothing more comes; a turn's also when the daemon just ends it.
         """
         has_end = request.method == "POST"
         if has_end and IDEMPOTENCY_KEY not in request.headers:

@@ -94,7 +94,7 @@ class TerminalView(View):
         self._running.pop(tool.call_id, None)
         style = "red" if failure else "green"
         line = Text(tool_line(tool, failure, seconds))
-        line.stylize(style, 0, line.plain.index(tool.name))
+        line.stylize(style, 0, line.plain.index(tool.line))
         self.console.print(line)
         for diff in diffs:
             self.console.print(coloured_diff(diff))
@@ -128,9 +128,7 @@ class TerminalView(View):
             return
         self._drawn = now
         unfinished: list[RenderableType] = [self._rendered(self._pending)] if self._pending.strip() else []
-        unfinished += [
-            Text(f"{indent(tool)}… {tool.name} {tool.brief}", style="dim") for tool in self._running.values()
-        ]
+        unfinished += [Text(f"{indent(tool)}… {tool.line}", style="dim") for tool in self._running.values()]
         if not unfinished:
             self.pause()
             return
@@ -142,9 +140,8 @@ class TerminalView(View):
 
 def tool_line(tool: Tool, failure: str | None, seconds: float) -> str:
     mark = "✗" if failure else "✓"
-    told = f" {tool.brief}" if tool.brief else ""
     why = f": {failure}" if failure else ""
-    return f"{indent(tool)}{mark} {tool.name}{told} ({seconds:.1f} s){why}"
+    return f"{indent(tool)}{mark} {tool.line} ({seconds:.1f} s){why}"
 
 
 def indent(tool: Tool) -> str:

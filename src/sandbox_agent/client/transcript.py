@@ -22,7 +22,17 @@ from ..schema.events import (
     TurnStarted,
     Usage,
 )
-from ..schema.items import FileRef, Item, ItemStatus, Reasoning, Role, Text, ToolCall, ToolResult
+from ..schema.items import (
+    FileRef,
+    Item,
+    ItemStatus,
+    Reasoning,
+    Role,
+    Text,
+    ToolCall,
+    ToolKind,
+    ToolResult,
+)
 
 
 class Message(Struct):
@@ -47,7 +57,11 @@ class Tool(Struct):
     """A call and its result."""
 
     call_id: str
-    name: str
+    name: str = ""
+    kind: ToolKind = "other"
+    """What it does, whatever its agent calls it."""
+    title: str = ""
+    """One line for people: the command, the path, the query; at least the name."""
     arguments: str = ""
     """The arguments as a JSON string."""
     output: str = ""
@@ -140,7 +154,7 @@ class Transcript:
         for part in item.content:
             match part:
                 case ToolCall() as call:
-                    self._tool(call.call_id, call.name, item)
+                    self._call(call, item)
                 case ToolResult(call_id) if call_id in self._tools:
                     self._open_results[item.item_id] = self._tools[call_id]
 
@@ -161,16 +175,21 @@ class Transcript:
         for part in item.content:
             match part:
                 case ToolCall() as call:
-                    self._tool(call.call_id, call.name, item).arguments = call.arguments
+                    self._call(call, item)
                 case ToolResult(call_id, output, exit_code):
-                    tool = self._tool(call_id, "", item)
+                    tool = self._tool(call_id, item)
                     tool.output, tool.exit_code, tool.status = output, exit_code, item.status
                     tool.files = tuple(file for file in item.content if isinstance(file, FileRef))
 
-    def _tool(self, call_id: str, name: str, item: Item) -> Tool:
+    def _call(self, call: ToolCall, item: Item) -> None:
+        tool = self._tool(call.call_id, item)
+        tool.name, tool.kind, tool.arguments = call.name, call.kind, call.arguments
+        tool.title = call.title or call.name
+
+    def _tool(self, call_id: str, item: Item) -> Tool:
         if call_id not in self._tools:
             parent = item.parent_id if self._is_call(item.parent_id) else None
-            self._tools[call_id] = Tool(call_id, name, parent_id=parent)
+            self._tools[call_id] = Tool(call_id, parent_id=parent)
             self.tools.append(self._tools[call_id])
             self._calls.add(item.item_id)
         return self._tools[call_id]

@@ -191,7 +191,7 @@ class AsyncSessionOperations(AsyncGuard):
         - `idempotency_key`: The same key gives the same turn.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
-        `Unavailable`.
+        `RateLimited`, `Unavailable`.
         """
         return await self.client.sessions.send_message(
             self.id, message, attachments=attachments, fresh=fresh, idempotency_key=idempotency_key
@@ -200,23 +200,26 @@ class AsyncSessionOperations(AsyncGuard):
     async def cancel(self) -> None:
         """End the running turn and keep the session; the next queued message then starts.
 
-        Raises `SessionNotFound`.
+        Raises `SessionNotFound`, `Unavailable`.
         """
         await self.client.sessions.cancel(self.id)
 
     async def terminate(self) -> None:
         """End the session and every process it started.
 
-        Raises `SessionNotFound`.
+        Raises `SessionNotFound`, `Unavailable`.
         """
         await self.client.sessions.terminate(self.id)
 
-    async def queue(self) -> Queue:
-        """Show the messages that wait.
+    async def queue(self, *, limit: int = 50, cursor: str | None = None) -> Queue:
+        """Show the messages that wait, oldest first.
 
-        Raises `SessionNotFound`.
+        - `limit`: How many at most.
+        - `cursor`: `nextCursor` of the page before.
+
+        Raises `InvalidRequest`, `SessionNotFound`.
         """
-        return await self.client.sessions.queue(self.id)
+        return await self.client.sessions.queue(self.id, limit=limit, cursor=cursor)
 
     async def withdraw(self, turn_id: str) -> None:
         """Withdraw a message that waits.

@@ -292,7 +292,7 @@ class Sessions(Guard):
         - `idempotency_key`: The same key gives the same turn.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
-        `Unavailable`.
+        `RateLimited`, `Unavailable`.
         """
         return self._client.ask(
             call(
@@ -309,7 +309,7 @@ class Sessions(Guard):
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
-        Raises `SessionNotFound`.
+        Raises `SessionNotFound`, `Unavailable`.
         """
         self._client.send(call("POST", f"/v1/sessions/{segment(session_id)}/cancel"))
 
@@ -318,18 +318,25 @@ class Sessions(Guard):
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
-        Raises `SessionNotFound`.
+        Raises `SessionNotFound`, `Unavailable`.
         """
         self._client.send(call("POST", f"/v1/sessions/{segment(session_id)}/terminate"))
 
-    def queue(self, session_id: str) -> Queue:
-        """Show the messages that wait.
+    def queue(self, session_id: str, *, limit: int = 50, cursor: str | None = None) -> Queue:
+        """Show the messages that wait, oldest first.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+        - `limit`: How many at most.
+        - `cursor`: `nextCursor` of the page before.
 
-        Raises `SessionNotFound`.
+        Raises `InvalidRequest`, `SessionNotFound`.
         """
-        return self._client.ask(call("GET", f"/v1/sessions/{segment(session_id)}/queue"), Queue)
+        return self._client.ask(
+            call(
+                "GET", f"/v1/sessions/{segment(session_id)}/queue", query={"limit": limit, "cursor": cursor}
+            ),
+            Queue,
+        )
 
     def withdraw(self, session_id: str, turn_id: str) -> None:
         """Withdraw a message that waits.
@@ -367,7 +374,10 @@ class Sessions(Guard):
         )
 
     def events_sse(self, session_id: str, *, offset: int = 0, include_raw: bool = False) -> Iterator[Event]:
-        """Stream events after an offset, then every new one.
+        """Stream events after an offset, then every new one, until the session ends.
+
+        A frame named `end` says that there is nothing more to come. A reader that has everything of an
+        ended session gets 204.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
         - `offset`: Sequence of the last event already seen.
@@ -395,7 +405,7 @@ class Sessions(Guard):
         - `idempotency_key`: The same key gives the same turn.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
-        `Unavailable`.
+        `RateLimited`, `Unavailable`.
         """
         return self._client.session(session_id).prompt(
             message, attachments=attachments, fresh=fresh, idempotency_key=idempotency_key

@@ -191,7 +191,7 @@ class SessionOperations(Guard):
         - `idempotency_key`: The same key gives the same turn.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
-        `Unavailable`.
+        `RateLimited`, `Unavailable`.
         """
         return self.client.sessions.send_message(
             self.id, message, attachments=attachments, fresh=fresh, idempotency_key=idempotency_key
@@ -200,23 +200,26 @@ class SessionOperations(Guard):
     def cancel(self) -> None:
         """End the running turn and keep the session; the next queued message then starts.
 
-        Raises `SessionNotFound`.
+        Raises `SessionNotFound`, `Unavailable`.
         """
         self.client.sessions.cancel(self.id)
 
     def terminate(self) -> None:
         """End the session and every process it started.
 
-        Raises `SessionNotFound`.
+        Raises `SessionNotFound`, `Unavailable`.
         """
         self.client.sessions.terminate(self.id)
 
-    def queue(self) -> Queue:
-        """Show the messages that wait.
+    def queue(self, *, limit: int = 50, cursor: str | None = None) -> Queue:
+        """Show the messages that wait, oldest first.
 
-        Raises `SessionNotFound`.
+        - `limit`: How many at most.
+        - `cursor`: `nextCursor` of the page before.
+
+        Raises `InvalidRequest`, `SessionNotFound`.
         """
-        return self.client.sessions.queue(self.id)
+        return self.client.sessions.queue(self.id, limit=limit, cursor=cursor)
 
     def withdraw(self, turn_id: str) -> None:
         """Withdraw a message that waits.
