@@ -341,7 +341,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Stream events after an offset, then every new one. */
+        /**
+         * Stream events after an offset, then every new one, until the session ends.
+         * @description A frame named `end` says that there is nothing more to come. A reader that has everything of an ended session gets 204.
+         */
         get: operations["sessions.events_sse"];
         put?: never;
         post?: never;
@@ -2848,6 +2851,13 @@ export interface operations {
                 content: {
                     "text/event-stream": string;
                 };
+            };
+            /** @description There is nothing more to come. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `invalid_request` */
             400: {

@@ -18,7 +18,10 @@ export interface Frame {
   readonly data: string;
 }
 
-/** Frames of a stream, each once. It ends when the caller stops reading; the daemon's end is a reason to ask again. */
+/**
+ * Frames of a stream, each once. It ends when the caller stops reading, or when the daemon says that nothing more comes;
+ * a connection that merely ends is a reason to ask again.
+ */
 export async function* follow(http: Http, operation: Operation, call: Call, after?: number): AsyncGenerator<Frame> {
   let last = after;
   let tries = 0;
@@ -29,9 +32,11 @@ export async function* follow(http: Http, operation: Operation, call: Call, afte
     try {
       const headers = { ...call.headers, ...(last === undefined ? {} : { "last-event-id": String(last) }) };
       const answer = await http.once(operation, { ...call, headers, signal: connection.signal });
+      if (answer.status === 204) return;
       for await (const frame of framesOf(answer, connection, http.silenceTimeoutMs)) {
         tries = 0;
         failingSince = null;
+        if (frame.name === "end") return;
         // A message that is streamed again begins anew: what was seen is left out.
         if (frame.id !== null && last !== undefined && frame.id <= last) continue;
         last = frame.id ?? last;

@@ -203,7 +203,7 @@ COMMANDS: tuple[Command, ...] = (
         ),
     ),
     Command(
-        'sessions', 'events-sse', (), 'GET', '/v1/sessions/{session_id}/events/sse', 'Stream events after an offset, then every new one.', '', 'stream',
+        'sessions', 'events-sse', (), 'GET', '/v1/sessions/{session_id}/events/sse', 'Stream events after an offset, then every new one, until the session ends.', 'A frame named `end` says that there is nothing more to come. A reader that has everything of an ended session gets 204.', 'stream',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('offset', 'integer', 'query', 'offset', 'Sequence of the last event already seen. Default: 0.'),

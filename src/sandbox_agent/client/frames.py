@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 
+END = "end"
+"""The event of a frame behind which nothing comes."""
+
+
 class Frame(NamedTuple):
     """One frame of a stream. One that has an id alone says where the stream is."""
 

@@ -166,7 +166,7 @@ class _Protocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         self._in_head = True
         super().on_message_begin()
-        self.scope["extensions"] = {OUTLET: self._open_outlet}  # type: ignore[typeddict-item]
+        self.scope["extensions"] = {OUTLET: {"open": self._open_outlet}}
 
     def on_headers_complete(self) -> None:
         self._in_head = False

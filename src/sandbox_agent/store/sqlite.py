@@ -321,9 +321,11 @@ class SqliteStore(Store):
             blob = self._reader().blob_open("main", "events", "raw" if raw else "body", row[0], False)
         except apsw.SQLError:  # it is gone, or null
             return b"", 0
-        with blob:
+        try:
             blob.seek(min(start, blob.length()))
             return blob.read(size), blob.length()
+        finally:
+            blob.close()
 
     def session(self, session_id: str) -> SessionRecord | None:
         rows = self._reader().execute(

@@ -371,7 +371,10 @@ class AsyncSessions(AsyncGuard):
     def events_sse(
         self, session_id: str, *, offset: int = 0, include_raw: bool = False
     ) -> AsyncIterator[Event]:
-        """Stream events after an offset, then every new one.
+        """Stream events after an offset, then every new one, until the session ends.
+
+        A frame named `end` says that there is nothing more to come. A reader that has everything of an
+        ended session gets 204.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
         - `offset`: Sequence of the last event already seen.

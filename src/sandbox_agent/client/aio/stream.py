@@ -12,7 +12,7 @@ from ...schema.events import Event, SessionEnded, decode_event
 from ...schema.sessions import SessionInfo
 from ..call import Call, call, session_path
 from ..failures import DaemonUnreachable
-from ..frames import Frame
+from ..frames import END, Frame
 from .transport import AsyncTransport
 
 Resume = Callable[[int | None], Call]
@@ -22,7 +22,7 @@ Resume = Callable[[int | None], Call]
 async def frames(
     transport: AsyncTransport, resume: Resume, *, has_end: bool = False
 ) -> AsyncGenerator[Frame, None]:
-    """Frames, each once. With `has_end` the stream is over when the daemon ends it in an orderly way."""
+    """Frames, each once, until one says that it was the last. With `has_end` the daemon's end of the stream says so, too."""
     seen: int | None = None
     patience = transport.patience()
     while True:
@@ -30,6 +30,8 @@ async def frames(
             async with aclosing(transport.frames(resume(seen), patience.connected)) as connection:
                 async for frame in connection:
                     patience.renew()
+                    if frame.event == END:
+                        return
                     number = None if frame.id is None else int(frame.id)
                     if number is not None and seen is not None and number <= seen:
                         continue

@@ -23,7 +23,7 @@ from ..failures import (
     VersionMismatch,
     error_of_answer,
 )
-from ..frames import Frame, FrameReader
+from ..frames import END, Frame, FrameReader
 from ..retry import Patience, Retry
 from ..waiting import in_thread
 
@@ -132,6 +132,8 @@ class AsyncTransport:
             ) as answer:
                 self._check(answer, address, await answer.aread() if answer.is_error else b"")
                 connected()
+                if answer.status_code == 204:
+                    yield Frame(None, b"", END)  # we have seen all there is
                 reader = FrameReader()
                 async for chunk in answer.aiter_bytes():
                     for frame in reader.feed(chunk):

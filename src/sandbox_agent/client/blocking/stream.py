@@ -14,7 +14,7 @@ from ...schema.events import Event, SessionEnded, decode_event
 from ...schema.sessions import SessionInfo
 from ..call import Call, call, session_path
 from ..failures import DaemonUnreachable
-from ..frames import Frame
+from ..frames import END, Frame
 from .transport import Transport
 
 Resume = Callable[[int | None], Call]
@@ -22,7 +22,7 @@ Resume = Callable[[int | None], Call]
 
 
 def frames(transport: Transport, resume: Resume, *, has_end: bool = False) -> Generator[Frame, None]:
-    """Frames, each once. With `has_end` the stream is over when the daemon ends it in an orderly way."""
+    """Frames, each once, until one says that it was the last. With `has_end` the daemon's end of the stream says so, too."""
     seen: int | None = None
     patience = transport.patience()
     while True:
@@ -30,6 +30,8 @@ def frames(transport: Transport, resume: Resume, *, has_end: bool = False) -> Ge
             with closing(transport.frames(resume(seen), patience.connected)) as connection:
                 for frame in connection:
                     patience.renew()
+                    if frame.event == END:
+                        return
                     number = None if frame.id is None else int(frame.id)
                     if number is not None and seen is not None and number <= seen:
                         continue

@@ -24,7 +24,7 @@ from ..failures import (
     VersionMismatch,
     error_of_answer,
 )
-from ..frames import Frame, FrameReader
+from ..frames import END, Frame, FrameReader
 from ..retry import Patience, Retry
 from ..waiting import at_once
 
@@ -133,6 +133,8 @@ class Transport:
             ) as answer:
                 self._check(answer, address, answer.read() if answer.is_error else b"")
                 connected()
+                if answer.status_code == 204:
+                    yield Frame(None, b"", END)  # we have seen all there is
                 reader = FrameReader()
                 for chunk in answer.iter_bytes():
                     for frame in reader.feed(chunk):
