@@ -69,7 +69,20 @@ class Paper:
                 await self._written.wait()
 
     async def until_number(self, number: int) -> None:
-        await self.until(lambda: self.numbers[-1:] == [number])
+        await self.until(lambda: self.has_number(number))
+
+    def has_number(self, number: int) -> bool:
+        """The frame with this number is whole. Only the last writes are looked at: there may be many."""
+        if not self.writes or not self.writes[-1].endswith(b"\n\n"):
+            return False
+        recent = b""
+        for text in reversed(self.writes):
+            recent = text + recent
+            if b"id: %d\n" % number in recent:
+                return True
+            if b"id: " in recent:
+                return False
+        return False
 
 
 @asynccontextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-
 END = "end"
 """The event of a frame behind which nothing comes."""
 

@@ -76,9 +76,13 @@ class Following:
     def published(self, frames: Sequence[Numbered], pieces: Sequence[Piece]) -> None:
         if not self._is_live:
             return
-        if not self._take(pieces):
+        if frames[0][0] <= self._after:
+            # The store told it before the channel did.
+            frames = [frame for frame in frames if frame[0] > self._after]
+            pieces = cut(frames)
+        if self._outlet.is_full or not self._take(self._chosen(frames, pieces)):
             self._is_live = False
-        elif self._channel.ended:
+        elif self._channel.ended or self._is_over():
             self.wake()
 
     async def _catch_up(self) -> bool:
@@ -95,7 +99,7 @@ class Following:
             committed = channel.committed
             page = await self._reading.look_up(self._read)
             if page:
-                is_taken = self._take(self._chosen_of(page))
+                is_taken = self._take(self._pieces_of(page))
                 self._appetite = min(2 * self._appetite, MOST_PAGE_BYTES) if is_taken else PIECE_BYTES
             elif self._part:
                 return False
@@ -119,8 +123,12 @@ class Following:
                 return False
         return True
 
-    def _chosen_of(self, page: Page) -> Sequence[Piece]:
+    def _pieces_of(self, page: Page) -> Sequence[Piece]:
         return page.pieces if isinstance(page, Slice) else cut(page, self._part)
+
+    def _chosen(self, frames: Sequence[Numbered], pieces: Sequence[Piece]) -> Sequence[Piece]:
+        """What of all that was published is for this reader."""
+        return pieces
 
     def _arrived(self) -> None:
         """Called at the end of the log."""
@@ -174,26 +182,21 @@ class TurnFollowing(Following):
         self._has_started = False
         self._last: int | None = None
 
-    def published(self, frames: Sequence[Numbered], pieces: Sequence[Piece]) -> None:
-        if not self._is_live:
-            return
-        if not self._take(self._chosen(frames)):
-            self._is_live = False
-        elif self._last is not None or self._channel.ended:
-            self.wake()
-
     def _is_over(self) -> bool:
         return self._last is not None and self._after >= self._last
 
-    def _chosen_of(self, page: Page) -> Sequence[Piece]:
+    def _pieces_of(self, page: Page) -> Sequence[Piece]:
         if not isinstance(page, Slice):
-            return self._chosen(page, self._part)
+            return self._chosen_from(page, self._part)
         number, pieces = page
         if self._part or self._choose([(number, pieces[0].text)]):
             return pieces
         return [Piece(b"", number, 0)]
 
-    def _chosen(self, frames: Sequence[Numbered], part: int = 0) -> Sequence[Piece]:
+    def _chosen(self, frames: Sequence[Numbered], pieces: Sequence[Piece]) -> Sequence[Piece]:
+        return self._chosen_from(frames) if frames else pieces
+
+    def _chosen_from(self, frames: Sequence[Numbered], part: int = 0) -> Sequence[Piece]:
         return [*cut(self._choose(frames), part), Piece(b"", frames[-1][0], 0)]
 
     def _choose(self, frames: Sequence[Numbered]) -> list[Numbered]:

@@ -85,7 +85,7 @@ class RawPages:
         body.size -= len(_NO_RAW)
         spliced: _Segment = raw
         if position != self._known_as_json:
-            whole = raw.read(0, raw.size)
+            whole, _ = self._store.read_slice(position, 0, raw.size, raw=True)
             if _is_json(whole):
                 self._known_as_json = position
             else:
