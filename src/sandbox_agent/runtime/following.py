@@ -14,7 +14,7 @@ from .channel import PIECE_BYTES, Channel, Numbered, Piece, cut
 from .pages import LogPages, Page, Pages, RawPages, SessionPages, Slice
 from .reading import Reading
 
-MOST_PAGE_BYTES = 1 << 20
+MOST_PAGE_BYTES = 256 << 10
 
 PING = b": ping\n\n"
 END = b"event: end\ndata: {}\n\n"
@@ -97,17 +97,23 @@ class Following:
                 return not (channel.closed or channel.ended)
             self._is_live = False
             committed = channel.committed
-            page = await self._reading.look_up(self._read)
-            if page:
-                is_taken = self._take(self._pieces_of(page))
-                self._appetite = min(2 * self._appetite, MOST_PAGE_BYTES) if is_taken else PIECE_BYTES
-            elif self._part:
+            if await self._take_page():
+                continue
+            if self._part:
                 return False
-            else:
-                # What lay between was deleted with its session: go on behind it, but not behind what came while we
-                # looked.
-                self._after = committed
+            # What lay between was deleted with its session: go on behind it, but not behind what came while we looked.
+            self._after = committed
         return False
+
+    async def _take_page(self) -> bool:
+        """Write what comes next in the store. False when there is nothing."""
+        async with self._reading.pages:
+            page = await self._reading.look_up(self._read)
+            if not page or self._outlet.is_gone:
+                return bool(page)
+            is_taken = self._take(self._pieces_of(page))
+            self._appetite = min(2 * self._appetite, MOST_PAGE_BYTES) if is_taken else PIECE_BYTES
+            return True
 
     def _read(self) -> Page:
         return self._pages.read(self._after, self._part, self._appetite)
