@@ -50,7 +50,7 @@ $(SDK)/node_modules: $(SDK)/package-lock.json
 	cd $(SDK) && npm ci --silent --ignore-scripts
 	@touch $@
 
-bench: .venv/dev compiled agents ## Measure beside the Rust daemon and the native agents
+bench: .venv/dev compiled agents ## Measure beside the Rust daemon and the native agents, or another commit (ARGS="--against main")
 	$(BIN)/python -m tools.bench $(ARGS)
 
 faults: .venv/dev ## Every fault of docs/reliability.md, the ones that take minutes too

@@ -63,16 +63,6 @@ def test_every_example_in_the_docs_that_is_json_is_json() -> None:
             msgspec.json.decode(block)
 
 
-def test_every_source_of_credentials_is_described() -> None:
-    page = (ROOT / "docs" / "credentials.md").read_text()
-    for name, agent in AGENTS.items():
-        if agent.credentials is not None:
-            [row] = [line for line in page.splitlines() if line.startswith(f"| {name} |")]
-            named = [variable.name for variable in agent.credentials.variables]
-            named += [part for file in agent.credentials.files for part in (file.name, file.folder_variable)]
-            assert [one for one in named if f"`{one}`" not in row and f"/{one}`" not in row] == [], name
-
-
 def test_every_test_that_a_page_names_exists() -> None:
     tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     named = {

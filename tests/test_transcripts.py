@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from sandbox_agent.agents import TRANSLATORS
-from sandbox_agent.agents.recording import translate
 from sandbox_agent.schema.events import Event, decode_event
+from sandbox_agent.session.player import translate
 from sandbox_agent.testing.rules import violations
 
 CASES = sorted(Path(__file__).parent.glob("transcripts/*/*/native.jsonl"))

@@ -17,7 +17,8 @@ from sandbox_agent.config import PREFIX, Config
 from sandbox_agent.errors import ERRORS, URN
 from sandbox_agent.openapi import document, event_schema
 from sandbox_agent.ops import OPERATIONS
-from tools import python_sdk
+from tools import agent_tables, python_sdk
+from tools.page import filled
 
 ROOT = Path(__file__).parents[1]
 NOTE = "<!-- Written by `make gen`; change the code it comes from. -->\n"
@@ -92,6 +93,21 @@ def agents() -> str:
     return NOTE + "\n".join([head, *rows])
 
 
+TABLES: dict[str, dict[str, Callable[[], str]]] = {
+    "docs/credentials.md": {"sources": agent_tables.credentials, "reach": agent_tables.reach},
+    "docs/install.md": {"downloads": agent_tables.downloads, "machines": agent_tables.machines},
+    "docs/security.md": {"workspaces": agent_tables.workspaces},
+}
+"""Tables in pages that are else written by hand."""
+
+
+def with_tables(page: str) -> str:
+    text = (ROOT / page).read_text()
+    for name, table in TABLES[page].items():
+        text = filled(text, name, table())
+    return text
+
+
 TABLE = "src/sandbox_agent/cli/table.py"
 CLIENT = "src/sandbox_agent/client"
 
@@ -107,6 +123,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "docs/operations.md": operations,
     "docs/agents.md": agents,
     "docs/cli.md": reference.render,
+    **{page: partial(with_tables, page) for page in TABLES},
 }
 
 

@@ -1,4 +1,4 @@
-"""A page of the documentation that a tool writes its own figures into, between two marks."""
+"""A page of the documentation that a tool writes its own figures or tables into, between two marks."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from pathlib import Path
 
 def fill(page: Path, name: str, figures: str) -> None:
     """Replace what stands between `<!-- NAME:begin -->` and `<!-- NAME:end -->`."""
-    text = page.read_text()
+    page.write_text(filled(page.read_text(), name, figures))
+
+
+def filled(text: str, name: str, figures: str) -> str:
+    """A page's text as `fill` would leave it."""
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
     before, found, rest = text.partition(begin)
     _, closed, after = rest.partition(end)
     if not found or not closed:
-        raise ValueError(f"{page} has no place for the figures ({begin} and {end})")
-    page.write_text(f"{before}{begin}\n{figures}\n{end}{after}")
+        raise ValueError(f"the page has no place for the figures ({begin} and {end})")
+    return f"{before}{begin}\n{figures}\n{end}{after}"
 
 
 def machine() -> str:

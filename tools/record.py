@@ -78,7 +78,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         folder = Path(name)
         env: dict[str, str] = {}
-        if not args.real and args.agent != "mock":
+        if not args.real and AGENTS[args.agent].executables:
             model = stack.enter_context(ScriptedModel())
             env = offline_environment(args.agent, model.base_url, folder / "home")
         recording = asyncio.run(record(args.agent, args.prompts, env, folder))

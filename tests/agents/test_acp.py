@@ -45,7 +45,6 @@ from sandbox_agent.schema.events import (
     Usage,
 )
 from sandbox_agent.schema.features import Catalogue, Mode, Model
-from sandbox_agent.schema.ids import counting_ids
 from sandbox_agent.schema.inputs import Answer, Attachment, Decision, McpServer, Prompt, Settings
 from sandbox_agent.schema.items import (
     FileRef,
@@ -58,6 +57,7 @@ from sandbox_agent.schema.items import (
     ToolCall,
     ToolResult,
 )
+from sandbox_agent.schema.world import counted
 from sandbox_agent.testing.rules import violations
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "transcripts" / "acp").glob("*/native.jsonl"))
@@ -137,8 +137,8 @@ class Session:
         resume: str | None = None,
         files: dict[str, bytes] | None = None,
     ) -> None:
-        self.scribe = Scribe(counting_ids(), itertools.count().__next__)
-        self.wire = AcpWire((files or {}).__getitem__)
+        self.scribe = Scribe(counted(itertools.count().__next__))
+        self.wire = AcpWire(counted())
         self.wire.connected()
         settings = settings or Settings("/ws")
         start = Start(self.scribe, settings, AGENT.metadata(None, settings), resume, resume is not None)
@@ -165,7 +165,7 @@ class Session:
         self.scribe.start_turn()
         self.scribe.user_message(text)
         self.written()
-        self.wire.prompt(self.conversation, Prompt(text))
+        self.wire.prompt(self.conversation, Prompt(text), {}, {})
         self._prompted = self.peek()[-1]["id"] if self.wire.outbox else None
 
     def end(self, stop_reason: str = "end_turn", **more: Any) -> None:
@@ -251,9 +251,9 @@ def in_turn(**more: Any) -> Session:
 
 def read_back(session: Session, *received: dict[str, Any]) -> list[Action]:
     """The actions that a recording of what the session wrote, and received before, consists of."""
-    reader = AcpWire()
+    reader = AcpWire(counted())
     reader.recorded_start = lambda settings, native_id: Start(
-        Scribe(counting_ids(), itertools.count().__next__),
+        Scribe(counted(itertools.count().__next__)),
         settings,
         AGENT.metadata(None, settings),
         native_id,
@@ -361,8 +361,8 @@ def test_an_agent_that_takes_no_mcp_servers_over_http_is_not_started_without_the
 
 
 def test_another_version_of_the_protocol_is_refused() -> None:
-    scribe = Scribe(counting_ids(), itertools.count().__next__)
-    wire = AcpWire()
+    scribe = Scribe(counted(itertools.count().__next__))
+    wire = AcpWire(counted())
     wire.connected()
     conversation = wire.open(Start(scribe, Settings("/ws"), AGENT.metadata(None, Settings("/ws"))))
     wire.list_catalogue("/ws")
@@ -557,7 +557,7 @@ def test_a_choice_that_fails_later_is_an_error() -> None:
 
 
 def test_the_catalogue_is_what_a_new_session_offers() -> None:
-    wire = AcpWire()
+    wire = AcpWire(counted())
     wire.connected()
     wire.list_catalogue("/ws")
     wire.receive(
@@ -611,7 +611,7 @@ def test_what_the_agent_switches_itself_is_told() -> None:
 )
 def test_a_prompt_is_read_back(prompt: Prompt) -> None:
     session = Session(opened={}, files={"/ws/a b.png": b"png"})
-    session.wire.prompt(session.conversation, prompt)
+    session.wire.prompt(session.conversation, prompt, {})
     [action] = read_back(session)
     assert isinstance(action, Prompted)
     assert action.prompt == prompt
@@ -622,7 +622,7 @@ def test_an_image_is_shown_to_an_agent_that_sees_images_and_linked_for_others() 
     shown = []
     for can in (CAN_ALL, {}):
         session = Session(can=can, opened={}, files={"/ws/a.png": b"png"})
-        session.wire.prompt(session.conversation, prompt)
+        session.wire.prompt(session.conversation, prompt, {})
         shown.append(session.written()[-1]["params"]["prompt"][1])
     assert shown == [
         {"type": "image", "data": "cG5n", "mimeType": "image/png", "uri": "file:///ws/a.png"},

@@ -31,9 +31,9 @@ from sandbox_agent.schema.events import (
     TurnStarted,
     Usage,
 )
-from sandbox_agent.schema.ids import counting_ids
 from sandbox_agent.schema.inputs import Attachment, Decision, McpServer, Prompt, Settings
 from sandbox_agent.schema.items import FileRef, Image, Item, Text, ToolResult
+from sandbox_agent.schema.world import counted
 from sandbox_agent.testing.rules import violations
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "transcripts" / "amp").glob("*/native.jsonl"))
@@ -45,8 +45,8 @@ class Session:
 
     def __init__(self, settings: Settings | None = None, *, resumed: bool = False) -> None:
         self.settings = settings or Settings("/ws")
-        self.scribe = Scribe(counting_ids(), itertools.count().__next__)
-        self.wire = AmpWire()
+        self.scribe = Scribe(counted(itertools.count().__next__))
+        self.wire = AmpWire(counted())
         metadata = Amp().metadata(None, self.settings)
         conversation = self.wire.open(Start(self.scribe, self.settings, metadata, "T-1", resumed))
         assert isinstance(conversation, AmpConversation)
@@ -59,7 +59,7 @@ class Session:
     def prompt(self, text: str = "go") -> None:
         self.scribe.start_turn()
         self.scribe.user_message(text)
-        self.wire.prompt(self.conversation, Prompt(text))
+        self.wire.prompt(self.conversation, Prompt(text), {}, {})
         self.wire.outbox.clear()
 
     def say(
@@ -94,8 +94,8 @@ def result(content: Any, id: str = "toolu_1", *, failed: bool = False) -> dict[s
 
 
 def read_back(lines: list[bytes]) -> list[Action]:
-    reader = AmpWire()
-    scribe = Scribe(counting_ids(), itertools.count().__next__)
+    reader = AmpWire(counted())
+    scribe = Scribe(counted(itertools.count().__next__))
     metadata = Amp().metadata(None, Settings("/"))
     reader.recorded_start = lambda settings, native_id: Start(scribe, settings, metadata, native_id)
     (began,) = reader.launched(["amp", "-x", "--stream-json", "--stream-json-input"])
@@ -108,7 +108,7 @@ def read_back(lines: list[bytes]) -> list[Action]:
 
 def test_a_prompt_reads_back_as_the_same_prompt() -> None:
     session = Session()
-    session.wire.prompt(session.conversation, Prompt("hello"))
+    session.wire.prompt(session.conversation, Prompt("hello"), {})
     (action,) = read_back(session.wire.outbox)
     assert isinstance(action, Prompted)
     assert action.prompt == Prompt("hello")
@@ -127,7 +127,7 @@ def test_images_go_along_as_base64_and_other_files_by_path() -> None:
     session = Session()
     session.wire.read_file = {"/ws/a.png": b"picture"}.__getitem__
     files = (Attachment("/ws/a.png"), Attachment("/ws/notes.txt"))
-    session.wire.prompt(session.conversation, Prompt("look", files))
+    session.wire.prompt(session.conversation, Prompt("look", files), {})
     (action,) = read_back(session.wire.outbox)
     assert isinstance(action, Prompted)
     assert [file.mime for file in action.prompt.attachments] == ["image/png"]

@@ -42,9 +42,9 @@ from sandbox_agent.schema.events import (
     Usage,
 )
 from sandbox_agent.schema.features import Catalogue, Model
-from sandbox_agent.schema.ids import counting_ids
 from sandbox_agent.schema.inputs import Answer, Attachment, Decision, McpServer, Prompt, Settings
 from sandbox_agent.schema.items import FileRef, Image, Item, Json, StatusPart, Text, ToolCall, ToolResult
+from sandbox_agent.schema.world import counted
 from sandbox_agent.testing.rules import violations
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "transcripts" / "claude").glob("*/native.jsonl"))
@@ -65,8 +65,8 @@ class Session:
 
     def __init__(self, settings: Settings | None = None, files: dict[str, bytes] | None = None) -> None:
         self.settings = settings or Settings("/ws")
-        self.scribe = Scribe(counting_ids(), itertools.count().__next__)
-        self.wire = ClaudeWire((files or {}).__getitem__)
+        self.scribe = Scribe(counted(itertools.count().__next__))
+        self.wire = ClaudeWire(counted())
         self.wire.connected()
         start = Start(self.scribe, self.settings, Claude().metadata(None, self.settings))
         self.conversation: ClaudeConversation = self.wire.open(start)
@@ -81,7 +81,7 @@ class Session:
         """Open a turn and hand over its prompt; its uuid."""
         self.scribe.start_turn()
         self.scribe.user_message(text)
-        self.wire.prompt(self.conversation, Prompt(text))
+        self.wire.prompt(self.conversation, Prompt(text), {}, {})
         uuid = self.written()[0]["uuid"]
         assert isinstance(uuid, str)
         return uuid
@@ -146,9 +146,9 @@ class Session:
 
 def read_back(session: Session, *received: dict[str, Any]) -> list[Action]:
     """The actions that a recording of what the session wrote, and received before, consists of."""
-    reader = ClaudeWire()
+    reader = ClaudeWire(counted())
     reader.recorded_start = lambda settings, native_id: Start(
-        Scribe(counting_ids(), itertools.count().__next__),
+        Scribe(counted(itertools.count().__next__)),
         settings,
         Claude().metadata(None, settings),
         native_id,
@@ -183,7 +183,7 @@ def request(tool: str, input: dict[str, Any]) -> dict[str, Any]:
 )
 def test_a_prompt_is_read_back(prompt: Prompt) -> None:
     session = Session(files={"/a.png": b"PNG"})
-    session.wire.prompt(session.conversation, prompt)
+    session.wire.prompt(session.conversation, prompt, {})
     [action] = read_back(session)
     assert isinstance(action, Prompted)
     assert action.prompt == prompt
@@ -192,7 +192,7 @@ def test_a_prompt_is_read_back(prompt: Prompt) -> None:
 def test_an_image_is_shown_and_a_file_is_named() -> None:
     session = Session(files={"/a.png": b"PNG"})
     files = (Attachment("/a.png", "image/png"), Attachment("/b.txt"))
-    session.wire.prompt(session.conversation, Prompt("look", files))
+    session.wire.prompt(session.conversation, Prompt("look", files), {})
     [line] = session.written()
     source = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(b"PNG").decode()}
     assert (line["client_composed"], line["message"]["content"]) == (
@@ -354,7 +354,7 @@ def test_the_native_mode_follows_both_modes(settings: Settings, mode: str) -> No
 
 
 def test_the_catalogue_waits_for_the_handshake() -> None:
-    wire = ClaudeWire()
+    wire = ClaudeWire(counted())
     wire.connected()
     wire.list_catalogue("/ws")
     assert wire.notices == []
@@ -373,9 +373,9 @@ def test_the_catalogue_waits_for_the_handshake() -> None:
 
 
 def test_a_refused_handshake_fails_the_start_and_the_listing() -> None:
-    wire = ClaudeWire()
+    wire = ClaudeWire(counted())
     wire.connected()
-    scribe = Scribe(counting_ids(), itertools.count().__next__)
+    scribe = Scribe(counted(itertools.count().__next__))
     conversation = wire.open(Start(scribe, Settings("/ws"), Claude().metadata(None, Settings("/ws"))))
     wire.list_catalogue("/ws")
     reply = {"subtype": "error", "request_id": "req_1", "error": "no"}

@@ -30,7 +30,6 @@ from sandbox_agent.agents.codex import Codex
 from sandbox_agent.agents.codex.conversation import CodexConversation
 from sandbox_agent.agents.codex.frames import IGNORED, NOTIFICATIONS
 from sandbox_agent.agents.codex.wire import CodexWire
-from sandbox_agent.agents.recording import translate
 from sandbox_agent.agents.scribe import Rule, Scribe
 from sandbox_agent.schema.events import (
     AskedQuestion,
@@ -47,9 +46,10 @@ from sandbox_agent.schema.events import (
     decode_event,
 )
 from sandbox_agent.schema.features import Catalogue, Model
-from sandbox_agent.schema.ids import counting_ids
 from sandbox_agent.schema.inputs import Answer, Attachment, Decision, McpServer, Prompt, Reply, Settings
 from sandbox_agent.schema.items import FileRef, Image, Item, Json, StatusPart, Text, ToolCall, ToolResult
+from sandbox_agent.schema.world import counted
+from sandbox_agent.session.player import translate
 from sandbox_agent.testing.rules import violations
 
 RECORDINGS = sorted(Path(__file__).parents[1].glob("transcripts/codex/*/native.jsonl"))
@@ -61,8 +61,8 @@ class Link:
     """A wire that is connected, with one thread open, and a second one that reads along what the first writes."""
 
     def __init__(self, settings: Settings = HOME, *, resume: bool = False) -> None:
-        self.wire = CodexWire()
-        self.reader = CodexWire()
+        self.wire = CodexWire(counted())
+        self.reader = CodexWire(counted())
         self.reader.recorded_start = _start
         self.actions: list[Action] = []
         self._ids = itertools.count(0)
@@ -112,7 +112,7 @@ class Link:
         for scribe in (self.scribe, self.reader_conversation.scribe):
             scribe.start_turn()
             scribe.user_message(text)
-        self.wire.prompt(self.conversation, Prompt(text))
+        self.wire.prompt(self.conversation, Prompt(text), {}, {})
         self.answer(turn={"id": turn})
 
     def start_turn(self, text: str = "hello", turn: str = "t1") -> None:
@@ -140,7 +140,7 @@ class Link:
 
 
 def _start(settings: Settings, native_id: str | None) -> Start:
-    scribe = Scribe(counting_ids(), lambda: 0.0)
+    scribe = Scribe(counted(lambda: 0.0))
     return Start(scribe, settings, Codex().metadata(None, settings), native_id)
 
 
@@ -158,7 +158,7 @@ def _command(id: str, status: str = "inProgress", **facts: Any) -> Any:
 
 
 def test_what_is_opened_before_the_handshake_is_over_waits_for_it() -> None:
-    wire = CodexWire()
+    wire = CodexWire(counted())
     wire.connected()
     wire.open(_start(HOME, None))
     hello = json.loads(wire.outbox.pop())
@@ -179,7 +179,7 @@ def opening(settings: Settings) -> Any:
 
 
 def test_a_failed_handshake_fails_what_waits_for_it() -> None:
-    wire = CodexWire()
+    wire = CodexWire(counted())
     wire.connected()
     conversation = wire.open(_start(HOME, None))
     wire.list_catalogue("/")
@@ -254,7 +254,7 @@ def test_what_an_opened_thread_says_of_itself_is_in_session_started() -> None:
 def test_a_prompt_is_read_back() -> None:
     link = Link()
     prompt = Prompt("look", (Attachment("/ws/a.png"), Attachment("/ws/b.txt")))
-    link.wire.prompt(link.conversation, prompt)
+    link.wire.prompt(link.conversation, prompt, {})
     assert link.written() == [
         {
             "method": "turn/start",
@@ -447,10 +447,10 @@ def test_settings_change_with_the_next_prompt_and_are_told_once() -> None:
     link = Link()
     plan = Settings("/ws", permission_mode="plan", variant="high")
     assert link.wire.configure(link.conversation, plan)
-    link.wire.prompt(link.conversation, Prompt("one"))
-    link.wire.prompt(link.conversation, Prompt("two"))
+    link.wire.prompt(link.conversation, Prompt("one"), {})
+    link.wire.prompt(link.conversation, Prompt("two"), {})
     link.wire.configure(link.conversation, HOME)
-    link.wire.prompt(link.conversation, Prompt("three"))
+    link.wire.prompt(link.conversation, Prompt("three"), {})
     told = [
         {name: value for name, value in frame["params"].items() if name not in ("threadId", "input")}
         for frame in link.written()
@@ -481,7 +481,7 @@ def test_a_new_directory_needs_a_new_thread() -> None:
 
 def test_the_agent_mode_plan_restricts_nothing() -> None:
     link = Link(Settings("/ws", agent_mode="plan"))
-    link.wire.prompt(link.conversation, Prompt("x"))
+    link.wire.prompt(link.conversation, Prompt("x"), {})
     [frame] = link.written()
     assert frame["params"]["sandboxPolicy"] == {"type": "dangerFullAccess"}
     assert frame["params"]["collaborationMode"]["mode"] == "plan"
@@ -730,7 +730,7 @@ def test_a_retry_is_a_status_and_fails_the_message_that_was_cut() -> None:
 def test_a_prompt_that_codex_refuses_ends_its_turn() -> None:
     link = Link()
     link.scribe.start_turn()
-    link.wire.prompt(link.conversation, Prompt("x"))
+    link.wire.prompt(link.conversation, Prompt("x"), {})
     link.refuse("no")
     assert [event.data for event in link.events()[2:]] == [
         ErrorEvent("no", "invalid_request", {"code": -32600}),

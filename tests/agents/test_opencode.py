@@ -30,7 +30,6 @@ from sandbox_agent.agents.base import (
 from sandbox_agent.agents.opencode import OpenCode
 from sandbox_agent.agents.opencode.conversation import OpenCodeConversation
 from sandbox_agent.agents.opencode.wire import OpenCodeWire
-from sandbox_agent.agents.recording import translate
 from sandbox_agent.agents.scribe import Ask, Rule, Scribe
 from sandbox_agent.schema.events import (
     AgentUnparsed,
@@ -44,9 +43,10 @@ from sandbox_agent.schema.events import (
     Usage,
 )
 from sandbox_agent.schema.features import Catalogue, Mode, Model
-from sandbox_agent.schema.ids import counting_ids
 from sandbox_agent.schema.inputs import Answer, Attachment, Decision, McpServer, Prompt, Settings
 from sandbox_agent.schema.items import FileRef, Item, Json, StatusPart, Text, ToolCall, ToolResult
+from sandbox_agent.schema.world import counted
+from sandbox_agent.session.player import translate
 from sandbox_agent.testing.rules import violations
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "transcripts" / "opencode").glob("*/native.jsonl"))
@@ -65,8 +65,8 @@ class Session:
     ) -> None:
         self.name = name
         self.settings = settings or Settings("/ws")
-        self.scribe = Scribe(counting_ids(), itertools.count().__next__)
-        self.wire = wire or OpenCodeWire()
+        self.scribe = Scribe(counted(itertools.count().__next__))
+        self.wire = wire or OpenCodeWire(counted())
         self.events = (f"evt_{name}_{n}" for n in itertools.count())
         metadata = OpenCode().metadata(None, self.settings)
         self.conversation: OpenCodeConversation = self.wire.open(Start(self.scribe, self.settings, metadata))
@@ -97,7 +97,7 @@ class Session:
         """Open a turn and hand over its prompt; the id of its message."""
         self.scribe.start_turn()
         self.scribe.user_message(text)
-        self.wire.prompt(self.conversation, Prompt(text))
+        self.wire.prompt(self.conversation, Prompt(text), {}, {})
         request = self.take()[0]
         self.respond(request, 204)
         message_id = request["body"]["messageID"]
@@ -199,7 +199,7 @@ def test_no_prompt_goes_out_before_the_new_rules_are_in_force(status: int, reaso
     settings = msgspec.structs.replace(session.conversation.settings, permission_mode="plan")
     session.wire.configure(session.conversation, settings)
     session.scribe.start_turn()
-    session.wire.prompt(session.conversation, Prompt("go"))
+    session.wire.prompt(session.conversation, Prompt("go"), {})
     (patch,) = session.take()
     session.respond(patch, status)
     sent = [request["path"] for request in session.take()]
@@ -210,7 +210,7 @@ def test_no_prompt_goes_out_before_the_new_rules_are_in_force(status: int, reaso
 def test_a_prompt_says_what_it_runs_with_and_files_go_by_their_path() -> None:
     session = Session(settings=Settings("/ws", "build", model="a/b", variant="low"))
     files = (Attachment("/ws/a b.png"), Attachment("/ws/data.json"), Attachment("/ws/doc.pdf", filename="d"))
-    session.wire.prompt(session.conversation, Prompt("look", files))
+    session.wire.prompt(session.conversation, Prompt("look", files), {})
     request = session.take()[0]
     message_id = request["body"].pop("messageID")
     assert (message_id[:4], len(message_id)) == ("msg_", 30)
@@ -257,7 +257,7 @@ def read_back(session: Session) -> Action:
 )
 def test_a_prompt_is_read_back_as_it_was(prompt: Prompt) -> None:
     session = Session()
-    session.wire.prompt(session.conversation, prompt)
+    session.wire.prompt(session.conversation, prompt, {})
     assert read_back(session) == Prompted(session.conversation, prompt)
 
 
@@ -412,7 +412,7 @@ def test_a_recorded_prompt_is_told_once_and_its_turn_ends(
 
 
 def test_a_session_that_cannot_be_created_fails_to_start() -> None:
-    wire, scribe = OpenCodeWire(), Scribe(counting_ids(), lambda: 0.0)
+    wire, scribe = OpenCodeWire(counted()), Scribe(counted(lambda: 0.0))
     settings = Settings("/ws")
     conversation = wire.open(Start(scribe, settings, OpenCode().metadata(None, settings)))
     wire.receive(
@@ -437,7 +437,7 @@ def test_a_session_that_cannot_be_created_fails_to_start() -> None:
     ],
 )
 def test_only_a_session_that_is_not_there_is_gone(status: int, body: dict[str, Any], gone: bool) -> None:
-    wire, scribe = OpenCodeWire(), Scribe(counting_ids(), lambda: 0.0)
+    wire, scribe = OpenCodeWire(counted()), Scribe(counted(lambda: 0.0))
     settings = Settings("/ws")
     start = Start(scribe, settings, OpenCode().metadata(None, settings), "ses_x", resume=True)
     conversation = wire.open(start)
@@ -447,7 +447,7 @@ def test_only_a_session_that_is_not_there_is_gone(status: int, body: dict[str, A
 
 
 def test_a_resumed_session_gets_the_rules_of_its_mode_again() -> None:
-    wire, scribe = OpenCodeWire(), Scribe(counting_ids(), lambda: 0.0)
+    wire, scribe = OpenCodeWire(counted()), Scribe(counted(lambda: 0.0))
     settings = Settings("/ws")
     start = Start(scribe, settings, OpenCode().metadata(None, settings), "ses_x", resume=True)
     conversation = wire.open(start)
@@ -521,7 +521,7 @@ def test_a_tool_of_our_mcp_server_has_the_name_its_client_gave_it() -> None:
 
 
 def test_a_catalogue_is_what_three_answers_say() -> None:
-    wire = OpenCodeWire()
+    wire = OpenCodeWire(counted())
     wire.list_catalogue("/ws")
     bodies = {
         "/agent": [
@@ -547,7 +547,7 @@ def test_a_catalogue_is_what_three_answers_say() -> None:
 
 
 def test_a_list_that_fails_fails_once() -> None:
-    wire = OpenCodeWire()
+    wire = OpenCodeWire(counted())
     wire.list_catalogue("/ws")
     for frame in wire.outbox:
         request = msgspec.json.decode(frame)
@@ -637,7 +637,7 @@ def test_an_idle_that_comes_even_after_the_next_prompt_was_taken_does_not_end_it
 def test_a_refused_prompt_ends_its_turn(status: int, body: dict[str, Any], error: ErrorEvent) -> None:
     session = Session()
     session.scribe.start_turn()
-    session.wire.prompt(session.conversation, Prompt("go"))
+    session.wire.prompt(session.conversation, Prompt("go"), {})
     session.respond(session.take()[0], status, body)
     assert (session.told(ErrorEvent), stop_reasons(session)) == ([error], ["error"])
 
@@ -971,8 +971,8 @@ def test_any_json_is_taken(value: object) -> None:
 
 
 def test_nothing_comes_before_the_start_of_a_session_not_even_nonsense() -> None:
-    scribe, settings = Scribe(counting_ids(), itertools.count().__next__), Settings("/ws")
-    wire = OpenCodeWire()
+    scribe, settings = Scribe(counted(itertools.count().__next__)), Settings("/ws")
+    wire = OpenCodeWire(counted())
     wire.open(Start(scribe, settings, OpenCode().metadata(None, settings)))
     wire.receive(b'{"status":200,"for":"POST /session","body":{"id":"ses_')
     assert [draft.data.TYPE for draft in scribe.drafts] == ["session.started", "agent.unparsed"]

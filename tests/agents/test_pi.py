@@ -41,9 +41,9 @@ from sandbox_agent.schema.events import (
     Usage,
 )
 from sandbox_agent.schema.features import Catalogue, Mode, Model
-from sandbox_agent.schema.ids import counting_ids
 from sandbox_agent.schema.inputs import Answer, Attachment, Decision, McpServer, Prompt, Settings
 from sandbox_agent.schema.items import FileRef, Image, Item, Reasoning, StatusPart, Text, ToolCall, ToolResult
+from sandbox_agent.schema.world import counted
 from sandbox_agent.testing.rules import violations
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "transcripts" / "pi").glob("*/native.jsonl"))
@@ -63,8 +63,8 @@ class Session:
 
     def __init__(self, settings: Settings | None = None, *, resume: bool = False) -> None:
         self.settings = settings or Settings("/ws", "default")
-        self.scribe = Scribe(counting_ids(), itertools.count().__next__)
-        self.wire = PiWire()
+        self.scribe = Scribe(counted(itertools.count().__next__))
+        self.wire = PiWire(counted())
         start = Start(self.scribe, self.settings, Pi().metadata(None, self.settings), "uuid", resume)
         conversation = self.wire.open(start)
         assert isinstance(conversation, PiConversation)
@@ -82,7 +82,7 @@ class Session:
     def prompt(self, text: str = "go") -> None:
         self.scribe.start_turn()
         self.scribe.user_message(text)
-        self.wire.prompt(self.conversation, Prompt(text))
+        self.wire.prompt(self.conversation, Prompt(text), {}, {})
 
     def update(self, type: str, index: int = 0, **more: Any) -> None:
         self.feed("message_update", assistantMessageEvent={"type": type, "contentIndex": index, **more})
@@ -118,8 +118,8 @@ class Session:
 
 def read_back(session: Session, lines: list[bytes]) -> list[Action]:
     """What the recording reader makes of lines that we wrote, on a wire that saw the same dialogs."""
-    reader = PiWire()
-    scribe = Scribe(counting_ids(), itertools.count().__next__)
+    reader = PiWire(counted())
+    scribe = Scribe(counted(itertools.count().__next__))
     metadata = Pi().metadata(None, session.settings)
     reader.recorded_start = lambda settings, native_id: Start(scribe, settings, metadata, native_id)
     (began,) = reader.launched(["pi", "--mode", "rpc"])
@@ -135,7 +135,7 @@ def read_back(session: Session, lines: list[bytes]) -> list[Action]:
 def test_a_prompt_reads_back_as_the_same_prompt() -> None:
     session = Session()
     session.written()
-    session.wire.prompt(session.conversation, Prompt("hello"))
+    session.wire.prompt(session.conversation, Prompt("hello"), {})
     (action,) = read_back(session, session.wire.outbox)
     assert isinstance(action, Prompted)
     assert action.prompt == Prompt("hello")
@@ -146,7 +146,7 @@ def test_images_go_along_as_base64_and_other_files_by_path() -> None:
     session.written()
     session.wire.read_file = {"/ws/a.png": b"picture"}.__getitem__
     files = (Attachment("/ws/a.png"), Attachment("/ws/notes.txt"))
-    session.wire.prompt(session.conversation, Prompt("look", files))
+    session.wire.prompt(session.conversation, Prompt("look", files), {})
     (action,) = read_back(session, session.wire.outbox)
     assert isinstance(action, Prompted)
     assert [file.mime for file in action.prompt.attachments] == ["image/png"]
@@ -297,7 +297,7 @@ def test_the_first_line_of_a_one_shot_run_names_the_session() -> None:
 
 
 def test_the_catalogue_has_the_levels_of_each_model() -> None:
-    wire = PiWire()
+    wire = PiWire(counted())
     wire.list_catalogue("/ws")
     models = [
         {
@@ -322,7 +322,7 @@ def test_the_catalogue_has_the_levels_of_each_model() -> None:
 
 
 def test_a_catalogue_that_cannot_be_listed_says_why() -> None:
-    wire = PiWire()
+    wire = PiWire(counted())
     wire.list_catalogue("/ws")
     wire.receive(
         b'{"type":"response","id":"sa2","command":"get_available_models","success":false,"error":"no"}'

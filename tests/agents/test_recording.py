@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from sandbox_agent.agents import TRANSLATORS
-from sandbox_agent.agents.recording import translate
 from sandbox_agent.schema.events import ItemCompleted, TurnEnded
 from sandbox_agent.schema.items import Text
+from sandbox_agent.session.player import translate
 
 NONSENSE: list[Any] = [None, 1, [], {}, "no JSON", {"type": "user"}, {"method": "POST", "path": "/session"}]
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox_agent.agents.scribe import Ask, Draft, Pending, RecoveringScribe, Scribe
+from sandbox_agent.agents.scribe import Ask, Draft, Pending, Recovery, Scribe, draft_of
 from sandbox_agent.schema.events import (
     AgentUnparsed,
     AnyData,
@@ -41,7 +41,6 @@ from sandbox_agent.schema.events import (
     Usage,
     decode_event,
 )
-from sandbox_agent.schema.ids import counting_ids
 from sandbox_agent.schema.inputs import Attachment
 from sandbox_agent.schema.items import (
     ContentPart,
@@ -56,6 +55,7 @@ from sandbox_agent.schema.items import (
     ToolCall,
     ToolResult,
 )
+from sandbox_agent.schema.world import World, counted
 from sandbox_agent.testing.rules import violations
 
 STARTED = SessionStarted(SessionMetadata("mock"))
@@ -65,7 +65,7 @@ UNANSWERED = "not answered before the turn ended"
 def new_scribe(*used_call_ids: str) -> Scribe:
     """A scribe whose clock ticks a second each time it is read."""
     clock = itertools.count()
-    return Scribe(counting_ids(), lambda: float(next(clock)), used_call_ids, "/images/")
+    return Scribe(counted(lambda: float(next(clock))), used_call_ids, "/images/")
 
 
 def in_turn() -> Scribe:
@@ -73,14 +73,14 @@ def in_turn() -> Scribe:
     scribe = new_scribe()
     scribe.start_session(SessionMetadata("mock"))
     scribe.start_turn("turn_a")
-    scribe.drafts.clear()
+    scribe.take()
     return scribe
 
 
 def told(scribe: Scribe) -> list[AnyData]:
     """What was written since the last time."""
     written = [draft.data for draft in scribe.drafts]
-    scribe.drafts.clear()
+    scribe.take()
     return written
 
 
@@ -148,8 +148,8 @@ def test_the_native_session_id_is_that_of_the_moment() -> None:
     scribe.frame.bytes = b"{}"
     scribe.start_turn("turn_a", source="agent")
     assert scribe.drafts == [
-        Draft(STARTED, "daemon", None, None),
-        Draft(TurnStarted("turn_a"), "agent", "native", b"{}"),
+        draft_of(STARTED, "daemon", None, None),
+        draft_of(TurnStarted("turn_a"), "agent", "native", b"{}"),
     ]
 
 
@@ -723,8 +723,9 @@ def test_what_a_scribe_left_open_can_be_closed_by_another(steps: list[Step], tur
         take(scribe, step)
     before = events(scribe.drafts)
     numbers = itertools.count(1)
-    after = RecoveringScribe(lambda prefix: f"{prefix}_new{next(numbers)}", lambda: 0.0, scribe.new_call_ids)
-    after.recover(before)
+    world = World(lambda prefix: f"{prefix}_new{next(numbers)}", str, lambda: 0.0, str)
+    after = Scribe(world, scribe.calls.new_call_ids)
+    Recovery(after).read(before)
     if turn_first:
         after.end_turn("outcome_unknown", source="daemon")
         after.close_background()
@@ -749,15 +750,18 @@ def test_a_turn_that_another_scribe_began_lasts_as_long_as_the_log_says() -> Non
         msgspec.structs.replace(event, time=time)
         for event, time in zip(
             events(
-                [Draft(TurnStarted("turn_a"), "daemon", None, None), Draft(STARTED, "daemon", "native", None)]
+                [
+                    draft_of(TurnStarted("turn_a"), "daemon", None, None),
+                    draft_of(STARTED, "daemon", "native", None),
+                ]
             ),
             ("2026-01-01T00:00:00.000Z", "2026-01-01T00:00:09.500Z"),
             strict=True,
         )
     )
-    after = RecoveringScribe(counting_ids(), lambda: 100.0)
-    after.recover([first, last])
+    after = Scribe(counted(lambda: 100.0))
+    Recovery(after).read([first, last])
     after.end_turn("outcome_unknown", source="daemon")
     assert after.drafts == [
-        Draft(TurnEnded("turn_a", TurnMetadata("outcome_unknown", 9500)), "daemon", "native", None)
+        draft_of(TurnEnded("turn_a", TurnMetadata("outcome_unknown", 9500)), "daemon", "native", None)
     ]

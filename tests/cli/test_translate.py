@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from sandbox_agent.agents import AGENTS
-from sandbox_agent.agents.recording import translate
 from sandbox_agent.cli.main import main
+from sandbox_agent.session.player import translate
 
 NATIVE = Path(__file__).parents[1] / "transcripts" / "mock" / "calls" / "native.jsonl"
 

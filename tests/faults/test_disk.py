@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -209,3 +209,88 @@ def test_a_start_on_a_read_only_file_system_is_refused_with_words(tmp_path: Path
         assert texts(client.events(known["sessionId"])) == [
             "You said: hello (message 1 of this conversation)"
         ]
+
+
+# -- taken away ---------------------------------------------------------------------------------
+
+
+def removed(data: Path) -> None:
+    (data / "log.db").unlink()
+
+
+def emptied(data: Path) -> None:
+    os.truncate(data / "log.db", 0)
+
+
+def wal_cut(data: Path) -> None:
+    os.truncate(data / "log.db-wal", 20_000)
+
+
+@pytest.mark.parametrize(
+    "take_away, words",
+    [
+        (removed, "log.db was removed while the daemon has it open"),
+        (emptied, "log.db was changed by another program while the daemon has it open"),
+        (wal_cut, "log.db-wal was cut while the daemon has it open"),
+    ],
+)
+def test_a_log_that_is_taken_away_is_told_by_every_answer(
+    tmp_path: Path, take_away: Callable[[Path], None], words: str
+) -> None:
+    data = tmp_path / "data"
+    with running(Daemon(data)) as daemon, client_of(daemon) as client:
+        session = client.create()
+        client.turn(session, "hello")
+        client.sessions.clear()  # there is nothing of it that could be checked at the end
+        take_away(data)
+        answers = [
+            client.get("/v1/ready"),
+            client.get(f"/v1/sessions/{session}/events"),
+            client.get("/v1/sessions"),
+            client.post(f"/v1/sessions/{session}/messages", {"message": "lost?"}),
+            client.post("/v1/sessions/more", {"agent": "mock"}),
+            client.get("/v1/ready"),
+        ]
+        assert [refusal(answer) for answer in answers] == [(503, "unavailable")] * len(answers)
+        assert all(words in answer.json()["detail"] for answer in answers)
+        assert done(client.get("/v1/health"))["status"] == "ok"
+    assert "Traceback" not in daemon.said()
+
+
+def test_a_log_that_was_moved_and_is_back_is_written_again(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with running(Daemon(data)) as daemon, client_of(daemon) as client:
+        session = client.create()
+        before = client.turn(session, "hello")
+        (data / "log.db").rename(data / "away")
+        assert refuses(client)
+        (data / "away").rename(data / "log.db")
+        wait_until(lambda: not refuses(client))
+        assert stop_reason(client.turn(session, "again")) == "end_turn"
+        assert texts(client.events(session))[: len(texts(before))] == texts(before)
+
+
+def test_a_start_without_the_file_of_a_log_is_refused_with_words(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with running(Daemon(data)) as daemon, client_of(daemon) as client:
+        client.turn(client.create(), "hello")
+        client.sessions.clear()
+        daemon.kill()
+        (data / "log.db").unlink()
+        daemon.launch()
+        assert daemon.ended() == 1
+        assert "log.db is gone, but log.db-wal beside it is not" in daemon.said()
+        assert "Traceback" not in daemon.said()
+
+
+def test_a_start_after_the_write_ahead_log_lost_its_end_is_refused_with_words(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with running(Daemon(data)) as daemon, client_of(daemon) as client:
+        client.turn(client.create(), "hello")
+        client.sessions.clear()
+        daemon.kill()
+        wal_cut(data)
+        daemon.launch()
+        assert daemon.ended() == 1
+        assert "its end is lost" in daemon.said()
+        assert "Traceback" not in daemon.said()

@@ -22,10 +22,10 @@ from tests.daemons import SECONDS, Client, done
 
 from sandbox_agent.agents import AGENTS
 from sandbox_agent.agents.mock import AnyFrame
-from sandbox_agent.agents.recording import translate
 from sandbox_agent.openapi import document
 from sandbox_agent.ops import OPERATIONS
 from sandbox_agent.ops.operation import Stream
+from sandbox_agent.session.player import translate
 from sandbox_agent.testing.rules import violations
 
 EXAMPLES = 12

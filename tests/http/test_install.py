@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from tests.daemons import Client, Daemon, client_of, done, refusal, running
 from tests.install.site import SECONDS, Site, program, publish_claude, serving
 
 from sandbox_agent.install.machine import this_machine
+from sandbox_agent.runtime.installs import MOST_AT_ONCE
 
 BUILD = this_machine().key
 LINK = "bin/claude"
@@ -147,6 +148,24 @@ def test_two_requests_share_one_download(site: Site, start: Start) -> None:
             thread.join(SECONDS)
     assert [one[-1][0] for one in told] == ["result", "result"]
     assert site.downloads("/claude") == 1
+
+
+def test_only_so_many_go_on_at_once_and_the_next_is_told_to_wait(site: Site, start: Start) -> None:
+    file = publish_claude(site, "2.1.325", program("2.1.325"), BUILD)
+    file.sent, file.gate = 10, threading.Event()
+    with start() as client, ExitStack() as readers:
+        for number in range(MOST_AT_ONCE):
+            body = {"agentVersion": f"1.0.{number}" if number else "2.1.325"}
+            stream = client.reader("/v1/agents/claude/install", {"accept": "text/event-stream"}, body)
+            assert readers.enter_context(stream).status == 200
+            assert site.standing.wait(SECONDS)
+        refused = client.post("/v1/agents/claude/install", {"agentVersion": "9.9.9"})
+        assert (refusal(refused), refused.headers["retry-after"]) == ((429, "rate_limited"), "30")
+        file.gate.set()
+        assert (
+            done(client.post("/v1/agents/claude/install", {"agentVersion": "2.1.325"}))["version"]
+            == "2.1.325"
+        )
 
 
 def test_the_daemon_stops_in_the_middle_of_a_download(site: Site, start: Start, tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.intruders.mutations import WAYS, Mutation, mutated, recordings
 
 from sandbox_agent.agents import TRANSLATORS
-from sandbox_agent.agents.recording import translate
 from sandbox_agent.schema.events import Event, decode_event
+from sandbox_agent.session.player import translate
 from sandbox_agent.testing.rules import violations
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "80"))

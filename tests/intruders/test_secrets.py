@@ -178,16 +178,21 @@ AGENT_FILES = {
     ".local/share/amp/secrets.json": {"apiKey@https://ampcode.com/": "planted-s"},
     ".pi/agent/auth.json": {"anthropic": {"type": "oauth", "access": "planted-x", "refresh": "planted-y"}},
 }
-OF_AGENTS = {
-    "ANTHROPIC_API_KEY": {"claude", "opencode", "pi"},
-    "CLAUDE_CODE_OAUTH_TOKEN": {"claude"},
-    "OPENAI_API_KEY": {"codex", "opencode", "pi"},
-    "CODEX_API_KEY": {"codex"},
-    "GEMINI_API_KEY": {"opencode", "pi"},
-    "AMP_API_KEY": {"amp"},
-    "SANDBOX_AGENT_TOKEN": set(),
-    "MY_PRIVATE_KEY": set(),
+FETCHED = [name for name, agent in AGENTS.items() if agent.executables]
+PLANTED = {
+    *("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "SANDBOX_AGENT_TOKEN", "MY_PRIVATE_KEY"),
+    *(
+        variable.name
+        for name in FETCHED
+        if (sources := AGENTS[name].credentials)
+        for variable in sources.variables
+        if variable.kind != "reference"
+    ),
 }
+OF_AGENTS = {
+    key: {name for name in FETCHED if key.startswith(AGENTS[name].env_families)} for key in sorted(PLANTED)
+}
+"""What each agent declares as its own; that the declarations are right is shown in `tests/runtime/test_credentials.py`."""
 STAND_IN = """#!/bin/sh
 case "$1" in --version) echo 1.0.0; exit 0;; esac
 env > {folder}/{name}.env
@@ -199,7 +204,7 @@ exit 1
 
 def test_each_key_reaches_its_own_agents_and_shows_nowhere(tmp_path: Path) -> None:
     """Programs in the place of the agents tell what they and their guardians were given."""
-    names = ("amp", "claude", "codex", "opencode", "pi")
+    names = FETCHED
     home = tmp_path / "data-home"
     for file, content in AGENT_FILES.items():
         (home / file).parent.mkdir(parents=True, exist_ok=True)

@@ -22,7 +22,7 @@ from sandbox_agent.testing.scripted_model import ScriptedModel
 
 from .client import DaemonProcess, Session
 from .features import Feature
-from .gaps import GAPS, Check
+from .gaps import Check, check_of
 from .live import REAL, SCENARIOS, Live
 from .tried import ACP_AGENTS, TRIED, cannot_run, chosen, installs
 
@@ -83,11 +83,11 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if feature is None or feature.name not in _agent_of(pyfuncitem).gaps:
         return None
     agent = _agent_of(pyfuncitem)
-    check = GAPS.get((agent.name, feature.name))
+    check = check_of(agent.name, feature.name)
     if check is None:
         pytest.fail(
             f"{agent.title} declares a gap, `{feature.name}`, that nothing proves: "
-            "add a check of what it does instead to GAPS in tests/live/gaps.py",
+            "add a check of what it does instead to tests/live/gaps.py",
             pytrace=False,
         )
     live = pyfuncitem.funcargs["live"]

@@ -60,6 +60,7 @@ def table(matrix: Matrix) -> str:
     rows = [
         ["Feature", *(TRIED[agent].title for agent in agents)],
         ["---"] * (len(agents) + 1),
+        ["Name", *(f"`{agent}`" for agent in agents)],
         ["Tested version", *(matrix[agent].version for agent in agents)],
         ["Stability", *(TRIED[agent].stability for agent in agents)],
     ]
@@ -82,16 +83,16 @@ def page(matrix: Matrix) -> str:
 def read(text: str) -> Matrix:
     """The matrix of a page; what it does not know any more is left out."""
     rows = [_cells(line) for line in text.splitlines() if line.startswith("| ")]
-    if len(rows) < 4:
+    if len(rows) < 5:
         return {}
-    names = {agent.title: name for name, agent in TRIED.items()}
     titles = {feature.title: name for name, feature in FEATURES.items()}
     matrix: Matrix = {}
-    for at, title in enumerate(rows[0][1:], start=1):
-        if title not in names:
+    for at, name in enumerate(rows[2][1:], start=1):
+        agent = name.strip("`")
+        if agent not in TRIED:
             continue
-        column = matrix[names[title]] = Column(rows[2][at])
-        for row in rows[4:]:
+        column = matrix[agent] = Column(rows[3][at])
+        for row in rows[5:]:
             match row[at]:
                 case "yes" | "no" | "fails" as outcome if row[0] in titles:
                     column.cells[titles[row[0]]] = outcome

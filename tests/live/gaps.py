@@ -290,41 +290,51 @@ def _goes_on_only_afresh(live: Live, session: Session) -> None:
     assert live.real or live.knows(turn, "", 1), turn.text
 
 
-GAPS: dict[tuple[str, str], Check] = {
-    ("amp", "deltas"): messages_come_whole,
+WITHOUT: dict[str, Check] = {
+    "deltas": messages_come_whole,
+    "question_answered": has_no_way_to_ask,
+    "question_multi_select": has_no_way_to_ask,
+    "question_rejected": has_no_way_to_ask,
+    "plan_approved": tells_its_plan_as_a_message,
+    "plan_rejected": tells_its_plan_as_a_message,
+    "models": lists_no_models,
+    "variant": knows_no_variants,
+    "switch_agent_mode": has_no_plan_mode_to_switch_to,
+    "switch_model": keeps_its_model,
+    "subagent": has_no_sub_agents,
+    "error_500": tries_again_until_it_is_cancelled("error_500"),
+    "error_cut": tries_again_until_it_is_cancelled("cut"),
+    "daemon_killed": conversation_is_gone_with_the_daemon,
+    "daemon_killed_pending": conversation_is_gone_with_the_waiting_daemon,
+    "daemon_killed_tool": conversation_is_gone_with_the_daemon_of_a_command,
+    "agent_killed_idle": conversation_is_gone_with_the_idle_agent,
+    "agent_killed_turn": conversation_is_gone_with_the_busy_agent,
+    "agent_killed_pending": conversation_is_gone_with_the_waiting_agent,
+}
+"""What an agent without a feature does, unless it has a way of its own."""
+
+OWN_WAYS: dict[tuple[str, str], Check] = {
     ("amp", "question_answered"): knows_no_questions,
     ("amp", "question_multi_select"): knows_no_questions,
     ("amp", "question_rejected"): knows_no_questions,
     ("amp", "plan_approved"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
     ("amp", "plan_rejected"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
-    ("amp", "switch_agent_mode"): has_no_plan_mode_to_switch_to,
-    ("amp", "models"): lists_no_models,
-    ("amp", "variant"): knows_no_variants,
-    ("amp", "switch_model"): keeps_its_model,
     ("amp", "subagent"): shows_only_the_call_of_a_sub_agent,
-    ("amp", "daemon_killed"): before_it_is_stored(conversation_is_gone_with_the_daemon),
-    ("amp", "daemon_killed_pending"): before_it_is_stored(conversation_is_gone_with_the_waiting_daemon),
-    ("amp", "daemon_killed_tool"): before_it_is_stored(conversation_is_gone_with_the_daemon_of_a_command),
-    ("amp", "agent_killed_idle"): before_it_is_stored(conversation_is_gone_with_the_idle_agent),
-    ("amp", "agent_killed_turn"): before_it_is_stored(conversation_is_gone_with_the_busy_agent),
-    ("amp", "agent_killed_pending"): before_it_is_stored(conversation_is_gone_with_the_waiting_agent),
+    **{
+        ("amp", feature): before_it_is_stored(check)
+        for feature, check in WITHOUT.items()
+        if feature.startswith(("daemon_killed", "agent_killed"))
+    },
     ("codex", "question_multi_select"): takes_one_answer_for_each_question,
-    ("codex", "plan_approved"): tells_its_plan_as_a_message,
-    ("codex", "plan_rejected"): tells_its_plan_as_a_message,
-    ("opencode", "plan_approved"): tells_its_plan_as_a_message,
-    ("opencode", "plan_rejected"): tells_its_plan_as_a_message,
-    ("opencode", "error_500"): tries_again_until_it_is_cancelled("error_500"),
-    ("opencode", "error_cut"): tries_again_until_it_is_cancelled("cut"),
-    ("opencode-acp", "question_answered"): has_no_way_to_ask,
-    ("opencode-acp", "question_multi_select"): has_no_way_to_ask,
-    ("opencode-acp", "question_rejected"): has_no_way_to_ask,
-    ("opencode-acp", "plan_approved"): tells_its_plan_as_a_message,
-    ("opencode-acp", "plan_rejected"): tells_its_plan_as_a_message,
     ("opencode-acp", "subagent"): waits_for_its_sub_agent_until_it_is_cancelled,
     ("opencode-acp", "error_500"): tries_again_until_it_is_cancelled("error_500", in_silence=True),
     ("opencode-acp", "error_cut"): tries_again_until_it_is_cancelled("cut", in_silence=True),
     ("pi", "plan_approved"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
     ("pi", "plan_rejected"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
     ("pi", "switch_agent_mode"): has_one_mode_only,
-    ("pi", "subagent"): has_no_sub_agents,
 }
+
+
+def check_of(agent: str, feature: str) -> Check | None:
+    """The check that stands in for a feature that an agent declares missing."""
+    return OWN_WAYS.get((agent, feature)) or WITHOUT.get(feature)

@@ -24,6 +24,7 @@ from sandbox_agent.testing.scripted_model import (
 )
 
 from .client import DaemonProcess, Fifo, Refused, Session, Turn
+from .tried import ways
 
 REAL = os.environ.get("MODEL") == "real"
 
@@ -66,6 +67,7 @@ class Live:
 
     def __init__(self, agent: Agent, daemon: DaemonProcess, model: ScriptedModel, workspace: Path) -> None:
         self.agent = agent
+        self.ways = ways(agent.name)
         self.daemon = daemon
         self.model = model
         self.workspace = workspace
@@ -103,12 +105,8 @@ class Live:
         return words if REAL else f"{words} SCENARIO:echo"
 
     def failing(self, scenario: str) -> str:
-        """A prompt whose answer fails, in Amp's case as late as over a network.
-
-        A resumed Amp begins with the message that failed, until it has read the new one. Where the model fails at once, that
-        may be too late, and the new turn fails over the old message.
-        """
-        return self.say("late", scenario, "") if self.agent.name == "amp" else self.say(scenario, "", "")
+        """A prompt whose answer fails."""
+        return self.say("late", scenario, "") if self.ways.fails_late else self.say(scenario, "", "")
 
     def begin(self, session: Session, words: int) -> str:
         """Start a slow answer and return its turn when the agent is at work on it."""

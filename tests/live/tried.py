@@ -10,14 +10,18 @@ import os
 import shutil
 from collections.abc import Iterable
 
+import msgspec
 from msgspec import Struct
 
 from sandbox_agent.agents import AGENTS
 from sandbox_agent.agents.acp import parse_acp_agents
 from sandbox_agent.agents.base import Agent
+from sandbox_agent.agents.scripted import Scripted, scripted
+from sandbox_agent.install.publishers import RECIPES
 from sandbox_agent.testing import agent_cache
 
-REGISTERED = ("claude", "codex", "opencode", "pi", "amp")
+REGISTERED = sorted(RECIPES, key=lambda name: (AGENTS[name].stability != "stable", name))
+"""Those that can be fetched, the stable ones first."""
 
 
 class AcpProgram(Struct, frozen=True):
@@ -27,6 +31,7 @@ class AcpProgram(Struct, frozen=True):
     installs: tuple[str, ...]
     """What of the agents' cache it needs."""
     gaps: dict[str, str]
+    ways: Scripted
     sample: frozenset[str]
     """What is tried unless `--agent` names it: each session is a process that costs up to five seconds of a core. So `make test` looks
     whether the adapter still fits, and `make live AGENT=acp` takes the minutes for all."""
@@ -44,6 +49,7 @@ ACP_PROGRAMS = {
         "claude-agent-acp",
         ("claude", "claude-agent-acp"),
         {},
+        msgspec.structs.replace(scripted(AGENTS["claude"]), other_model=("haiku", "claude-haiku-5-5")),
         SAMPLE
         | {"tools", "permission_reject", "switch_model", "cancel_stream", "daemon_killed", "terminate"},
     ),
@@ -61,6 +67,7 @@ ACP_PROGRAMS = {
             "error_500": RETRIES,
             "error_cut": RETRIES,
         },
+        scripted(AGENTS["opencode"]),
         SAMPLE,
     ),
 }
@@ -94,6 +101,11 @@ def chosen(choices: Iterable[str] | None, feature: str) -> list[str]:
 def installs(name: str) -> tuple[str, ...]:
     """What of the agents' cache an agent needs."""
     return ACP_PROGRAMS[name].installs if name in ACP_PROGRAMS else (name,)
+
+
+def ways(name: str) -> Scripted:
+    """What an agent does in its own way."""
+    return ACP_PROGRAMS[name].ways if name in ACP_PROGRAMS else scripted(AGENTS[name])
 
 
 @functools.cache

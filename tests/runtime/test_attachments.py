@@ -5,17 +5,24 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+import shutil
 import signal
+import stat
+import subprocess
+import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sandbox_agent.config import Config
-from sandbox_agent.errors import SessionNotFound
+from sandbox_agent.errors import InvalidRequest, NotFound, SessionNotFound
 from sandbox_agent.ops.attachments import OneAttachment, UploadAttachment, read, upload
+from sandbox_agent.ops.sessions import OneSession, delete
 from sandbox_agent.runtime.attachments import Attachments
 from sandbox_agent.runtime.daemon import Daemon
 from sandbox_agent.schema.inputs import Settings
@@ -38,11 +45,133 @@ def little_space() -> Iterator[None]:
 
 @pytest.mark.usefixtures("little_space")
 def test_a_file_that_does_not_fit_leaves_nothing_behind(tmp_path: Path) -> None:
-    attachments = Attachments(tmp_path)
+    attachments = Attachments(tmp_path, "log")
     with pytest.raises(OSError, match="too large"):
         attachments.save("s", "film.bin", bytes(2 * SPACE))
-    assert list(attachments.folder("s").iterdir()) == []
+    assert files(tmp_path) == []
     assert attachments.save("s", "note.txt", b"fits").read_bytes() == b"fits"
+
+
+def files(data_dir: Path) -> list[Path]:
+    """All files of all sessions, whole or not."""
+    return [path for path in (data_dir / "attachments").rglob("*") if path.is_file()]
+
+
+async def soon(is_so: Callable[[], bool]) -> None:
+    """Files are removed beside everything else."""
+    async with asyncio.timeout(SOON):
+        while not is_so():
+            await asyncio.sleep(0.005)
+
+
+def test_writing_a_file_again_changes_nothing(tmp_path: Path) -> None:
+    attachments = Attachments(tmp_path, "log")
+    path = attachments.write("folder", "image.png", b"image")
+    before = path.stat()
+    with ThreadPoolExecutor(8) as pool:
+        paths = list(pool.map(lambda _: attachments.write("folder", "image.png", b"image"), range(32)))
+    assert set(paths) == {path}
+    assert path.stat() == before
+    assert files(tmp_path) == [path]
+
+
+def test_files_and_folders_are_for_the_owner_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        path = Attachments(tmp_path, "log").write("folder", "a", b"a")
+    finally:
+        os.umask(before)
+    modes = [stat.S_IMODE(one.stat().st_mode) for one in (path, path.parent)]
+    assert modes == [0o600, 0o700]
+
+
+# -- from one life to the next ------------------------------------------------------------------
+
+
+def test_what_no_record_names_is_swept(tmp_path: Path) -> None:
+    """Beside requests that make new files, and beside other logs with the same data folder."""
+    earlier, other = Attachments(tmp_path, "log"), Attachments(tmp_path, "other")
+    known, deleted, foreign = earlier.new_folder(), earlier.new_folder(), other.new_folder()
+    for attachments, folder in ((earlier, known), (earlier, deleted), (other, foreign), (earlier, "ses-old")):
+        attachments.write(folder, "a", b"a")
+    now = Attachments(tmp_path, "log")
+    new = now.new_folder()
+    now.write(new, "a", b"a")
+    asyncio.run(now.sweep({known}))
+    kept = {path.parent.name for path in files(tmp_path)}
+    assert kept == {known, foreign, new, "ses-old"}
+
+
+def test_a_sweep_without_files_is_no_error(tmp_path: Path) -> None:
+    asyncio.run(Attachments(tmp_path, "log").sweep(set()))
+
+
+UPLOADER = """
+import os, sys
+from pathlib import Path
+from sandbox_agent.runtime.attachments import Attachments
+
+def killed(fd): os.kill(os.getpid(), 9)
+os.fsync = killed
+Attachments(Path(sys.argv[1]), "log").write("log-folder", "film.bin", b"x" * 100_000)
+"""
+
+
+def test_an_upload_that_a_kill_cut_off_is_never_read_and_swept(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", UPLOADER, str(tmp_path)], check=False)
+    [left] = files(tmp_path)
+    attachments = Attachments(tmp_path, "log")
+    assert left.parent != attachments.folder("log-folder")
+    assert attachments.read("log-folder", left.name) is None
+    asyncio.run(attachments.sweep({"log-folder"}))
+    assert files(tmp_path) == []
+
+
+def test_files_of_a_deleted_session_are_swept_by_the_next_daemon(tmp_path: Path) -> None:
+    """As after a kill between the delete and the removal."""
+
+    async def scenario() -> None:
+        async with opened(tmp_path) as daemon:
+            await upload(daemon, UploadAttachment("s", b"kept", "a.txt"))
+            folder = daemon.attachments.new_folder()
+            daemon.attachments.write(folder, "left.txt", b"left")
+        daemon = Daemon(Config(data_dir=str(tmp_path)))
+        await daemon.start()
+        await soon(lambda: len(files(tmp_path)) == 1)
+        assert [path.read_bytes() for path in files(tmp_path)] == [b"kept"]
+        await daemon.stop()
+
+    asyncio.run(scenario())
+
+
+def test_a_session_of_the_same_name_reads_nothing_of_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though nothing of that one could be removed."""
+    monkeypatch.setattr(shutil, "rmtree", lambda *args, **options: None)
+
+    async def scenario() -> None:
+        async with opened(tmp_path) as daemon:
+            stored = await upload(daemon, UploadAttachment("s", b"secret", "a.txt"))
+            await delete(daemon, OneSession("s"))
+            await daemon.create("s", "mock", Settings(str(tmp_path)), Secrets())
+            name = Path(stored.path).name
+            with pytest.raises(NotFound):
+                await read(daemon, OneAttachment("s", name))
+            folder = (await daemon.sessions.show("s")).told.record.folder
+            with pytest.raises(InvalidRequest):
+                daemon.attachments.resolve(folder, name)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/tmp"])
+def test_what_names_no_folder_is_never_removed(tmp_path: Path, name: str) -> None:
+    attachments = Attachments(tmp_path, "log")
+    attachments.write("folder", "a", b"a")
+    with pytest.raises(ValueError, match="names no folder"):
+        asyncio.run(attachments.remove(name))
+    assert len(files(tmp_path)) == 1
 
 
 # -- a slow disk --------------------------------------------------------------------------------
@@ -106,10 +235,46 @@ def test_a_session_that_is_deleted_during_an_upload_keeps_no_file(
         async with opened(tmp_path) as daemon:
             disk = SlowDisk(monkeypatch)
             uploading = asyncio.ensure_future(upload(daemon, UploadAttachment("s", b"content", "a.txt")))
-            await disk.let_through(daemon.delete("s"))
+            await disk.let_through(delete(daemon, OneSession("s")))
             with pytest.raises(SessionNotFound):
                 await uploading
-            assert not daemon.attachments.folder("s").exists()
+            await soon(lambda: files(tmp_path) == [])
+
+    asyncio.run(scenario())
+
+
+def test_a_session_that_takes_the_name_during_an_upload_does_not_get_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path) as daemon:
+            disk = SlowDisk(monkeypatch)
+            uploading = asyncio.ensure_future(upload(daemon, UploadAttachment("s", b"content", "a.txt")))
+            create = daemon.create("s", "mock", Settings(str(tmp_path)), Secrets())
+            await disk.let_through(delete(daemon, OneSession("s")), create)
+            with pytest.raises(SessionNotFound):
+                await uploading
+            await soon(lambda: files(tmp_path) == [])
+
+    asyncio.run(scenario())
+
+
+def test_files_are_removed_beside_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path) as daemon:
+            await upload(daemon, UploadAttachment("s", b"content", "a.txt"))
+            threads: list[threading.Thread] = []
+            rmtree = shutil.rmtree
+
+            def noted(*args: Any, **options: Any) -> None:
+                threads.append(threading.current_thread())
+                rmtree(*args, **options)
+
+            monkeypatch.setattr(shutil, "rmtree", noted)
+            await delete(daemon, OneSession("s"))
+            await soon(lambda: files(tmp_path) == [])
+            assert threads
+            assert threading.current_thread() not in threads
 
     asyncio.run(scenario())
 
@@ -120,7 +285,7 @@ def test_the_same_file_can_be_uploaded_twice_at_once(tmp_path: Path) -> None:
             request = UploadAttachment("s", bytes(SPACE), "a.bin")
             stored = await asyncio.gather(*(upload(daemon, request) for _ in range(8)))
             assert {one.path for one in stored} == {stored[0].path}
-            [file] = daemon.attachments.folder("s").iterdir()
+            [file] = files(tmp_path)
             assert file.read_bytes() == request.content
 
     asyncio.run(scenario())

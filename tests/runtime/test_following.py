@@ -14,7 +14,8 @@ import msgspec
 import pytest
 from tests.runtime.paper import SOON, Paper, followed
 
-from sandbox_agent.agents.scribe import Draft
+from sandbox_agent.agents.scribe import Draft, draft_of
+from sandbox_agent.errors import SandboxAgentError
 from sandbox_agent.runtime.channel import PIECE_BYTES, Channel, cut, frame_of
 from sandbox_agent.runtime.following import (
     END,
@@ -25,18 +26,59 @@ from sandbox_agent.runtime.following import (
     SessionFollowing,
     TurnFollowing,
 )
-from sandbox_agent.runtime.log import Log, SessionLog
+from sandbox_agent.runtime.log import End, Log
 from sandbox_agent.runtime.pages import with_raw_spliced
 from sandbox_agent.runtime.pings import PING_SECONDS, Pings
 from sandbox_agent.schema.events import ItemDelta, SessionEnded, TurnStarted, decode_event
 from sandbox_agent.schema.inputs import Settings
-from sandbox_agent.store.base import DeleteSession, SaveSession, SessionRecord, Store, StoredEvent
+from sandbox_agent.session.effects import Append
+from sandbox_agent.session.told import Told
+from sandbox_agent.store.base import Change, DeleteSession, SaveSession, SessionRecord, Store, StoredEvent
 from sandbox_agent.store.memory import MemoryStore
 from sandbox_agent.store.sqlite import SqliteStore
 
+ENDED = Told(SessionRecord("a", "mock", Settings("/tmp"), "then", "now", ended=True), ())
+
+
+class Session:
+    """A session's end of the log, whose appends can be waited for."""
+
+    def __init__(self, log: Log, session_id: str) -> None:
+        self.session_id = session_id
+        self._log = log
+        self._end = End(session_id, "", 0, None)
+        self._end.listener = self
+        self._number = 0
+        self._waiting: dict[int, asyncio.Future[None]] = {}
+
+    @property
+    def channel(self) -> Channel:
+        return self._end.channel
+
+    async def append(self, drafts: list[Draft], *changes: Change, told: Told | None = None) -> None:
+        self._number += 1
+        done = self._waiting[self._number] = asyncio.get_running_loop().create_future()
+        self._log.append(self._end, Append(self._number, drafts, changes, told, False, {}))
+        await done
+
+    def append_pieces(self, drafts: list[Draft]) -> None:
+        self._log.append_pieces(self._end, drafts)
+
+    def committed(self, number: int) -> None:
+        self._waiting.pop(number).set_result(None)
+
+    def refused(self, number: int, problem: SandboxAgentError) -> None:
+        raise AssertionError(problem)
+
+    def stalled(self, problem: SandboxAgentError) -> None:
+        raise AssertionError(problem)
+
+    def lost(self, error: Exception) -> None:
+        raise AssertionError(error)
+
 
 def said(text: str, raw: bytes | None = None) -> Draft:
-    return Draft(ItemDelta("itm_1", None, text), "agent", "native", raw)
+    return draft_of(ItemDelta("itm_1", None, text), "agent", "native", raw)
 
 
 def filled(store: Store) -> Store:
@@ -59,12 +101,12 @@ async def opened(store: Store) -> AsyncIterator[Log]:
         await log.close()
 
 
-def of_session(log: Log, session: SessionLog, after: int = 0) -> Following:
+def of_session(log: Log, session: Session, after: int = 0) -> Following:
     return SessionFollowing(log, session.channel, session.session_id, after)
 
 
 def of_all(log: Log, after: int = 0) -> Following:
-    return LogFollowing(log, after, bytes)
+    return LogFollowing(log, after)
 
 
 def deltas(paper: Paper) -> list[tuple[int, str]]:
@@ -82,15 +124,17 @@ def test_every_reader_sees_every_event_exactly_once(store: Store, seed: int) -> 
     totals = {name: sum(plan) for name, plan in plans.items()}
     everything = sum(totals.values())
 
-    async def write(session: SessionLog, plan: list[int]) -> None:
+    async def write(session: Session, plan: list[int]) -> None:
         for count in plan:
             # Some are larger than a piece, so that readers stop in the middle of one.
             sizes = [dice.choice((10, 20_000, 3 * PIECE_BYTES)) for _ in range(count)]
-            done = session.append([said("x" * size) for size in sizes], (), urgent=dice.random() < 0.5)
+            drafts = [said("x" * size) for size in sizes]
+            if dice.random() < 0.5:
+                session.append_pieces(drafts)
+            else:
+                await session.append(drafts)
             for _ in range(dice.randrange(4)):
                 await asyncio.sleep(0)
-            if dice.random() < 0.3:
-                await done
 
     async def read(following: Callable[[int], Following], channel: Channel, until: int) -> bool:
         for _ in range(dice.randrange(60)):
@@ -106,7 +150,7 @@ def test_every_reader_sees_every_event_exactly_once(store: Store, seed: int) -> 
 
     async def scenario() -> None:
         async with opened(store) as log:
-            sessions = {name: log.session(name, 0) for name in "abc"}
+            sessions = {name: Session(log, name) for name in "abc"}
             readers = []
             for name, session in sessions.items():
                 for kind in (SessionFollowing, SessionFollowing, RawFollowing):
@@ -123,10 +167,10 @@ def test_every_reader_sees_every_event_exactly_once(store: Store, seed: int) -> 
 def test_live_and_replay_are_the_same_bytes(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            session = log.session("a", 0)
+            session = Session(log, "a")
             async with followed(of_session(log, session)) as live:
                 for text in ("one", "two", "x" * 3 * PIECE_BYTES):
-                    await session.append([said(text), said(text * 2)], ())
+                    await session.append([said(text), said(text * 2)])
                 await live.until_number(6)
             async with followed(of_session(log, session)) as replayed:
                 await replayed.until_number(6)
@@ -144,10 +188,10 @@ def test_a_reader_that_keeps_up_does_not_touch_the_store() -> None:
 
     async def scenario() -> None:
         async with opened(filled(Unread())) as log:
-            session = log.session("a", 0)
+            session = Session(log, "a")
             async with followed(of_session(log, session)) as paper:
                 for number in range(1, 6):
-                    await session.append([said("x" * 3 * PIECE_BYTES)], ())
+                    await session.append([said("x" * 3 * PIECE_BYTES)])
                     assert paper.numbers[-1] == number
 
     asyncio.run(scenario())
@@ -156,12 +200,12 @@ def test_a_reader_that_keeps_up_does_not_touch_the_store() -> None:
 def test_a_reader_that_falls_behind_reads_on_from_the_store(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            session = log.session("a", 0)
+            session = Session(log, "a")
             async with followed(of_session(log, session), room=10) as paper:
-                await session.append([said("first")], ())
+                await session.append([said("first")])
                 assert paper.is_full
                 for _ in range(40):
-                    await session.append([said("x" * 100_000)], ())
+                    await session.append([said("x" * 100_000)])
                 assert paper.numbers == [1]
                 paper.drain()
                 await paper.until_number(41)
@@ -175,8 +219,8 @@ def test_what_a_reader_does_not_take_is_not_written(store: Store) -> None:
 
     async def scenario() -> None:
         async with opened(store) as log:
-            session = log.session("a", 0)
-            await session.append([said("x" * 10 * PIECE_BYTES, b'"%b"' % (b"y" * 10 * PIECE_BYTES))], ())
+            session = Session(log, "a")
+            await session.append([said("x" * 10 * PIECE_BYTES, b'"%b"' % (b"y" * 10 * PIECE_BYTES))])
             kinds: list[Following] = [
                 of_session(log, session),
                 RawFollowing(log, session.channel, "a", 0),
@@ -201,8 +245,8 @@ def test_what_a_reader_does_not_take_is_not_written(store: Store) -> None:
 def test_large_events_with_their_payloads_are_whole(store: Store, raw: bytes | None) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            session = log.session("a", 0)
-            await session.append([said("x" * 200_000, raw), said("small", raw), said("last")], ())
+            session = Session(log, "a")
+            await session.append([said("x" * 200_000, raw), said("small", raw), said("last")])
             rows = store.read("a", 0, 9, 1 << 30, with_raw=True)
             async with followed(RawFollowing(log, session.channel, "a", 0), room=0) as paper:
                 while not paper.has_number(3):
@@ -230,28 +274,12 @@ def test_frames_are_cut_where_pieces_end() -> None:
 def test_a_reader_of_everything_goes_through_the_positions(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            a, b = log.session("a", 0), log.session("b", 0)
-            await a.append([said("a1"), said("a2")], ())
+            a, b = Session(log, "a"), Session(log, "b")
+            await a.append([said("a1"), said("a2")])
             async with followed(of_all(log, 1)) as paper:
                 await paper.until_number(2)
-                await asyncio.gather(b.append([said("b1")], ()), a.append([said("a3")], ()))
+                await asyncio.gather(b.append([said("b1")]), a.append([said("a3")]))
                 assert deltas(paper) == [(2, "a2"), (3, "b1"), (4, "a3")]
-
-    asyncio.run(scenario())
-
-
-def test_a_reader_of_everything_is_told_news_that_are_no_event(store: Store) -> None:
-    async def scenario() -> None:
-        news = [b"event: session\ndata: {}\n\n"]
-        async with (
-            opened(store) as log,
-            followed(LogFollowing(log, 0, lambda: news.pop() if news else b"")) as paper,
-        ):
-            assert len(paper.writes) == 1
-            news.append(b"event: session\ndata: 2\n\n")
-            log.channel.wake()
-            await paper.until(lambda: len(paper.writes) == 2)
-            assert paper.frames[1] == b"event: session\ndata: 2"
 
     asyncio.run(scenario())
 
@@ -259,11 +287,11 @@ def test_a_reader_of_everything_is_told_news_that_are_no_event(store: Store) -> 
 def test_a_reader_goes_on_behind_what_was_deleted(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            a, b = log.session("a", 0), log.session("b", 0)
-            await a.append([said("a1"), said("a2")], ())
-            await log.commit("a", [DeleteSession("a")])
+            a, b = Session(log, "a"), Session(log, "b")
+            await a.append([said("a1"), said("a2")])
+            await a.append([], DeleteSession("a"))
             async with followed(of_all(log)) as paper:
-                await b.append([said("b1")], ())
+                await b.append([said("b1")])
                 await paper.until_number(3)
                 assert deltas(paper) == [(3, "b1")]
 
@@ -289,12 +317,12 @@ def test_what_comes_while_a_reader_looks_at_deleted_events_is_not_lost() -> None
         store = SlowReading()
         filled(store)
         async with opened(store) as log:
-            a, b = log.session("a", 0), log.session("b", 0)
-            await a.append([said("a1")], ())
-            await log.commit("a", [DeleteSession("a")])
+            a, b = Session(log, "a"), Session(log, "b")
+            await a.append([said("a1")])
+            await a.append([], DeleteSession("a"))
             async with followed(of_all(log)) as paper:
                 await asyncio.to_thread(store.looked.wait, SOON)
-                await b.append([said("b1")], ())
+                await b.append([said("b1")])
                 store.go_on.set()
                 await paper.until_number(2)
                 assert deltas(paper) == [(2, "b1")]
@@ -305,12 +333,12 @@ def test_what_comes_while_a_reader_looks_at_deleted_events_is_not_lost() -> None
 def test_a_reader_in_the_middle_of_an_event_that_is_deleted_is_let_go(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            session = log.session("a", 0)
-            await session.append([said("x" * 10 * PIECE_BYTES)], ())
+            session = Session(log, "a")
+            await session.append([said("x" * 10 * PIECE_BYTES)])
             paper = Paper(room=0)
             running = asyncio.create_task(of_all(log).run(paper))
             await paper.until(lambda: paper.is_full)
-            await log.commit("a", [DeleteSession("a")])
+            await session.append([], DeleteSession("a"))
             paper.drain()
             await running
             assert paper.numbers == []
@@ -324,7 +352,7 @@ def test_a_reader_in_the_middle_of_an_event_that_is_deleted_is_let_go(store: Sto
 def test_readers_end_when_there_is_nothing_more_to_come(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            session = log.session("a", 0)
+            session = Session(log, "a")
             reading = asyncio.create_task(of_session(log, session).run(Paper()))
             await asyncio.sleep(0)
             assert session.channel.readers == 1
@@ -338,7 +366,7 @@ def test_readers_end_when_there_is_nothing_more_to_come(store: Store) -> None:
 def test_a_reader_that_goes_is_let_go_at_once(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            session = log.session("a", 0)
+            session = Session(log, "a")
             paper = Paper()
             reading = asyncio.create_task(of_session(log, session).run(paper))
             await asyncio.sleep(0)
@@ -352,8 +380,8 @@ def test_a_reader_that_goes_is_let_go_at_once(store: Store) -> None:
 def test_a_reader_that_is_behind_gets_the_rest_when_the_log_is_closed(store: Store) -> None:
     async def scenario() -> None:
         log = Log(store)
-        session = log.session("a", 0)
-        await session.append([said("x" * 50_000) for _ in range(100)], ())
+        session = Session(log, "a")
+        await session.append([said("x" * 50_000) for _ in range(100)])
         paper, stalled = Paper(), Paper(room=0)
         reading = [asyncio.create_task(of_session(log, session).run(one)) for one in (paper, stalled)]
         await stalled.until(lambda: stalled.is_full)
@@ -373,16 +401,16 @@ def test_the_end_of_a_session_ends_its_streams(
 ) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            session, paper = log.session("a", 0), Paper()
-            ending = [said("last"), Draft(SessionEnded("completed", "agent"), "daemon", None, None)]
+            session, paper = Session(log, "a"), Paper()
+            ending = [said("last"), draft_of(SessionEnded("completed", "agent"), "daemon", None, None)]
             if when == "live":
                 reading = asyncio.create_task(kind(log, session.channel, "a", 0).run(paper))
                 await asyncio.sleep(0)
-                await session.append(ending, ())
+                await session.append(ending, told=ENDED)
             else:
-                await session.append(ending, ())
+                await session.append(ending, told=ENDED)
                 assert session.channel.ended
-                channel = session.channel if when == "replayed" else log.session("a", 2, ended=True).channel
+                channel = session.channel if when == "replayed" else End("a", "", 2, ENDED).channel
                 reading = asyncio.create_task(kind(log, channel, "a", 0).run(paper))
             async with followed(of_all(log)) as everything:
                 await reading
@@ -397,15 +425,15 @@ def test_the_end_of_a_session_ends_its_streams(
 def test_a_turns_stream_goes_from_its_start_to_its_end(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            session, paper = log.session("a", 0), Paper()
+            session, paper = Session(log, "a"), Paper()
             following = TurnFollowing(log, session.channel, "a", 0, "turn_2")
             reading = asyncio.create_task(following.run(paper))
             await asyncio.sleep(0)
             large = "x" * 3 * PIECE_BYTES
-            await session.append([said("before"), said(large), said(f'"turn_id":"turn_2" {large}')], ())
-            await session.append([Draft(TurnStarted("turn_2"), "daemon", None, None), said("x")], ())
+            await session.append([said("before"), said(large), said(f'"turn_id":"turn_2" {large}')])
+            await session.append([draft_of(TurnStarted("turn_2"), "daemon", None, None), said("x")])
             await session.append(
-                [said(large), Draft(SessionEnded("completed", "agent"), "daemon", None, None)], ()
+                [said(large), draft_of(SessionEnded("completed", "agent"), "daemon", None, None)], told=ENDED
             )
             await reading
             assert paper.numbers == [4, 5, 6, 7]
@@ -450,12 +478,12 @@ def test_each_stream_is_pinged_once_in_a_round() -> None:
 def test_a_ping_comes_neither_inside_a_frame_nor_into_a_full_outlet(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            session = log.session("a", 0)
+            session = Session(log, "a")
             following = of_session(log, session)
             async with followed(following, room=0) as paper:
                 following.ping()
                 assert paper.writes == [PING]
-                await session.append([said("x" * 3 * PIECE_BYTES)], ())
+                await session.append([said("x" * 3 * PIECE_BYTES)])
                 following.ping()
                 assert paper.writes == [PING]
                 paper.drain(room=0)
@@ -498,10 +526,10 @@ def test_a_reader_that_asks_gets_the_native_frame(raw: bytes | None, spliced: by
 def test_following_with_raws_shows_them(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            session = log.session("a", 0)
+            session = Session(log, "a")
             async with followed(RawFollowing(log, session.channel, "a", 0)) as paper:
                 frame = b'{"native": true}'
-                await session.append([said("1", frame), said("2", frame)], ())
+                await session.append([said("1", frame), said("2", frame)])
                 await paper.until_number(2)
                 assert [decode_event(body).raw for _, body in paper.numbered] == [{"native": True}] * 2
 

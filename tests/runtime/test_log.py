@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import threading
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 import apsw
 import msgspec
 import pytest
-from tests.runtime.paper import SOON, Paper, followed
 
-from sandbox_agent.agents.scribe import Draft
+from sandbox_agent.agents.scribe import Draft, draft_of
 from sandbox_agent.errors import Internal, Unavailable
-from sandbox_agent.runtime.following import LogFollowing, SessionFollowing
+from sandbox_agent.runtime.channel import Batch
 from sandbox_agent.runtime.log import BACKLOG_BYTES, Log, SessionLog
+from sandbox_agent.runtime.reading import with_raw_spliced
 from sandbox_agent.schema.events import Event, ItemDelta, SessionStarted, decode_event
 from sandbox_agent.schema.inputs import Settings
 from sandbox_agent.store.base import (
     AppendEvents,
     Change,
+    DeleteSession,
     EventRow,
     SaveSession,
     SessionRecord,
@@ -32,6 +34,7 @@ from sandbox_agent.store.memory import MemoryStore
 from sandbox_agent.store.sqlite import SqliteStore
 
 PLENTY = 1 << 30
+SOON = 10.0
 
 
 class GatedStore(MemoryStore):
@@ -75,7 +78,7 @@ def record(session_id: str, title: str | None = None, events: int = 0) -> Sessio
 
 
 def said(text: str, raw: bytes | None = None) -> Draft:
-    return Draft(ItemDelta("itm_1", None, text), "agent", "native", raw)
+    return draft_of(ItemDelta("itm_1", None, text), "agent", "native", raw)
 
 
 def filled(store: Store, *session_ids: str) -> Store:
@@ -100,13 +103,18 @@ async def opened(store: Store) -> AsyncIterator[Log]:
 
 async def texts(log: Log, session: SessionLog, after: int, until: int) -> list[tuple[int, str]]:
     """What a reader sees past a sequence, up to another."""
-    async with followed(SessionFollowing(log, session.channel, session.session_id, after)) as paper:
-        await paper.until_number(until)
-        return deltas(paper)
+    seen: list[tuple[int, str]] = []
+    async with aclosing(log.follow(session, after, SOON)) as batches:
+        async for batch in batches:
+            assert batch is not None
+            seen += numbered(batch)
+            if batch.last >= until:
+                break
+    return seen
 
 
-def deltas(paper: Paper) -> list[tuple[int, str]]:
-    found = ((number, decode_event(body)) for number, body in paper.numbered)
+def numbered(batch: Batch) -> list[tuple[int, str]]:
+    found = zip(batch.numbers, map(decode_event, batch.bodies), strict=True)
     return [(number, event.data.delta) for number, event in found if isinstance(event.data, ItemDelta)]
 
 
@@ -117,7 +125,7 @@ def test_an_event_is_stamped_once_and_stored_as_it_is_sent(store: Store) -> None
     async def scenario() -> list[StoredEvent]:
         async with opened(store) as log:
             session = log.session("a", 0)
-            await session.append([Draft(SessionStarted(), "daemon", None, b"null"), said("hé\u2028")], ())
+            await session.append([draft_of(SessionStarted(), "daemon", None, b"null"), said("hé\u2028")], ())
             return await log.read("a", 0)
 
     started, delta = (row.body for row in asyncio.run(scenario()))
@@ -223,19 +231,20 @@ def test_nothing_is_visible_before_it_is_durable() -> None:
         async with opened(store) as log:
             await store.let_through(log, [SaveSession(record("a"))])
             session = log.session("a", 0)
+            appended = session.append([said("x")], ())
             async with (
-                followed(SessionFollowing(log, session.channel, "a", 0)) as one,
-                followed(LogFollowing(log, 0, bytes)) as all,
+                aclosing(log.follow(session, 0, 0.01)) as one,
+                aclosing(log.follow_all(0, 0.01)) as all,
             ):
-                appended = session.append([said("x")], ())
-                await store.began()
-                assert (one.writes, all.writes) == ([], [])
+                assert [await anext(one), await anext(all)] == [None, None]
                 assert (appended.done(), session.channel.committed, log.channel.committed) == (False, 0, 0)
                 store.gate.release()
                 await appended
                 assert store.read("a", 0, 9, PLENTY) != []
                 assert (session.channel.committed, log.channel.committed) == (1, 1)
-                assert deltas(one) == deltas(all) == [(1, "x")]
+                batch = await anext(one)
+                assert batch is not None
+                assert numbered(batch) == [(1, "x")]
 
     asyncio.run(scenario())
 
@@ -302,6 +311,248 @@ def test_a_backlog_is_told_and_its_end_too() -> None:
             store.gate.release()
             await asyncio.gather(large, drained.wait())
             assert not log.congested
+
+    asyncio.run(scenario())
+
+
+# -- reading ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_reader_sees_every_event_exactly_once(store: Store, seed: int) -> None:
+    dice = random.Random(seed)
+    plans = {name: [dice.randrange(1, 9) for _ in range(30)] for name in "abc"}
+    totals = {name: sum(plan) for name, plan in plans.items()}
+
+    async def write(session: SessionLog, plan: list[int]) -> None:
+        for count in plan:
+            # Large enough that the shared tail is overrun several times.
+            drafts = [said(f"{session.sequence + n} " + "x" * 20_000) for n in range(1, count + 1)]
+            done = session.append(drafts, (), urgent=dice.random() < 0.5)
+            for _ in range(dice.randrange(4)):
+                await asyncio.sleep(0)
+            if dice.random() < 0.3:
+                await done
+
+    async def read(batches: Callable[[], AsyncIterator[Batch | None]], until: int) -> list[int]:
+        seen: list[int] = []
+        for _ in range(dice.randrange(60)):
+            await asyncio.sleep(0)
+        async with aclosing(batches()) as following:  # type: ignore[type-var]
+            async for batch in following:
+                for _ in range(dice.randrange(30) if dice.random() < 0.2 else 0):
+                    await asyncio.sleep(0)
+                seen += batch.numbers if batch else []
+                if seen and seen[-1] >= until:
+                    break
+        return seen
+
+    async def scenario() -> None:
+        async with opened(store) as log:
+            sessions = {name: log.session(name, 0) for name in "abc"}
+            readers = []
+            for name, session in sessions.items():
+                for with_raw in (False, False, True):
+                    after = dice.randrange(totals[name])
+
+                    def follow(
+                        session: SessionLog = session, after: int = after, with_raw: bool = with_raw
+                    ) -> AsyncIterator[Batch | None]:
+                        return log.follow(session, after, SOON, with_raw=with_raw)
+
+                    readers.append((read(follow, totals[name]), list(range(after + 1, totals[name] + 1))))
+            everything = sum(totals.values())
+            for after in (0, dice.randrange(everything)):
+
+                def follow_all(after: int = after) -> AsyncIterator[Batch | None]:
+                    return log.follow_all(after, SOON)
+
+                readers.append((read(follow_all, everything), list(range(after + 1, everything + 1))))
+            writing = asyncio.gather(*(write(sessions[name], plan) for name, plan in plans.items()))
+            seen = await asyncio.gather(*(reader for reader, _ in readers))
+            await writing
+            assert seen == [expected for _, expected in readers]
+
+    asyncio.run(scenario())
+
+
+def test_live_and_replay_are_the_same_bytes(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            session = log.session("a", 0)
+            async with aclosing(log.follow(session, 0, SOON)) as batches:
+                live = b""
+                for text in ("one", "two", "three"):
+                    done = session.append([said(text), said(text * 2)], ())
+                    batch = await anext(batches)
+                    assert batch is not None
+                    live += batch.frames()
+                    await done
+            replayed = b""
+            async with aclosing(log.follow(session, 0, SOON)) as batches:
+                batch = await anext(batches)
+                assert batch is not None
+                replayed += batch.frames()
+            rows = await log.read("a", 0)
+            expected = b"".join(b"id: %d\ndata: %b\n\n" % (row.sequence, row.body) for row in rows)
+            assert (live, replayed) == (expected, expected)
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_that_falls_behind_reads_on_from_the_store(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            session = log.session("a", 0)
+            async with aclosing(log.follow(session, 0, SOON)) as batches:
+                await session.append([said("first")], ())
+                assert (await anext(batches)) is not None
+                for _ in range(40):
+                    await session.append([said("x" * 100_000)], ())
+                seen: list[int] = []
+                async for batch in batches:
+                    assert batch is not None
+                    seen += batch.numbers
+                    if batch.last == 41:
+                        break
+            assert seen == list(range(2, 42))
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_of_everything_goes_through_the_positions(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            a, b = log.session("a", 0), log.session("b", 0)
+            await a.append([said("a1"), said("a2")], ())
+            seen: list[tuple[int, str]] = []
+            async with aclosing(log.follow_all(1, SOON)) as batches:
+                async for batch in batches:
+                    seen += numbered(batch) if batch else []
+                    if seen == [(2, "a2")]:
+                        await asyncio.gather(b.append([said("b1")], ()), a.append([said("a3")], ()))
+                    if len(seen) == 3:
+                        break
+            assert seen == [(2, "a2"), (3, "b1"), (4, "a3")]
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_of_everything_is_woken_by_news_that_are_no_event(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log, aclosing(log.follow_all(0, 60)) as batches:
+            waiting = asyncio.ensure_future(anext(batches))
+            await asyncio.sleep(0)
+            log.channel.wake()
+            assert await waiting is None
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_goes_on_behind_what_was_deleted(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            a, b = log.session("a", 0), log.session("b", 0)
+            await a.append([said("a1"), said("a2")], ())
+            await log.commit("a", [DeleteSession("a")])
+            async with aclosing(log.follow_all(0, 0.01)) as batches:
+                assert await anext(batches) is None
+                await b.append([said("b1")], ())
+                seen = [batch async for batch in first(batches, 1)]
+            assert [numbered(batch) for batch in seen] == [[(3, "b1")]]
+
+    asyncio.run(scenario())
+
+
+async def first(batches: AsyncIterator[Batch | None], count: int) -> AsyncIterator[Batch]:
+    async for batch in batches:
+        if batch is not None:
+            yield batch
+            count -= 1
+            if not count:
+                return
+
+
+def test_what_comes_while_a_reader_looks_at_deleted_events_is_not_lost() -> None:
+    class SlowReading(MemoryStore):
+        def __init__(self) -> None:
+            super().__init__()
+            self.looked = threading.Event()
+            self.go_on = threading.Event()
+
+        def read_log(self, after: int, limit: int, max_bytes: int) -> list[StoredEvent]:
+            found = super().read_log(after, limit, max_bytes)
+            self.looked.set()
+            assert self.go_on.wait(SOON)
+            return found
+
+    async def scenario() -> None:
+        store = SlowReading()
+        filled(store, "a", "b")
+        async with opened(store) as log:
+            a, b = log.session("a", 0), log.session("b", 0)
+            await a.append([said("a1")], ())
+            await log.commit("a", [DeleteSession("a")])
+            async with aclosing(log.follow_all(0, SOON)) as batches:
+                following = first(batches, 1)
+                waiting = asyncio.ensure_future(anext(following))
+                await asyncio.to_thread(store.looked.wait, SOON)
+                await b.append([said("b1")], ())
+                store.go_on.set()
+                assert numbered(await waiting) == [(2, "b1")]
+                await following.aclose()  # type: ignore[attr-defined]
+
+    asyncio.run(scenario())
+
+
+def test_readers_end_when_there_is_nothing_more_to_come(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            session = log.session("a", 0)
+
+            async def read() -> list[Batch | None]:
+                return [batch async for batch in log.follow(session, 0, 60)]
+
+            reading = asyncio.create_task(read())
+            await asyncio.sleep(0)
+            assert session.channel.readers == 1
+            session.channel.close()
+            assert await reading == []
+            assert session.channel.readers == 0
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    "raw, spliced",
+    [
+        (None, b"null"),
+        (b'{"a": [1, "\xc3\xa9"]}', b'{"a": [1, "\xc3\xa9"]}'),
+        (b'{"a":\r\n1}\r', b'{"a":  1} '),
+        (b"not json", b'"not json"'),
+        (b"", b'""'),
+        (b'{"a": 1', b'"{\\"a\\": 1"'),
+        (b'"\xff"', '"\\"\ufffd\\""'.encode()),
+        pytest.param(b"[" * 1500 + b"]" * 1500, b'"' + b"[" * 1500 + b"]" * 1500 + b'"', id="deep"),
+    ],
+)
+def test_a_reader_that_asks_gets_the_native_frame(raw: bytes | None, spliced: bytes) -> None:
+    body = b'{"event_id":"evt_1","type":"error","raw":null}'
+    event = with_raw_spliced(StoredEvent(1, 1, body, raw))
+    assert event == b'{"event_id":"evt_1","type":"error","raw":' + spliced + b"}"
+    msgspec.json.decode(event)
+
+
+def test_following_with_raws_shows_them(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            session = log.session("a", 0)
+            async with aclosing(log.follow(session, 0, SOON, with_raw=True)) as batches:
+                frame = b'{"native": true}'
+                await session.append([said("1", frame), said("2", frame)], ())
+                batch = await anext(batches)
+                assert batch is not None
+                assert [decode_event(body).raw for body in batch.bodies] == [{"native": True}] * 2
 
     asyncio.run(scenario())
 
@@ -388,18 +639,22 @@ def test_a_fault_of_ours_costs_its_own_session_and_no_other(tmp_path: Path) -> N
             a, b, c = (log.session(name, 0) for name in "abc")
             lost: list[SessionLog] = []
             log.on_lost = lost.append
-            async with followed(LogFollowing(log, 0, bytes)) as everything:
-                # One breath, so one group; positions of the sessions alternate.
-                first = [session.append([said(f"{session.session_id} one")], ()) for session in (c, b, a)]
-                second = [session.append([said(f"{session.session_id} two")], ()) for session in (a, b, c)]
-                refused = asyncio.ensure_future(log.commit("b", [SaveSession(record("b", "never"))]))
-                done = await asyncio.gather(*first, *second, refused, return_exceptions=True)
-                failed = [isinstance(one, Internal) for one in done]
-                assert failed == [False, True, False, False, True, False, True]
-                assert lost == [b]
-                await everything.until(lambda: len(everything.numbers) == 4)
-                assert [text.partition(" ")[0] for _, text in deltas(everything)] == ["c", "a", "a", "c"]
-                assert everything.numbers == sorted(everything.numbers)
+            everything = log.follow_all(0, SOON)
+            following = asyncio.ensure_future(anext(everything))
+            await asyncio.sleep(0)
+            # One breath, so one group; positions of the sessions alternate.
+            first = [session.append([said(f"{session.session_id} one")], ()) for session in (c, b, a)]
+            second = [session.append([said(f"{session.session_id} two")], ()) for session in (a, b, c)]
+            refused = asyncio.ensure_future(log.commit("b", [SaveSession(record("b", "never"))]))
+            done = await asyncio.gather(*first, *second, refused, return_exceptions=True)
+            failed = [isinstance(one, Internal) for one in done]
+            assert failed == [False, True, False, False, True, False, True]
+            assert lost == [b]
+            while (batch := await following) is None:
+                following = asyncio.ensure_future(anext(everything))
+            assert [decode_event(body).session_id for body in batch.bodies] == ["c", "a", "a", "c"]
+            assert batch.numbers == sorted(batch.numbers)
+            await everything.aclose()
             assert await texts(log, a, 0, 2) == [(1, "a one"), (2, "a two")]
             assert store.session("b") == record("b", events=1)
             log.require_writable()

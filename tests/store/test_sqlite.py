@@ -8,22 +8,27 @@ import shutil
 import stat
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import apsw
+import msgspec
 import pytest
+from msgspec import structs
 
-from sandbox_agent.schema.inputs import Settings
+from sandbox_agent.schema.events import Usage
+from sandbox_agent.schema.inputs import Prompt, Settings
 from sandbox_agent.store.base import (
     AppendEvents,
     Change,
     DeleteSession,
+    Enqueue,
     EventRow,
     ImpossibleChange,
     Probe,
+    QueuedHead,
+    QueuedMessage,
     SaveSecrets,
     SaveSession,
     Secrets,
@@ -32,7 +37,7 @@ from sandbox_agent.store.base import (
     StoredEvent,
     StoreTooNew,
 )
-from sandbox_agent.store.sqlite import SqliteStore, migrations
+from sandbox_agent.store.sqlite import WAL_BYTES, SqliteStore, migrations
 
 PLENTY = 1 << 30
 RECORD = SessionRecord("a", "mock", Settings("/tmp"), "then", "now")
@@ -41,7 +46,7 @@ RECORD = SessionRecord("a", "mock", Settings("/tmp"), "then", "now")
 WRITER = """
 import itertools, sys
 from pathlib import Path
-from sandbox_agent.schema.inputs import Settings
+from sandbox_agent.schema.inputs import Prompt, Settings
 from sandbox_agent.store.base import AppendEvents, EventRow, SaveSession, SessionRecord
 from sandbox_agent.store.sqlite import SqliteStore
 
@@ -57,6 +62,10 @@ for first in itertools.count(1, 5):
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "log.db"
+
+
+def wal_of(path: Path) -> Path:
+    return path.with_name("log.db-wal")
 
 
 def filler(size: int = 4096, number: int = 1) -> list[Change]:
@@ -90,7 +99,7 @@ def test_its_files_are_for_the_owner_alone(path: Path) -> None:
     finally:
         os.umask(before)
     store.close()
-    assert modes == {"log.db": 0o600, "log.db-wal": 0o600, "log.db-shm": 0o600}
+    assert modes == dict.fromkeys(("log.db", "log.db-wal", "log.db-shm", "log.db-mark"), 0o600)
 
 
 @pytest.mark.parametrize("synchronous, level", [("full", 2), ("normal", 1)])
@@ -348,25 +357,134 @@ def test_what_a_start_asks_for_does_not_look_at_every_session(path: Path) -> Non
     store.close()
 
 
-def test_nobody_writes_while_the_write_ahead_log_gets_its_size(path: Path) -> None:
-    """Zeros behind its end would fall on what was appended meanwhile."""
+def migrate_until(connection: apsw.Connection, made: str) -> None:
+    """To the schema of before the one that makes something of this name."""
+    known = migrations()
+    [version] = [number for number, sql in enumerate(known) if f"{made} " in sql.split("INSERT")[0]]
+    for sql in known[:version]:
+        connection.execute(sql)
+    connection.pragma("user_version", version)
 
-    class Slow(SqliteStore):
-        def _fill_wal(self) -> None:
-            writing.start()
-            with pytest.raises(apsw.BusyError):
-                apsw.Connection(str(path)).execute("BEGIN IMMEDIATE")
-            writing.join(0.1)
-            assert writing.is_alive()
-            super()._fill_wal()
 
-    store = Slow(path)
-    writing = threading.Thread(
-        target=store.write, args=([SaveSession(RECORD), AppendEvents("a", [EventRow(1, 1, b"{}")])],)
-    )
-    store.warm_up()
-    writing.join()
+def test_sessions_of_an_older_schema_keep_the_folder_of_their_files(path: Path) -> None:
+    titled = structs.replace(named("a.b"), title='é "\u2028', usage=Usage(cost_usd=0.1))
+    with apsw.Connection(str(path)) as old:
+        migrate_until(old, "sessions_folder")
+        old.execute(
+            "INSERT INTO sessions (session_id, active, record) VALUES (?, 0, ?)",
+            ("a.b", msgspec.json.encode(titled)),
+        )
+    old.close()
+    store = SqliteStore(path)
+    assert store.session("a.b") == structs.replace(titled, folder="ses-a.b")
+    assert store.folders() == {"ses-a.b"}
+    store.close()
+
+
+def test_messages_that_an_older_schema_queued_keep_their_heads(path: Path) -> None:
+    """A file of before, with one session and two messages in its queue."""
+    queued = [
+        QueuedMessage("t1", Prompt("é"), "then", fresh=True),
+        QueuedMessage("t2", Prompt("b"), "later"),
+    ]
+    with apsw.Connection(str(path)) as old:
+        migrate_until(old, "queue_with_heads")
+        old.execute(
+            "INSERT INTO sessions (session_id, active, record) VALUES (?, 0, ?)",
+            ("a", msgspec.json.encode(RECORD)),
+        )
+        for one in queued:
+            old.execute(
+                "INSERT INTO queue (session, turn_id, message) VALUES (1, ?, ?)",
+                (one.turn_id, msgspec.json.encode(one)),
+            )
+    old.close()
+    store = SqliteStore(path)
+    sizes = [len(msgspec.json.encode(one)) for one in queued]
+    assert store.queue_heads("a") == [
+        QueuedHead("t1", "then", True, sizes[0]),
+        QueuedHead("t2", "later", False, sizes[1]),
+    ]
+    assert store.queue_page("a", 0, 9) == [(1, queued[0]), (2, queued[1])]
+    store.close()
+
+
+def test_heads_of_a_queue_cost_nothing_for_the_size_of_its_messages(path: Path) -> None:
+    store = SqliteStore(path)
+    large = Prompt("x" * (8 << 20))
+    store.write([SaveSession(RECORD), Enqueue("a", QueuedMessage("t1", large, "then"))])
     store.close()
     again = SqliteStore(path)
-    assert [row.body for row in again.read("a", 0, 9, PLENTY)] == [b"{}"]
+    assert again.queue_heads("a")[0].size > 8 << 20
+    pages_read = again._reader().status(apsw.SQLITE_DBSTATUS_CACHE_MISS)[0]
+    assert pages_read < 20
     again.close()
+
+
+# -- room in the write-ahead log ------------------------------------------------------------------
+
+
+def test_the_write_ahead_log_has_its_size_before_the_first_write(path: Path) -> None:
+    store = SqliteStore(path)
+    store.write(filler())
+    store.warm_up()
+    size = wal_of(path).stat().st_size
+    assert size >= WAL_BYTES
+    for number in range(2, 100):
+        store.write(filler(100, number))
+    assert wal_of(path).stat().st_size == size
+    assert wal_of(path).stat().st_size < 2 * WAL_BYTES
+    store.close()
+    assert path.stat().st_size < WAL_BYTES / 4
+
+
+def test_what_gives_the_write_ahead_log_its_size_leaves_nothing_to_read(path: Path, tmp_path: Path) -> None:
+    """Neither for readers beside it nor for one who finds the files as a kill leaves them."""
+    store = SqliteStore(path)
+    store.write(filler())
+    reading = iter(store._reader().execute("SELECT session_id FROM sessions"))
+    next(reading)
+    before = (store._writer.pragma("page_count"), sorted(store._writer.execute("SELECT name FROM meta")))
+    store.warm_up()
+    store.write(filler(number=2))
+    after = (store._writer.pragma("page_count"), sorted(store._writer.execute("SELECT name FROM meta")))
+    assert after[1] == sorted([*before[1], ("probe",)])
+    assert after[0] <= before[0] + 2
+    del reading
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    for file in (path, wal_of(path)):
+        shutil.copy(file, killed)
+    store.close()
+    again = SqliteStore(killed / "log.db")
+    assert [row.sequence for row in again.read("a", 0, 9, PLENTY)] == [1, 2]
+    again.close()
+
+
+def test_another_program_that_writes_is_not_waited_for_to_give_the_log_its_size(path: Path) -> None:
+    store = SqliteStore(path)
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")
+    began = time.monotonic()
+    with pytest.raises(apsw.BusyError):
+        store.warm_up()
+    assert time.monotonic() - began < 2
+    other.execute("ROLLBACK")
+    other.close()
+    store.write(filler())
+    assert store._writer.pragma("cache_size") == apsw.Connection("").pragma("cache_size")
+    store.close()
+
+
+def test_only_sqlite_writes_its_files(path: Path) -> None:
+    """Every write, as the kernel sees it, has SQLite's library above it: the interpreter opens none of its files to write."""
+    script = (
+        "import sys; from pathlib import Path; from sandbox_agent.store.sqlite import SqliteStore;"
+        "opened = [];"
+        "sys.addaudithook(lambda event, args: opened.append(args) if event == 'open' else None);"
+        "store = SqliteStore(Path(sys.argv[1])); del opened[:];"
+        "store.warm_up(); store.close();"
+        "print([args for args in opened if str(args[0]).startswith(sys.argv[1])])"
+    )
+    said = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, check=True)
+    assert said.stdout == b"[]\n"

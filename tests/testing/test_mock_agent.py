@@ -42,7 +42,6 @@ from sandbox_agent.agents.mock import (
     TurnEnd,
     Withdrawn,
 )
-from sandbox_agent.agents.recording import translate
 from sandbox_agent.schema.events import (
     AgentUnparsed,
     ErrorEvent,
@@ -54,6 +53,7 @@ from sandbox_agent.schema.events import (
 )
 from sandbox_agent.schema.inputs import Attachment, Settings
 from sandbox_agent.schema.items import FileRef, Item
+from sandbox_agent.session.player import translate
 from sandbox_agent.testing import mock_agent
 from sandbox_agent.testing.recorder import RecordedProcess, Recording
 from sandbox_agent.testing.rules import violations

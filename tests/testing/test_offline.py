@@ -58,7 +58,5 @@ def test_opencode_and_pi_know_their_default_model(tmp_path: Path) -> None:
 
 
 def test_another_agent_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match="no offline settings for 'vim', only for claude, codex, opencode, pi, amp"
-    ):
+    with pytest.raises(ValueError, match=f"no offline settings for 'vim', only for {', '.join(AGENTS)}"):
         offline_environment("vim", URL, tmp_path)

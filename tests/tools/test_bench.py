@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tools.bench.daemons import Ledger, Ours, Side
+from tools.bench.commits import full_name, old_and_new
+from tools.bench.comparison import Comparison, compare
+from tools.bench.comparison import table as comparison_table
+from tools.bench.daemons import Ledger, Ours, Side, Unusable
+from tools.bench.generator import CHECKOUT
 from tools.bench.load import Reader
 from tools.bench.native import NATIVE, Ear
+from tools.bench.processes import ThreadUse, threads
+from tools.bench.profile import costs, own_and_total, stacks
 from tools.bench.report import Metric, Report, Summary, report, table, write_docs
 
 from sandbox_agent.agents import AGENTS
@@ -115,8 +126,8 @@ def test_a_native_turn_ends_with_the_line_that_says_so(data: st.DataObject) -> N
     assert asyncio.run(listen()) == (lines[2], 2)
 
 
-def test_every_real_agent_is_measured() -> None:
-    assert set(NATIVE) == set(AGENTS) - {"mock"}
+def test_what_is_measured_is_a_real_agent() -> None:
+    assert NATIVE.keys() <= AGENTS.keys() - {"mock"}
 
 
 # -- ratios -----------------------------------------------------------------------------------
@@ -210,3 +221,149 @@ def test_a_page_without_a_place_for_figures_is_left_alone(tmp_path: Path) -> Non
     with pytest.raises(ValueError, match="no place for the figures"):
         write_docs(report([], {}, 5, 1.0), page)
     assert page.read_text() == "nothing to see\n"
+
+
+# -- two commits ------------------------------------------------------------------------------
+
+
+def compared(old: list[float | None], new: list[float | None], together: int = 1) -> Comparison:
+    values: dict[Side, list[float | None]] = {"old": old, "new": new}
+    metric = Metric("m", "a metric", "ms", values=values, together=together)
+    return compare("abc", [metric], {"old": Ledger(), "new": Ledger()}, 5, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict"),
+    [
+        ([100.0, 100.0, 100.0], [104.0, 104.0, 104.0], ""),
+        ([100.0, 100.0, 100.0], [106.0, 106.0, 106.0], "worse"),
+        ([95.0, 100.0, 105.0], [109.0, 109.0, 109.0], ""),
+        ([95.0, 100.0, 105.0], [111.0, 111.0, 111.0], "worse"),
+        ([95.0, 100.0, 105.0], [89.0, 89.0, 89.0], "better"),
+        ([100.0, 100.0, 100.0], [90.0, 100.0, 200.0], ""),
+        ([100.0, 100.0], [None, None], "worse"),
+        ([None, None], [100.0, 100.0], "better"),
+    ],
+)
+def test_worse_is_more_than_five_per_cent_and_more_than_the_old_one_scatters(
+    old: list[float | None], new: list[float | None], verdict: str
+) -> None:
+    [metric] = compared(old, new).metrics
+    assert metric.verdict == verdict
+
+
+def test_single_turns_scatter_by_the_medians_of_their_rounds() -> None:
+    [metric] = compared([1.0, 2.0, 90.0, 3.0, 4.0, 70.0], [5.0] * 6, together=3).metrics
+    assert (metric.old, metric.spread) == (3.5, 2.0)
+    assert metric.rounds == {"old": [2.0, 4.0], "new": [5.0, 5.0]}
+
+
+def test_a_fault_that_the_old_commit_did_not_have_is_worse() -> None:
+    counts: dict[Side, Ledger] = {"old": Ledger(hung=2), "new": Ledger(hung=2, lost=1)}
+    result = compare("abc", [], counts, 5, 1.0)
+    assert result.worse() == ["events lost"]
+
+
+def test_the_table_of_two_commits_says_what_is_worse() -> None:
+    result = compared([1.0, 1.1, 1.2], [2.0, 2.0, 2.0])
+    assert comparison_table(result).splitlines() == [
+        "| metric           | old     | new     | new / old | spread of old |       |",
+        "|------------------|---------|---------|-----------|---------------|-------|",
+        "| a metric         | 1.10 ms | 2.00 ms | 1.82      | 18%           | worse |",
+        "| events lost      | 0       | 0       |           |               |       |",
+        "| events doubled   | 0       | 0       |           |               |       |",
+        "| requests hung    | 0       | 0       |           |               |       |",
+        "| requests refused | 0       | 0       |           |               |       |",
+        "| processes leaked | 0       | 0       |           |               |       |",
+    ]
+    assert result.worse() == ["a metric"]
+
+
+def test_two_commits_run_beside_each_other_and_leave_the_checkout_alone(tmp_path: Path) -> None:
+    checkout = tmp_path / "checkout"
+    program = checkout / "src" / "sandbox_agent" / "__main__.py"
+    program.parent.mkdir(parents=True)
+    program.write_text("print('as it was committed')")
+    program.with_name("__init__.py").touch()
+    (checkout / "requirements").mkdir()
+    (checkout / "requirements" / "run.txt").write_text("")
+    git(checkout, "init", "--quiet")
+    git(checkout, "add", ".")
+    git(checkout, "commit", "--quiet", "--message", "first")
+    program.write_text("print('as it is edited')")
+    commit = full_name("HEAD", checkout=checkout)
+    with old_and_new(commit, tmp_path / "run", tmp_path / "cache", checkout=checkout) as (old, new):
+        program.write_text("print('as it is edited later')")
+        assert (says(old), says(new)) == ("as it was committed", "as it is edited")
+    assert git(checkout, "status", "--short") == " M src/sandbox_agent/__main__.py\n"
+    assert len(git(checkout, "worktree", "list").splitlines()) == 1
+
+
+def git(checkout: Path, *words: str) -> str:
+    who = ("-c", "user.name=bench", "-c", "user.email=bench@localhost")
+    done = subprocess.run(["git", *who, *words], cwd=checkout, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def says(daemon: Ours) -> str:
+    environment = dict(daemon.environment)
+    done = subprocess.run(daemon.program, env=environment, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def test_a_commit_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    with pytest.raises(Unusable, match="no such commit: nothing"):
+        full_name("nothing", checkout=tmp_path)
+
+
+# -- the profile ------------------------------------------------------------------------------
+
+
+def test_the_time_of_a_thread_is_shared_out_to_its_functions_and_not_to_its_waits() -> None:
+    loop, writer, idle = "thread (1): MainThread", "thread (2): log-writer", "thread (3): reader"
+    samples = stacks(
+        [
+            f"{loop};run;hear 3\n",
+            f"{loop};run;send;write (libc.so.6) 1\n",
+            f"{loop};run;epoll_pwait (libc.so.6) 90\n",
+            f"{writer};commit 5\n",
+            f"{writer};get;pthread_cond_wait (libc.so.6);0x7f00 (libc.so.6) 7\n",
+            f"{idle};get 9\n",
+        ]
+    )
+    cost = costs(samples, {1: ThreadUse(user=3.0, system=1.0), 2: ThreadUse(system=0.5), 3: ThreadUse()})
+    assert own_and_total(cost) == [
+        ("hear", 3.0, 3.0),
+        ("write (libc.so.6)", 1.0, 1.0),
+        ("commit", 0.5, 0.5),
+        ("run", 0.0, 4.0),
+        ("send", 0.0, 1.0),
+        ("get", 0.0, 0.0),
+    ]
+
+
+def test_the_kernel_knows_what_each_thread_used() -> None:
+    before = threads(os.getpid())
+    stop = time.thread_time() + 0.05
+    while time.thread_time() < stop:
+        pass
+    me = threading.get_native_id()
+    used = threads(os.getpid())[me].plus(before[me], -1)
+    assert used.cpu >= 0.03
+
+
+# -- the whole of it --------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_sessions_at_the_pace_of_models_get_every_event(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    options = ["--quick", "--rounds", "1", "--only", "pace-20,pace-1", "--side", "ours"]
+    command = [sys.executable, "-m", "tools.bench", *options, "--json", str(figures)]
+    subprocess.run(command, cwd=CHECKOUT, check=True, timeout=100)
+    result = msgspec.json.decode(figures.read_bytes(), type=Report)
+    assert [metric.name for metric in result.metrics] == ["pace_20", "pace_1"]
+    assert all(metric.ours for metric in result.metrics)
+    sent = 20 * (50 + 50) + (50 + 100)
+    assert result.counts == {"ours": Ledger(sent=sent)}

@@ -9,10 +9,12 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from .daemons import Daemon, Ours, Peer, Unusable
+from . import commits, comparison
+from .daemons import Daemon, Ledger, Ours, Peer, Side, Unusable
 from .fetch import peer_program
 from .generator import CHECKOUT
 from .measures import MEASURES, Bench
@@ -24,56 +26,85 @@ CACHE = CHECKOUT / ".cache" / "bench"
 PAGE = CHECKOUT / "docs" / "benchmarks.md"
 
 
-def main() -> None:
+def main() -> int:
     parser = _parser()
     options = parser.parse_args()
-    if options.write_docs and (options.quick or options.only or options.side or options.agent):
-        parser.error("--write-docs wants the whole run: no --quick, --only, --side or --agent")
+    partial = options.quick or options.only or options.side or options.agent or options.against
+    if options.write_docs and partial:
+        parser.error("--write-docs wants the whole run: no --quick, --only, --side, --agent or --against")
+    if options.against and options.side:
+        parser.error("--against runs two commits of ours: there is no --side")
     signal.signal(signal.SIGTERM, _interrupted)
     signal.signal(signal.SIGALRM, _interrupted)
     signal.alarm(options.limit)
     adopt_orphans()
     allow_many_files()
-    measures = options.only or list(MEASURES)
-    daemons = _daemons(options, measures)
     CACHE.mkdir(parents=True, exist_ok=True)
     # Beside the checkout and not in /tmp, which may be memory: writing to disk is part of what is measured.
-    folder = Path(tempfile.mkdtemp(prefix="run-", dir=CACHE))
-    began = time.monotonic()
-    rounds = options.rounds or (2 if options.quick else 5)
-    bench = Bench(daemons, folder, rounds, options.quick, options.agent or ())
+    folder = Path(tempfile.mkdtemp(prefix="run-", dir=CACHE.resolve()))
     try:
-        metrics = _run(bench, measures)
+        return _against_commit(options, folder) if options.against else _against_peer(options, folder)
     except Unusable as error:
         sys.exit(f"bench: {error}")
     finally:
         end(descendants(os.getpid()))
         shutil.rmtree(folder, ignore_errors=True)
-    counts = {daemon.side: daemon.ledger for daemon in daemons}
-    result = report(metrics, counts, bench.rounds, time.monotonic() - began, bench.notes)
+
+
+def _against_peer(options: argparse.Namespace, folder: Path) -> int:
+    measures = _measures(options)
+    daemons: list[Daemon] = []
+    if options.side != "peer":
+        daemons.append(Ours([options.ours]))
+    if options.side != "ours" and set(measures) != {"turn"}:  # which runs without the peer
+        daemons.append(Peer(options.peer or peer_program(CACHE), quiet=options.peer_quiet))
+    bench = _bench(options, daemons, folder)
+    began = time.monotonic()
+    metrics = _run(bench, measures)
+    result = report(metrics, _counts(bench), bench.rounds, time.monotonic() - began, bench.notes)
     print(table(result))
     print(f"\n{footnote(result)}")
     if options.json:
         write_json(result, options.json)
     if options.write_docs:
         write_docs(result, PAGE)
+    return 0
 
 
-def _run(bench: Bench, names: list[str]) -> list[Metric]:
+def _against_commit(options: argparse.Namespace, folder: Path) -> int:
+    """Fails when something is worse."""
+    commit = commits.full_name(options.against)
+    with commits.old_and_new(commit, folder, CACHE.resolve()) as daemons:
+        bench = _bench(options, daemons, folder)
+        began = time.monotonic()
+        metrics = _run(bench, _measures(options))
+    result = comparison.compare(commit, metrics, _counts(bench), bench.rounds, time.monotonic() - began)
+    print(comparison.table(result))
+    print(f"\n{comparison.footnote(result)}")
+    if options.json:
+        write_json(result, options.json)
+    return 1 if result.worse() else 0
+
+
+def _bench(options: argparse.Namespace, daemons: Sequence[Daemon], folder: Path) -> Bench:
+    rounds = options.rounds or (2 if options.quick else 5)
+    return Bench(daemons, folder, rounds, options.quick, options.agent or ())
+
+
+def _measures(options: argparse.Namespace) -> list[str]:
+    return [name for names in options.only or () for name in names] or list(MEASURES)
+
+
+def _counts(bench: Bench) -> dict[Side, Ledger]:
+    return {daemon.side: daemon.ledger for daemon in bench.daemons}
+
+
+def _run(bench: Bench, names: Sequence[str]) -> list[Metric]:
     metrics: list[Metric] = []
-    for name in names:
-        print(f"measuring {name} ...", file=sys.stderr, flush=True)
+    for number, name in enumerate(names, 1):
+        print(f"measuring {name} ({number} of {len(names)}) ...", file=sys.stderr, flush=True)
         metrics += MEASURES[name](bench)
     return metrics
-
-
-def _daemons(options: argparse.Namespace, measures: list[str]) -> list[Daemon]:
-    sides: list[Daemon] = []
-    if options.side != "peer":
-        sides.append(Ours(options.ours))
-    if options.side != "ours" and set(measures) != {"turn"}:  # which runs without the peer
-        sides.append(Peer(options.peer or peer_program(CACHE), quiet=options.peer_quiet))
-    return sides
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -83,8 +114,9 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--quick", action="store_true", help="small loads and two rounds: does it work, not how fast is it")
     add("--rounds", type=int, help="rounds of each measure (5)")
-    add("--only", action="append", choices=list(MEASURES), help="run this measure alone; may be repeated")
+    add("--only", action="append", type=_names, metavar="MEASURE,...", help=f"of {', '.join(MEASURES)}")
     add("--agent", action="append", choices=AGENTS, help="measure the turns of this agent; may be repeated")
+    add("--against", metavar="COMMIT", help="compare the checkout with a commit of it instead of the peer")
     add("--side", choices=["ours", "peer"], help="run one side alone; there are no ratios then")
     add("--json", type=Path, metavar="FILE", help="write all values to this file")
     add("--write-docs", action="store_true", help=f"write the table into {PAGE.relative_to(CHECKOUT)}")
@@ -95,9 +127,16 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _names(text: str) -> list[str]:
+    names = text.split(",")
+    if unknown := [name for name in names if name not in MEASURES]:
+        raise argparse.ArgumentTypeError(f"no measure {', '.join(unknown)}; there are {', '.join(MEASURES)}")
+    return names
+
+
 def _interrupted(number: int, frame: FrameType | None) -> None:
     sys.exit(f"bench: ended by {signal.Signals(number).name}")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

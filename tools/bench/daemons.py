@@ -15,8 +15,9 @@ import subprocess
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Literal
 
@@ -29,9 +30,12 @@ from . import acp_agent, processes
 from .generator import Driver
 from .load import Marks, Turn
 
-Side = Literal["ours", "peer"]
+Side = Literal["ours", "peer", "old", "new"]
+"""Old and new are two commits of ours."""
 
 HEALTH = "/v1/health"
+LOG = "server.log"
+"""What a daemon says, in its home."""
 START_SECONDS = 30.0
 STOP_SECONDS = 5.0
 ORPHAN_SECONDS = 3.0
@@ -72,12 +76,15 @@ class Daemon(ABC):
     agent_script: str
     marks: Marks
 
-    def __init__(self, program: Path) -> None:
-        self.program = program
+    def __init__(self) -> None:
         self.ledger = Ledger()
 
     @abstractmethod
     def command(self, home: Path, port: int) -> list[str]: ...
+
+    def watched(self, pid: int) -> AbstractContextManager[object]:
+        """What goes on while a running one is measured."""
+        return nullcontext()
 
     def prepare(self, home: Path) -> dict[str, str]:
         """Put into a new home what the daemon expects there; its own variables."""
@@ -97,14 +104,24 @@ class Daemon(ABC):
 
 
 class Ours(Daemon):
-    side = "ours"
     agent_script = "mock_agent.py"
     # The prompt itself is an event of the same type, but from the daemon.
     marks = Marks('"source":"agent","synthetic":false,"type":"item.delta"', '"type":"turn.ended"')
 
+    def __init__(
+        self, program: Sequence[str | Path], *, side: Side = "ours", environment: Mapping[str, str] = {}
+    ) -> None:
+        super().__init__()
+        self.program = program
+        self.side = side
+        self.environment = environment
+
+    def prepare(self, home: Path) -> dict[str, str]:
+        return dict(self.environment)
+
     def command(self, home: Path, port: int) -> list[str]:
         where = ["--host", "127.0.0.1", "--port", str(port), "--data-dir", str(home / "data")]
-        return [str(self.program), "server", "--no-token", *where]
+        return [*map(str, self.program), "server", "--no-token", *where]
 
     def open_session(self, running: Running, session: str) -> None:
         running.ask("POST", f"/v1/sessions/{session}", {"agent": "mock"})
@@ -126,8 +143,8 @@ class Driving(Ours):
     # Not every agent streams its text; all of them say something.
     marks = Marks('"role":"assistant","status":"completed"', Ours.marks.turn_end)
 
-    def __init__(self, ours: Daemon, agent: str, agent_program: Path, model_url: str) -> None:
-        super().__init__(ours.program)
+    def __init__(self, ours: Ours, agent: str, agent_program: Path, model_url: str) -> None:
+        super().__init__(ours.program, side=ours.side, environment=ours.environment)
         self.ledger = ours.ledger
         self._agent = agent
         self._agent_program = agent_program
@@ -136,7 +153,11 @@ class Driving(Ours):
     def prepare(self, home: Path) -> dict[str, str]:
         (home / "workspace").mkdir()
         path = f"{self._agent_program.parent}{os.pathsep}{os.environ['PATH']}"
-        return {"PATH": path, **offline_environment(self._agent, self._model_url, home)}
+        return {
+            **super().prepare(home),
+            "PATH": path,
+            **offline_environment(self._agent, self._model_url, home),
+        }
 
     def open_session(self, running: Running, session: str) -> None:
         body = {"agent": self._agent, "directory": str(running.home / "workspace")}
@@ -151,7 +172,8 @@ class Peer(Daemon):
     marks = Marks('"agent_message_chunk"', '"stopReason"')
 
     def __init__(self, program: Path, *, quiet: bool = False) -> None:
-        super().__init__(program)
+        super().__init__()
+        self._program = program
         self._quiet = quiet
         self._ids = itertools.count(1)
 
@@ -164,7 +186,7 @@ class Peer(Daemon):
 
     def command(self, home: Path, port: int) -> list[str]:
         return [
-            str(self.program),
+            str(self._program),
             *("server", "--no-token", "--no-telemetry"),
             *("--host", "127.0.0.1", "--port", str(port)),
         ]
@@ -188,6 +210,15 @@ class Peer(Daemon):
 
     def _call(self, method: str, params: object) -> object:
         return {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
+
+
+class Cost(Struct):
+    cpu: float = 0.0
+    """Seconds."""
+
+    def per(self, count: int) -> float:
+        """Microseconds of CPU time for each of so many."""
+        return self.cpu / max(1, count) * 1e6
 
 
 class Running(Struct):
@@ -233,16 +264,32 @@ class Running(Struct):
         return processes.memory(self.own_processes())
 
     @contextmanager
+    def measured(self) -> Iterator[Cost]:
+        """What is done here is what a figure is about; how much CPU time it took."""
+        with self.daemon.watched(self.process.pid):
+            cost, before = Cost(), self.cpu()
+            yield cost
+            cost.cpu = self.cpu() - before
+
+    @contextmanager
     def session(self) -> Iterator[str]:
-        """A session; when it has ended, none of its processes may be left."""
+        with self.sessions(1) as [name]:
+            yield name
+
+    @contextmanager
+    def sessions(self, count: int) -> Iterator[list[str]]:
+        """So many sessions; when they have ended, none of their processes may be left."""
         before = set(processes.descendants(self.process.pid))
-        name = f"bench-{next(self.numbers)}"
+        names = [f"bench-{next(self.numbers)}" for _ in range(count)]
         faults = self.daemon.ledger.hung + self.daemon.ledger.wrong
-        self.daemon.open_session(self, name)
+        for name in names:
+            self.daemon.open_session(self, name)
         if self.daemon.ledger.hung + self.daemon.ledger.wrong > faults:
-            raise Unusable(f"{self.daemon.side}: no session")
-        yield name
-        self.daemon.end_session(self, name)
+            raise Unusable(f"{self.daemon.side}: no session\n{_end_of(self.home / LOG)}")
+        yield names
+        # At once: a side that does not answer lets us wait for each of them.
+        with ThreadPoolExecutor(count) as pool:
+            list(pool.map(lambda name: self.daemon.end_session(self, name), names))
         after = set(processes.descendants(self.process.pid)) - before
         self.leaked |= set(processes.wait_until_gone(after, 2.0))
 
@@ -253,7 +300,7 @@ def running(daemon: Daemon, folder: Path) -> Iterator[Running]:
     home = _new_home(folder, daemon)
     port = _free_port()
     environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": str(home), **daemon.prepare(home)}
-    log = home / "server.log"
+    log = home / LOG
     with log.open("wb") as output:
         began = time.perf_counter()
         process = subprocess.Popen(
@@ -295,7 +342,11 @@ def _wait_for_health(process: subprocess.Popen[bytes], port: int, log: Path) -> 
         if _is_healthy(port):
             return
         time.sleep(0.001)
-    raise Unusable(f"{process.args!r} did not start:\n{log.read_text(errors='replace')[-2000:]}")
+    raise Unusable(f"{process.args!r} did not start:\n{_end_of(log)}")
+
+
+def _end_of(log: Path) -> str:
+    return log.read_text(errors="replace")[-2000:]
 
 
 def _is_healthy(port: int) -> bool:

@@ -1,24 +1,26 @@
-"""Gets the peer's program with the ordinary npm client, once, into the cache of the checkout."""
+"""Gets programs of others with the ordinary clients of their registries, once, into the cache of the checkout."""
 
 from __future__ import annotations
 
 import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
-VERSION = "0.4.2"
-PACKAGE = "@sandbox-agent/cli-linux-x64"
-PROGRAM = "package/bin/sandbox-agent"
+PEER_VERSION = "0.4.2"
+PEER_PACKAGE = "@sandbox-agent/cli-linux-x64"
+PEER_PROGRAM = "package/bin/sandbox-agent"
+PROFILER = "py-spy==0.4.3"
 
 
 def peer_program(cache: Path) -> Path:
-    folder = cache / f"peer-{VERSION}"
-    program = folder / PROGRAM
+    folder = cache / f"peer-{PEER_VERSION}"
+    program = folder / PEER_PROGRAM
     if program.exists():
         return program
     folder.mkdir(parents=True, exist_ok=True)
     packed = subprocess.run(
-        ["npm", "pack", "--silent", f"{PACKAGE}@{VERSION}"],
+        ["npm", "pack", "--silent", f"{PEER_PACKAGE}@{PEER_VERSION}"],
         cwd=folder,
         check=True,
         capture_output=True,
@@ -26,7 +28,16 @@ def peer_program(cache: Path) -> Path:
     )
     archive = folder / packed.stdout.split()[-1]
     with tarfile.open(archive) as tar:
-        tar.extract(PROGRAM, folder, filter="data")
+        tar.extract(PEER_PROGRAM, folder, filter="data")
     archive.unlink()
     program.chmod(0o755)
+    return program
+
+
+def profiler_program(cache: Path) -> Path:
+    folder = cache / PROFILER
+    program = folder / "bin" / "py-spy"
+    if not program.exists():
+        install = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*install, "--no-deps", "--target", folder, PROFILER], check=True)
     return program

@@ -10,7 +10,7 @@ import asyncio
 import re
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -58,6 +58,14 @@ class Turn(Order, frozen=True):
     body: str
 
 
+class Together(Order, frozen=True):
+    """Post the prompts of several sessions, a moment after each other, and wait until every reader saw the end of its turn."""
+
+    turns: tuple[Turn, ...]
+    apart: float
+    """Seconds from one post to the next."""
+
+
 class Detach(Order, frozen=True):
     """Close all readers."""
 
@@ -78,7 +86,7 @@ class Outcome(Struct, frozen=True):
     """Seconds from the post to the end of the turn, at the first reader."""
 
 
-AnyOrder = Repeat | Attach | Turn | Detach
+AnyOrder = Repeat | Attach | Turn | Together | Detach
 
 
 class Client(asyncio.Protocol):
@@ -178,7 +186,8 @@ class Generator:
     def __init__(self, port: int) -> None:
         self._port = port
         self._readers: list[Reader] = []
-        self._client: Client | None = None
+        self._clients: list[Client] = []
+        """One for each turn at a time: a daemon may answer a prompt only when its turn has ended."""
 
     async def carry_out(self, order: AnyOrder) -> Outcome:
         match order:
@@ -187,7 +196,9 @@ class Generator:
             case Attach():
                 return await self._attach(order)
             case Turn():
-                return await self._turn(order)
+                return await self._turns((order,), 0.0, order.seconds)
+            case Together():
+                return await self._turns(order.turns, order.apart, order.seconds)
             case Detach():
                 for reader in self._readers:
                     reader.transport.close()
@@ -222,29 +233,37 @@ class Generator:
         hung, statuses = await _all_within(order.seconds, *(reader.status for reader in added))
         return Outcome(hung=hung, wrong=sum(status != 200 for status in statuses))
 
-    async def _turn(self, order: Turn) -> Outcome:
-        if self._client is None:
-            self._client = await self._connect()
+    async def _turns(self, turns: Sequence[Turn], apart: float, seconds: float) -> Outcome:
+        while len(self._clients) < len(turns):
+            self._clients.append(await self._connect())
         for reader in self._readers:
             reader.begin()
-        request = post(self._port, order.path, order.body.encode())
+        requests = [post(self._port, turn.path, turn.body.encode()) for turn in turns]
         began = time.perf_counter()
-        answer = self._client.ask(request)
+        answers: list[asyncio.Future[int]] = []
+        for number, (client, request) in enumerate(zip(self._clients, requests, strict=False)):
+            if number:
+                await asyncio.sleep(began + number * apart - time.perf_counter())
+            answers.append(client.ask(request))
         ends = (reader.turn_ended for reader in self._readers)
-        hung, _ = await _all_within(order.seconds, answer, *ends)
-        if answer.cancelled():
-            self._client.transport.close()
-            self._client = None
+        hung, _ = await _all_within(seconds, *answers, *ends)
+        self._drop_clients([answer.cancelled() for answer in answers])
         first = self._readers[0] if self._readers else None
         return Outcome(
             hung=hung,
-            wrong=int(not answer.cancelled() and answer.result() not in (200, 202)),
+            wrong=sum(not answer.cancelled() and answer.result() not in (200, 202) for answer in answers),
             delivered=tuple(reader.events for reader in self._readers),
             doubled=sum(reader.doubled for reader in self._readers),
             first_event=_since(began, first.first_at if first else None),
             first_answer=_since(began, first.answered_at if first else None),
             turn=_since(began, first.ended_at if first else None),
         )
+
+    def _drop_clients(self, hung: Sequence[bool]) -> None:
+        """The answer to an earlier request may still come on the connection of one that hung."""
+        for client in [client for client, late in zip(self._clients, hung, strict=False) if late]:
+            client.transport.close()
+            self._clients.remove(client)
 
     async def _connect(self) -> Client:
         _, client = await asyncio.get_running_loop().create_connection(Client, "127.0.0.1", self._port)

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from .daemons import HEALTH, Daemon, Pace, Running, Unusable, running
-from .load import Attach, Detach, Order, Outcome, Repeat
+from .load import Attach, Detach, Order, Outcome, Repeat, Together
 from .report import Metric
 
 LATE_ORDERS = 3
@@ -79,10 +79,9 @@ def health(bench: Bench) -> list[Metric]:
         for one in sides:
             carry_out(one, Repeat(path=HEALTH, requests=800, connections=16, seconds=30))
         for one in bench.take_turns(sides):
-            before = one.cpu()
-            outcome = carry_out(one, Repeat(path=HEALTH, requests=requests, connections=16, seconds=30))
-            cost = (one.cpu() - before) / requests * 1e6
-            metric.values[one.daemon.side].append(None if outcome.hung else cost)
+            with one.measured() as cost:
+                outcome = carry_out(one, Repeat(path=HEALTH, requests=requests, connections=16, seconds=30))
+            metric.values[one.daemon.side].append(None if outcome.hung else cost.per(requests))
     return [metric]
 
 
@@ -108,7 +107,7 @@ def readers(bench: Bench) -> list[Metric]:
 def first_event(bench: Bench) -> list[Metric]:
     """From posting a prompt to what a reader sees first, and to what the agent says first; ours is on disk by then."""
     first = Metric("first_event", "prompt to first event", "ms", 1.3)
-    answer = Metric("first_answer", "prompt to first event of the agent", "ms")
+    answer = Metric("first_answer", "prompt to first delta", "ms", 3)
     turns = 10 if bench.quick else 40
     with bench.all_running() as sides, ExitStack() as stack:
         sessions = {one.daemon.side: stack.enter_context(one.session()) for one in sides}
@@ -116,7 +115,8 @@ def first_event(bench: Bench) -> list[Metric]:
             attach(one, sessions[one.daemon.side], 1)
             _turn(one, sessions[one.daemon.side], Pace(5))
         for one in bench.take_turns(sides):
-            outcomes = [_turn(one, sessions[one.daemon.side], Pace(1)) for _ in range(turns)]
+            with one.measured():
+                outcomes = [_turn(one, sessions[one.daemon.side], Pace(1)) for _ in range(turns)]
             first.values[one.daemon.side].append(_median_ms(outcome.first_event for outcome in outcomes))
             answer.values[one.daemon.side].append(_median_ms(outcome.first_answer for outcome in outcomes))
     return [first, answer]
@@ -152,10 +152,53 @@ def _cpu_per_event(
             attach(one, sessions[one.daemon.side], readers)
             _turn(one, sessions[one.daemon.side], Pace(200, 1, 1))
         for one in bench.take_turns(sides):
-            before = one.cpu()
-            outcome = _turn(one, sessions[one.daemon.side], pace)
-            cost = (one.cpu() - before) / max(1, sum(outcome.delivered)) * 1e6
-            metric.values[one.daemon.side].append(None if outcome.hung else cost)
+            with one.measured() as cost:
+                outcome = _turn(one, sessions[one.daemon.side], pace)
+            value = None if outcome.hung else cost.per(sum(outcome.delivered))
+            metric.values[one.daemon.side].append(value)
+        for one in sides:
+            carry_out(one, Detach(seconds=5))
+    return metric
+
+
+class Crowd(Struct, frozen=True):
+    """Sessions that answer at the pace of real models, at once and out of step, with a reader each."""
+
+    sessions: int
+    pace: Pace
+    aim: float
+
+    @property
+    def title(self) -> str:
+        rate = 1000 * self.pace.burst // self.pace.every_ms
+        many = "s" if self.sessions > 1 else ""
+        return f"CPU per event, {self.sessions} session{many} at {rate}/s"
+
+
+@measure("pace-20")
+def pace_of_many(bench: Bench) -> list[Metric]:
+    return [_at_the_pace_of_models(bench, Crowd(20, Pace(50 if bench.quick else 200, 20), 1.2))]
+
+
+@measure("pace-1")
+def pace_of_one(bench: Bench) -> list[Metric]:
+    return [_at_the_pace_of_models(bench, Crowd(1, Pace(100 if bench.quick else 400, 10), 1.5))]
+
+
+def _at_the_pace_of_models(bench: Bench, crowd: Crowd) -> Metric:
+    """Few events a second from each: what counts is how often the daemon wakes, and what it does each time."""
+    metric = Metric(f"pace_{crowd.sessions}", crowd.title, "us", crowd.aim)
+    with bench.all_running() as sides, ExitStack() as stack:
+        sessions = {one.daemon.side: stack.enter_context(one.sessions(crowd.sessions)) for one in sides}
+        for one in sides:
+            for session in sessions[one.daemon.side]:
+                attach(one, session, 1)
+            _turns(one, sessions[one.daemon.side], Pace(50, crowd.pace.every_ms))
+        for one in bench.take_turns(sides):
+            with one.measured() as cost:
+                outcome = _turns(one, sessions[one.daemon.side], crowd.pace)
+            value = None if outcome.hung else cost.per(sum(outcome.delivered))
+            metric.values[one.daemon.side].append(value)
         for one in sides:
             carry_out(one, Detach(seconds=5))
     return metric
@@ -167,15 +210,32 @@ def attach(one: Running, session: str, readers: int) -> None:
 
 
 def _turn(one: Running, session: str, pace: Pace) -> Outcome:
-    seconds = 10 + 4 * pace.events * pace.every_ms / pace.burst / 1000
-    outcome = carry_out(one, one.daemon.turn(session, pace.prompt, seconds))
+    outcome = carry_out(one, one.daemon.turn(session, pace.prompt, _limit(pace)))
+    _enter(one, pace, outcome)
+    return outcome
+
+
+def _turns(one: Running, sessions: Sequence[str], pace: Pace) -> Outcome:
+    """A turn of each session, begun one after the other within the time between two events."""
+    seconds = _limit(pace)
+    turns = tuple(one.daemon.turn(session, pace.prompt, seconds) for session in sessions)
+    apart = pace.every_ms / 1000 / len(sessions)
+    outcome = carry_out(one, Together(turns=turns, apart=apart, seconds=seconds))
+    _enter(one, pace, outcome)
+    return outcome
+
+
+def _limit(pace: Pace) -> float:
+    return 10 + 4 * pace.events * pace.every_ms / pace.burst / 1000
+
+
+def _enter(one: Running, pace: Pace, outcome: Outcome) -> None:
     ledger = one.daemon.ledger
     ledger.doubled += outcome.doubled
     for count in outcome.delivered:
         ledger.sent += pace.events
         ledger.lost += max(0, pace.events - count)
         ledger.doubled += max(0, count - pace.events)  # the same event under a new id
-    return outcome
 
 
 def carry_out(one: Running, order: Order) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import statistics
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -24,10 +25,10 @@ class Metric(Struct):
     unit: str
     aim: float | None = None
     """The ratio ours / theirs that we want to stay at or below."""
-    values: dict[Side, list[float | None]] = field(default_factory=lambda: {"ours": [], "peer": []})
+    values: dict[Side, list[float | None]] = field(default_factory=lambda: defaultdict(list))
     """None for a round that hung: what it cost says nothing, and its ratio is left out."""
     together: int = 1
-    """So many values in a row make one ratio, that of their medians: a single turn says little on a noisy machine."""
+    """So many values in a row make one round, with their median: a single turn says little on a noisy machine."""
 
     def median(self, side: Side) -> float | None:
         return _median(self.values[side])
@@ -39,11 +40,12 @@ class Metric(Struct):
         return _divided(self.median("ours"), self.median("peer"))
 
     def ratios(self) -> list[float]:
-        ours, peer = self.values["ours"], self.values["peer"]
-        size = self.together
-        groups = (slice(start, start + size) for start in range(0, min(len(ours), len(peer)), size))
-        found = (_divided(_median(ours[group]), _median(peer[group])) for group in groups)
-        return [ratio for ratio in found if ratio is not None]
+        pairs = zip(self.rounds("ours"), self.rounds("peer"), strict=False)
+        return [ratio for ours, peer in pairs if (ratio := _divided(ours, peer)) is not None]
+
+    def rounds(self, side: Side) -> list[float | None]:
+        values, size = self.values[side], self.together
+        return [_median(values[start : start + size]) for start in range(0, len(values), size)]
 
 
 def _median(values: Sequence[float | None]) -> float | None:
@@ -88,10 +90,16 @@ def report(
     seconds: float,
     notes: Sequence[str] = (),
 ) -> Report:
-    machine = f"{os.cpu_count()} CPUs, {platform.machine()}, {platform.system()} {platform.release()}"
-    load = " ".join(f"{average:.1f}" for average in os.getloadavg())
     summaries = [_summary(metric) for metric in metrics]
-    return Report(machine, rounds, round(seconds, 1), summaries, counts, load, list(notes))
+    return Report(machine(), rounds, round(seconds, 1), summaries, counts, load(), list(notes))
+
+
+def machine() -> str:
+    return f"{os.cpu_count()} CPUs, {platform.machine()}, {platform.system()} {platform.release()}"
+
+
+def load() -> str:
+    return " ".join(f"{average:.1f}" for average in os.getloadavg())
 
 
 def _summary(metric: Metric) -> Summary:
@@ -111,9 +119,12 @@ def _summary(metric: Metric) -> Summary:
 
 
 def table(result: Report) -> str:
-    """A table that reads well on a terminal and is Markdown as well."""
     head = ("metric", "ours", "peer", "ratio: median [min-max]", "aim", "")
-    rows = [*(_metric_row(one) for one in result.metrics), *_count_rows(result.counts)]
+    return table_of(head, [*(_metric_row(one) for one in result.metrics), *_count_rows(result.counts)])
+
+
+def table_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table that reads well on a terminal and is Markdown as well."""
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
     lines = [_line(head, widths), "|" + "|".join("-" * (width + 2) for width in widths) + "|"]
     return "\n".join([*lines, *(_line(row, widths) for row in rows)])
@@ -130,10 +141,10 @@ def _metric_row(one: Summary) -> tuple[str, ...]:
         if one.aim is not None:
             verdict = "ok" if one.ratio <= one.aim else "missed"
     aim = "" if one.aim is None else f"<= {one.aim:g}"
-    return one.title, _value(one.ours, one.unit), _value(one.peer, one.unit), ratio, aim, verdict
+    return one.title, with_unit(one.ours, one.unit), with_unit(one.peer, one.unit), ratio, aim, verdict
 
 
-def _value(value: float | None, unit: str) -> str:
+def with_unit(value: float | None, unit: str) -> str:
     if value is None:
         return "-"
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
@@ -161,7 +172,7 @@ def footnote(result: Report) -> str:
     return "\n".join([where, *(f"- {note}" for note in result.notes)])
 
 
-def write_json(result: Report, file: Path) -> None:
+def write_json(result: Struct, file: Path) -> None:
     file.write_bytes(msgspec.json.format(msgspec.json.encode(result)) + b"\n")
 
 

@@ -1,7 +1,7 @@
 """A whole turn of a real agent: through our daemon, against the same turn of the same program driven natively.
 
 Both sides have one warm process of their own and talk to the same scripted model. Turns alternate, native, ours, native, ours,
-so that a noisy machine disturbs both.
+so that a noisy machine disturbs both. Two commits of ours are measured against each other in the same way.
 """
 
 from __future__ import annotations
@@ -9,16 +9,17 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from sandbox_agent.testing import agent_cache
 
 from . import processes
-from .daemons import Daemon, Driving, Running, Unusable, running
+from .daemons import Driving, Ours, Running, Side, Unusable, running
 from .generator import CHECKOUT, Driver
 from .load import Outcome
 from .measures import Bench, attach, carry_out, measure
@@ -39,11 +40,20 @@ PAUSE = 0.05
 """Seconds before each turn: an agent works on for a moment after it has ended its turn, and would disturb the other."""
 
 
+class Player(NamedTuple):
+    """One side of it."""
+
+    name: str
+    say: Callable[[str], Outcome]
+    agents: Callable[[], list[int]]
+    """The processes of its agent."""
+
+
 @measure("turn")
 def turn(bench: Bench) -> list[Metric]:
     """From handing over a prompt to the end of its turn; ours from posting it to `turn.ended` on an open event stream."""
-    ours = next((daemon for daemon in bench.daemons if daemon.side == "ours"), None)
-    if ours is None:
+    ours = [daemon for daemon in bench.daemons if isinstance(daemon, Ours)]
+    if not ours:
         return []
     with _scripted_model() as model_url:
         return [
@@ -51,51 +61,71 @@ def turn(bench: Bench) -> list[Metric]:
         ]
 
 
-def _of_agent(bench: Bench, ours: Daemon, agent: str, model_url: str) -> list[Metric]:
+def _of_agent(bench: Bench, ours: Sequence[Ours], agent: str, model_url: str) -> list[Metric]:
     together, warm_up = (TOGETHER // 2, 3) if bench.quick else (TOGETHER, WARM_UP)
-    metrics = [
-        Metric(
-            f"turn_{agent}_{model}",
-            f"turn of {agent}, model {model} (peer: native)",
-            "ms",
-            1.1,
-            together=together,
+    rival = " (peer: native)" if len(ours) == 1 else ""
+    metrics = {
+        prompt: Metric(
+            f"turn_{agent}_{model}", f"turn of {agent}, model {model}{rival}", "ms", 1.1, together=together
         )
-        for model in PROMPTS
-    ]
-    program = _installed(agent)
-    home = bench.folder / f"native-{agent}"
-    plan = Plan(agent, str(program), str(home), model_url)
-    daemon = Driving(ours, agent, program, model_url)
-    with (
-        _natively(plan) as native,
-        running(daemon, bench.folder) as through_us,
-        through_us.session() as session,
-    ):
-        attach(through_us, session, 1)
-
-        def pair(prompt: str) -> tuple[float | None, float | None]:
-            time.sleep(PAUSE)
-            natively = native.order(Say(prompt=prompt, seconds=SECONDS))
-            time.sleep(PAUSE)
-            ours = carry_out(through_us, daemon.turn(session, prompt, SECONDS))
-            return _milliseconds(natively, f"{agent} natively"), _milliseconds(ours, f"{agent} through us")
-
+        for model, prompt in PROMPTS.items()
+    }
+    with ExitStack() as stack:
+        players = _players(stack, bench, ours, agent, model_url)
         for prompt in [*PROMPTS.values()] * (warm_up // 2):
-            pair(prompt)
-        at_work = _agents_of(native, through_us)
-        for metric, prompt in zip(metrics, PROMPTS.values(), strict=True):
+            _play(players, prompt, agent)
+        at_work = {player.name: player.agents() for player in players.values()}
+        for prompt, metric in metrics.items():
             for _ in range(bench.rounds * together):
-                natively, through = pair(prompt)
-                metric.values["peer"].append(natively)
-                metric.values["ours"].append(through)
-                if (now := _agents_of(native, through_us)) != at_work:
+                for side, value in _play(players, prompt, agent).items():
+                    metric.values[side].append(value)
+                if (now := {player.name: player.agents() for player in players.values()}) != at_work:
                     raise Unusable(f"{agent}: a turn started a new process: {at_work} became {now}")
-        turns = len(PROMPTS) * (warm_up // 2 + bench.rounds * together)
-        bench.notes.append(
-            f"{turns} turns each of {agent}: native by process {at_work[0]}, ours by {at_work[1]}"
-        )
-    return metrics
+    turns = len(PROMPTS) * (warm_up // 2 + bench.rounds * together)
+    workers = ", ".join(f"{name} by process {pids}" for name, pids in at_work.items())
+    bench.notes.append(f"{turns} turns each of {agent}: {workers}")
+    return [*metrics.values()]
+
+
+def _players(
+    stack: ExitStack, bench: Bench, ours: Sequence[Ours], agent: str, model_url: str
+) -> dict[Side, Player]:
+    """A commit of ours plays against the other one, or against the agent itself."""
+    program = _installed(agent)
+    players: dict[Side, Player] = {}
+    if len(ours) == 1:
+        plan = Plan(agent, str(program), str(bench.folder / f"native-{agent}"), model_url)
+        players["peer"] = _native_player(stack.enter_context(_natively(plan)))
+    for one in ours:
+        through = stack.enter_context(running(Driving(one, agent, program, model_url), bench.folder))
+        session = stack.enter_context(through.session())
+        attach(through, session, 1)
+        players[one.side] = _player_through(through, session)
+    return players
+
+
+def _native_player(native: Driver) -> Player:
+    return Player(
+        "native",
+        lambda prompt: native.order(Say(prompt=prompt, seconds=SECONDS)),
+        lambda: processes.children(native.pid),
+    )
+
+
+def _player_through(through: Running, session: str) -> Player:
+    return Player(
+        through.daemon.side,
+        lambda prompt: carry_out(through, through.daemon.turn(session, prompt, SECONDS)),
+        lambda: _agents_of(through),
+    )
+
+
+def _play(players: Mapping[Side, Player], prompt: str, agent: str) -> dict[Side, float | None]:
+    taken = {}
+    for side, player in players.items():
+        time.sleep(PAUSE)
+        taken[side] = _milliseconds(player.say(prompt), f"{agent}, {player.name}")
+    return taken
 
 
 def _milliseconds(outcome: Outcome, what: str) -> float | None:
@@ -106,13 +136,11 @@ def _milliseconds(outcome: Outcome, what: str) -> float | None:
     return outcome.turn * 1e3
 
 
-def _agents_of(native: Driver, through_us: Running) -> tuple[list[int], list[int]]:
-    """The processes of the agent on both sides; ours is the one child of its guardian."""
-    below = processes.descendants(through_us.process.pid)
+def _agents_of(through: Running) -> list[int]:
+    """The agent is the one child of its guardian."""
+    below = processes.descendants(through.process.pid)
     guardians = [pid for pid in below if processes.runs_script(pid, "guardian.py")]
-    return processes.children(native.pid), [
-        pid for guardian in guardians for pid in processes.children(guardian)
-    ]
+    return [pid for guardian in guardians for pid in processes.children(guardian)]
 
 
 def _installed(agent: str) -> Path:

@@ -18,29 +18,24 @@ export interface Coverage {
 /** The columns of the matrix by the agents' ids. */
 export function readCoverage(page: string): ReadonlyMap<string, Coverage> {
   const lines = page.split("\n");
-  const [agents = [], , versions = [], stabilities = [], ...rows] = lines.filter((line) => line.startsWith("| ")).map(cells);
-  const reasonOf = (agent: string, feature: string) => {
-    const start = `- ${agent}, ${feature}: `;
+  const [titles = [], , names = [], versions = [], stabilities = [], ...rows] = lines.filter((line) => line.startsWith("| ")).map(cells);
+  const reasonOf = (title: string, feature: string) => {
+    const start = `- ${title}, ${feature}: `;
     return lines.find((line) => line.startsWith(start))?.slice(start.length) ?? "";
   };
-  const column = (agent: string, at: number): Coverage => ({
+  const column = (at: number): Coverage => ({
     testedVersion: versions[at] ?? "",
     stability: stabilities[at] ?? "",
     features: rows.map((row) => {
       const title = row[0] ?? "";
-      return { title, outcome: outcomeOf(row[at]), reason: reasonOf(agent, title) };
+      return { title, outcome: outcomeOf(row[at]), reason: reasonOf(titles[at] ?? "", title) };
     }),
   });
-  return new Map(agents.map((agent, at) => [idOf(agent), column(agent, at)] as const).slice(1));
+  return new Map(names.map((name, at) => [name.replaceAll("`", ""), column(at)] as const).slice(1));
 }
 
 function cells(line: string): string[] {
   return line.split("|").slice(1, -1).map((cell) => cell.trim());
-}
-
-/** A title begins with the agent's id: `Claude Code`, `claude-acp (ACP)`. */
-function idOf(title: string): string {
-  return title.split(" ", 1)[0]!.toLowerCase();
 }
 
 function outcomeOf(cell: string | undefined): Outcome {

@@ -190,7 +190,8 @@ test("plans of all agents read the same", () => {
     const { plan } = foldTranscript(events);
     return plan.length > 0 ? [[path.split("/")[0], plan[0]?.text, plan[0]?.status]] : [];
   });
-  assert.deepEqual(new Set(plans.map(([agent]) => agent)), new Set(["acp", "codex", "opencode"]));
+  const planning = new Set(plans.map(([agent]) => agent));
+  for (const agent of ["acp", "codex", "opencode"]) assert.ok(planning.has(agent), agent);
   for (const [agent, text, status] of plans) {
     assert.ok(text && (status === "in_progress" || status === "completed"), `${agent}: ${text} ${status}`);
   }

@@ -6,12 +6,13 @@ events in the scribe of each conversation, frames for the agent in `outbox`, and
 `notices`. The same class reads recordings: `sent` understands what a client once wrote, the reverse of `prompt`,
 `decide`, `answer` and `cancel`.
 
-A frame is one line of a process's stdout or stdin without its newline. For an agent that is an HTTP server it is a JSON object:
-`{"method","path","body"}` out, and `{"status","for","body"}`, `{"sse","data"}` or `{"sse","closed"}` in.
+What a frame is, `frames.py` says: mostly one line of the process's stdin or stdout. Everything here is pure: ids and clocks come from
+the `World` that a wire is given, and files that go with a prompt are read before the wire is asked.
 """
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -23,9 +24,16 @@ from msgspec import Struct
 from ..schema.events import SessionMetadata, Source
 from ..schema.features import Capabilities, Catalogue, Mode
 from ..schema.inputs import Answer, Decision, Prompt, Settings
+from ..schema.world import World
 from .credentials import Sources
 from .failures import Failure
+from .frames import InFrame, OutFrame, native_of
 from .scribe import Frame, Scribe
+
+logger = logging.getLogger("sandbox_agent.agents")
+
+Files = Mapping[str, bytes]
+"""What was read for a prompt, by path; a file that is gone is not in it."""
 
 # -- a conversation ---------------------------------------------------------------------------
 
@@ -164,9 +172,10 @@ class Wire(ABC):
     confirms_close: ClassVar[bool] = False
     """`Closed` follows `close`: the agent says when it has ended what it ran for the conversation."""
 
-    def __init__(self) -> None:
+    def __init__(self, world: World) -> None:
+        self.world = world
         self.frame = Frame()
-        self.outbox: list[bytes] = []
+        self.outbox: list[OutFrame] = []
         self.notices: list[Notice] = []
         self.recorded_start: Callable[[Settings, str | None], Start] | None = None
         """Set when a recording is read: makes the `Start` of a conversation that a client began in it."""
@@ -180,9 +189,13 @@ class Wire(ABC):
     def open(self, start: Start) -> Conversation:
         """Begin a conversation, or go on with an old one; `Ready` or `StartFailed` follows."""
 
+    def wants(self, prompt: Prompt) -> tuple[str, ...]:
+        """The files that `prompt` puts into its message and does not just name: they are read before it is called."""
+        return ()
+
     @abstractmethod
-    def prompt(self, conversation: Conversation, prompt: Prompt) -> None:
-        """Hand a prompt to the agent. The runtime has opened the turn and written the user's message."""
+    def prompt(self, conversation: Conversation, prompt: Prompt, files: Files) -> None:
+        """Hand a prompt to the agent. The session has opened the turn and written the user's message."""
 
     @abstractmethod
     def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:
@@ -208,10 +221,10 @@ class Wire(ABC):
         self.notices.append(Listed(Catalogue()))
 
     @abstractmethod
-    def feed(self, frame: bytes) -> None:
+    def feed(self, frame: InFrame) -> None:
         """Translate one native frame. May raise on nonsense: `receive` makes it an event."""
 
-    def conversation_of(self, frame: bytes) -> Conversation | None:
+    def conversation_of(self, frame: InFrame) -> Conversation | None:
         """Whose frame this is, as far as one can tell: it gets the event when the frame is nonsense."""
         return next(iter(self.conversations()), None)
 
@@ -229,15 +242,21 @@ class Wire(ABC):
         """A client wrote this frame: the reverse of the commands above."""
         yield from ()
 
+    def recorded_frame(self, frame: bytes) -> InFrame:
+        """A frame of the agent as a recording holds it."""
+        return frame
+
     # What is the same for all.
 
-    def receive(self, frame: bytes) -> None:
+    def receive(self, frame: InFrame) -> None:
         """Feed a frame; nonsense becomes `agent.unparsed` and the conversation goes on."""
-        self.frame.bytes = frame
+        self.frame.bytes = frame if type(frame) is bytes else native_of(frame)
         try:
             self.feed(frame)
         except Exception as error:
-            # The agent's nonsense is an event, and a bug of ours must not take the session with it.
+            # The agent's nonsense is an event, and a fault of ours must not take the session with it.
+            if not isinstance(error, (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)):
+                logger.exception("a frame could not be translated: %.500r", self.frame.bytes)
             if (conversation := self.conversation_of(frame)) is not None:
                 location = f"{type(self).__module__.rsplit('.', 1)[-1]}.feed"
                 conversation.announce("daemon")  # nothing comes before it, nonsense neither
@@ -304,20 +323,24 @@ class Agent(ABC):
     permission_modes: ClassVar[tuple[str, ...]] = ("default", "acceptEdits", "plan", "bypass")
     credentials: ClassVar[Sources | None] = Sources()
     """Where it finds its keys; None when it needs none, or when that is its own business."""
+    quiet: ClassVar[Mapping[str, str]] = {}
+    """Variables that keep it from the network where it is only asked for its version."""
     gaps: Mapping[str, str] = {}
     """Features of the live suite that this agent cannot have, each with the reason; the suite checks that it is so."""
     notes: ClassVar[tuple[str, ...]] = ()
     """What a user should know of this agent before choosing it; for docs/agents.md."""
+    reads_from_workspace: ClassVar[str] = ""
+    """The settings that it takes from the folder it works in; for docs/security.md."""
 
     @abstractmethod
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
         """The command line. A shared server is started without a conversation: it ignores the last two."""
 
     @abstractmethod
-    def wire(self) -> Wire:
+    def wire(self, world: World) -> Wire:
         """A protocol for a new process."""
 
-    def choose_native_id(self) -> str | None:
+    def choose_native_id(self, world: World) -> str | None:
         """A conversation id of our choice, for agents that let the client choose."""
         return None
 

@@ -69,6 +69,8 @@ class KeyFile(Struct, frozen=True):
     name: str
     read: Callable[[bytes], Iterator[Credential]]
     """Content that is not what the agent writes raises `msgspec.DecodeError` or `ValueError`."""
+    about: str = ""
+    """What in it is looked at, where the name does not say so; for docs/credentials.md."""
 
     def path(self, environ: Mapping[str, str], home: Path) -> Path:
         moved = environ.get(self.folder_variable)

@@ -1,18 +1,24 @@
-"""Files that go with prompts and results: read from the disk, and told inline."""
+"""Files that go with prompts and results, told inline."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable
+import mimetypes
+
+from ..schema.inputs import Attachment, Prompt
+
+SEEN_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""What models can look at."""
 
 
-def read_if_there(read_file: Callable[[str], bytes], path: str) -> bytes | None:
-    """None when it is gone since: the prompt still names it, and the agent can say that it cannot open it."""
-    try:
-        return read_file(path)
-    except OSError:
-        return None
+def mime_of(file: Attachment) -> str | None:
+    return file.mime or mimetypes.guess_type(file.path)[0]
+
+
+def images_in(prompt: Prompt) -> tuple[str, ...]:
+    """The paths of the pictures that go with a prompt."""
+    return tuple(file.path for file in prompt.attachments if mime_of(file) in SEEN_IMAGES)
 
 
 def bytes_in(data: str) -> bytes | None:

@@ -18,9 +18,9 @@ from msgspec import Struct, field
 
 from ..schema.events import AskedQuestion, ErrorCode, StopReason, Usage
 from ..schema.features import Capabilities, Catalogue, Mode, Model
-from ..schema.ids import random_id
 from ..schema.inputs import Answer, Attachment, Decision, Prompt, Settings
-from ..schema.items import ContentPart, FileRef, arguments_of
+from ..schema.items import ContentPart, FileRef, ToolKind, arguments_of
+from ..schema.world import World
 from .base import (
     Action,
     Agent,
@@ -29,6 +29,7 @@ from .base import (
     Cancelled,
     Conversation,
     Decided,
+    Files,
     Launch,
     Listed,
     Place,
@@ -38,7 +39,17 @@ from .base import (
     StartFailed,
     Wire,
 )
+from .frames import InFrame
 from .scribe import Ask, AskKind, Rule
+from .titles import title_of
+
+KINDS: dict[str, ToolKind] = {
+    "bash": "command",
+    "write": "edit",
+    "edit": "edit",
+    "read": "read",
+    "task": "task",
+}
 
 
 class Frame(Struct, frozen=True, tag_field="type"):
@@ -213,8 +224,8 @@ _known_types = {frame.__struct_config__.tag for frame in AnyFrame.__args__}
 
 
 class MockWire(Wire):
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
         self._conversation: Conversation | None = None
         self._replays = False
         """The agent tells what was said before: what it resumes is in the log already."""
@@ -228,7 +239,7 @@ class MockWire(Wire):
         self.send(SetCommand(start.settings))
         return self._conversation
 
-    def prompt(self, conversation: Conversation, prompt: Prompt) -> None:
+    def prompt(self, conversation: Conversation, prompt: Prompt, files: Files) -> None:
         self.send(PromptCommand(prompt.text, prompt.attachments))
 
     def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:
@@ -268,7 +279,8 @@ class MockWire(Wire):
             case SetCommand():
                 pass
 
-    def feed(self, frame: bytes) -> None:
+    def feed(self, frame: InFrame) -> None:
+        assert isinstance(frame, bytes)
         if self._conversation is None:
             self._recorded(None).announce("daemon")
         assert self._conversation is not None
@@ -308,7 +320,15 @@ class MockWire(Wire):
             case Call(id, name, input, parent):
                 owner = self._parent(parent)
                 arguments = arguments_of(input)
-                scribe.end_call(id, name, arguments, parent=owner, outlives_turn=owner is not None)
+                scribe.end_call(
+                    id,
+                    name,
+                    arguments,
+                    kind=KINDS.get(name, "other"),
+                    title=title_of(name, input),
+                    parent=owner,
+                    outlives_turn=owner is not None,
+                )
                 scribe.start_result(id)
             case Output(id, delta):
                 scribe.result_delta(id, delta)
@@ -318,15 +338,14 @@ class MockWire(Wire):
                 scribe.result(id, output, exit_code=exit_code, failed=failed, extra=extra)
             case AskFrame(id, tool, input, kind, call, paths, diff):
                 rule = Rule(tool, arguments_of(input))
-                scribe.ask(id, Ask(tool, input, kind, call, paths, diff, needs=(rule,)))
+                title = title_of(tool, input)
+                scribe.ask(id, Ask(tool, input, kind, call, paths, diff, needs=(rule,), title=title))
             case QuestionFrame(id, questions, call):
                 scribe.question(id, questions, call=call)
             case PlanFrame(id, plan):
                 scribe.plan(id, plan)
             case Withdrawn(id):
-                text = "the agent withdrew its request"
-                if not scribe.decide(id, "reject", "agent", text, source="agent"):
-                    scribe.answer(id, None, "agent", text, source="agent")
+                scribe.withdraw(id, "agent", "the agent withdrew its request", source="agent")
             case StatusFrame(label, payload, detail):
                 scribe.status(label, payload, detail)
             case ErrorFrame(text, code):
@@ -334,7 +353,7 @@ class MockWire(Wire):
             case TurnEnd(stop_reason, usage):
                 scribe.end_turn(stop_reason, usage)
             case End():
-                scribe.end_session("completed", by="agent")
+                scribe.agent_left("completed")
             case ReadyFrame(conversation):
                 self._conversation.native_id = conversation
                 self.notices.append(Ready(self._conversation))
@@ -405,8 +424,8 @@ class Mock(Agent):
         assert native_id is not None
         return Launch([*argv, "--resume" if resume else "--conversation", native_id])
 
-    def wire(self) -> Wire:
-        return MockWire()
+    def wire(self, world: World) -> Wire:
+        return MockWire(world)
 
-    def choose_native_id(self) -> str | None:
-        return random_id("mck")
+    def choose_native_id(self, world: World) -> str | None:
+        return world.make_id("mck")

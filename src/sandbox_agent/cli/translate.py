@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from ..agents import TRANSLATORS
-from ..agents.recording import Recorded
-from ..agents.recording import translate as translate_lines
+from ..session.player import Played
+from ..session.player import translate as translate_lines
 from .failures import CommandFailed, WrongUsage
 from .output import say, write_line
 
@@ -57,7 +57,7 @@ def _read(path: str) -> bytes:
         raise CommandFailed(f"cannot read {path}: {error.strerror}") from None
 
 
-def encode(recorded: Recorded, *, include_raw: bool) -> bytes:
+def encode(recorded: Played, *, include_raw: bool) -> bytes:
     if not include_raw or recorded.raw is None:
         return msgspec.json.encode(recorded.event)
     return msgspec.json.encode(msgspec.structs.replace(recorded.event, raw=_raw(recorded.raw)))

@@ -170,7 +170,7 @@ class Installer:
         with self.shelf.staging(agent.name) as staged:
             fetched = source.fetch(version, staged, tell)
             tell(Progress("checking", source.name))
-            said = self._ask(staged / fetched.entry)
+            said = self._ask(agent, staged / fetched.entry)
             if said != version:
                 answer = f"says it is {said}" if said else "does not tell its version"
                 raise SourceFailed(
@@ -182,11 +182,11 @@ class Installer:
             self.shelf.place(staged, receipt)
         return receipt
 
-    def _ask(self, program: Path) -> str | None:
+    def _ask(self, agent: Agent, program: Path) -> str | None:
         """In a home of its own: what is only asked for its version leaves nothing behind."""
         with tempfile.TemporaryDirectory(prefix="sandbox-agent-home-") as home:
-            quiet = {"HOME": home, "AMP_SKIP_UPDATE_CHECK": "1", "PI_OFFLINE": "1"}
-            return ask_version(program, {"PATH": self._environ.get("PATH", os.defpath), **quiet})
+            environ = {"PATH": self._environ.get("PATH", os.defpath), "HOME": home, **agent.quiet}
+            return ask_version(program, environ)
 
     def _cannot_fetch(self, agent: Agent) -> InstallFailed:
         return InstallFailed(

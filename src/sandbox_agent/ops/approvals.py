@@ -10,7 +10,9 @@ from ..errors import Conflict, InvalidRequest, NotFound, SessionNotFound, Unavai
 from ..runtime.daemon import Daemon
 from ..schema.answers import PermissionList, QuestionList
 from ..schema.events import PermissionRequested, QuestionRequested
-from ..schema.inputs import Answer, Decision, Reply
+from ..schema.inputs import Answer, Decision
+from ..schema.inputs import Reply as Word
+from ..session.inputs import Decide, Reply
 from .operation import operation
 from .sessions import OneSession, SessionId
 
@@ -18,7 +20,7 @@ Told = Annotated[
     Annotated[str, Meta(max_length=65536)] | None, Meta(description="Something to tell the agent with it.")
 ]
 
-SYNONYMS: dict[str, Reply] = {
+SYNONYMS: dict[str, Word] = {
     "once": "once",
     "accept": "once",
     "approved": "once",
@@ -58,17 +60,15 @@ class RejectQuestion(Struct, frozen=True, rename="camel"):
 @operation("GET", "/v1/sessions/{session_id}/permissions", SessionNotFound, name="permissions.list")
 async def permissions(daemon: Daemon, request: OneSession) -> PermissionList:
     """Show the permissions that wait for an answer."""
-    pending = (await daemon.session(request.session_id)).scribe.pending.values()
-    return PermissionList(
-        [one.requested for one in pending if isinstance(one.requested, PermissionRequested)]
-    )
+    pending = (await daemon.sessions.show(request.session_id)).told.pending
+    return PermissionList([one for one in pending if isinstance(one, PermissionRequested)])
 
 
 @operation("GET", "/v1/sessions/{session_id}/questions", SessionNotFound, name="questions.list")
 async def questions(daemon: Daemon, request: OneSession) -> QuestionList:
     """Show the questions that wait for an answer."""
-    pending = (await daemon.session(request.session_id)).scribe.pending.values()
-    return QuestionList([one.requested for one in pending if isinstance(one.requested, QuestionRequested)])
+    pending = (await daemon.sessions.show(request.session_id)).told.pending
+    return QuestionList([one for one in pending if isinstance(one, QuestionRequested)])
 
 
 @operation(
@@ -83,8 +83,8 @@ async def questions(daemon: Daemon, request: OneSession) -> QuestionList:
 )
 async def reply_permission(daemon: Daemon, request: ReplyPermission) -> None:
     """Answer a permission; the second answer gets a conflict."""
-    session = await daemon.session(request.session_id)
-    await session.decide(request.permission_id, Decision(SYNONYMS[request.reply], request.message))
+    decision = Decision(SYNONYMS[request.reply], request.message)
+    await daemon.sessions.ask(request.session_id, lambda id: Decide(id, request.permission_id, decision))
 
 
 @operation(
@@ -99,8 +99,8 @@ async def reply_permission(daemon: Daemon, request: ReplyPermission) -> None:
 )
 async def reply_question(daemon: Daemon, request: ReplyQuestion) -> None:
     """Answer a question; the second answer gets a conflict."""
-    session = await daemon.session(request.session_id)
-    await session.answer(request.question_id, Answer(request.answers))
+    answer = Answer(request.answers)
+    await daemon.sessions.ask(request.session_id, lambda id: Reply(id, request.question_id, answer))
 
 
 @operation(
@@ -114,5 +114,5 @@ async def reply_question(daemon: Daemon, request: ReplyQuestion) -> None:
 )
 async def reject_question(daemon: Daemon, request: RejectQuestion) -> None:
     """Refuse to answer a question."""
-    session = await daemon.session(request.session_id)
-    await session.answer(request.question_id, Answer(None))
+    answer = Answer(None)
+    await daemon.sessions.ask(request.session_id, lambda id: Reply(id, request.question_id, answer))

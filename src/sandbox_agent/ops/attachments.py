@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import mimetypes
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +13,7 @@ from msgspec import Meta, Struct
 from ..errors import InvalidRequest, NotFound, PayloadTooLarge, SessionNotFound, Unavailable
 from ..runtime.daemon import Daemon
 from ..schema.answers import StoredAttachment
+from ..store.base import SessionRecord
 from .operation import Content, operation
 from .sessions import SessionId
 
@@ -42,10 +44,10 @@ class OneAttachment(Struct, frozen=True, rename="camel"):
 )
 async def upload(daemon: Daemon, request: UploadAttachment) -> StoredAttachment:
     """Upload a file for use in a message."""
-    session = await daemon.session(request.session_id)
+    record = (await daemon.sessions.show(request.session_id)).told.record
     if not request.content:
         raise InvalidRequest("the body is empty")
-    path = await _saved(daemon, session.id, request)
+    path = await _saved(daemon, record, request)
     given = (request.content_type or "").split(";")[0].strip()
     guessed = mimetypes.guess_type(request.filename or "")[0]
     unspecific = given in ("", "application/octet-stream", "application/x-www-form-urlencoded")
@@ -54,23 +56,24 @@ async def upload(daemon: Daemon, request: UploadAttachment) -> StoredAttachment:
     )
 
 
-async def _saved(daemon: Daemon, session_id: str, request: UploadAttachment) -> Path:
+async def _saved(daemon: Daemon, record: SessionRecord, request: UploadAttachment) -> Path:
     """Away from the event loop, because a large file takes a disk long. The session may be deleted meanwhile."""
     save = daemon.attachments.save
     try:
-        return await asyncio.to_thread(save, session_id, request.filename, request.content)
+        return await asyncio.to_thread(save, record.folder, request.filename, request.content)
     except OSError as error:
         raise Unavailable(f"the file cannot be stored: {error.strerror}", retryAfter=5) from error
     finally:
-        await _remove_unless_owned(daemon, session_id)
+        await _remove_unless_owned(daemon, record)
 
 
-async def _remove_unless_owned(daemon: Daemon, session_id: str) -> None:
-    try:
-        await daemon.session(session_id)
-    except SessionNotFound:
-        daemon.attachments.delete(session_id)
-        raise
+async def _remove_unless_owned(daemon: Daemon, record: SessionRecord) -> None:
+    """Another session may have the name by now; its files lie elsewhere."""
+    with contextlib.suppress(SessionNotFound):
+        if (await daemon.sessions.show(record.session_id)).told.record.folder == record.folder:
+            return
+    await daemon.attachments.remove(record.folder)
+    raise SessionNotFound(f"no session {record.session_id}", sessionId=record.session_id)
 
 
 @operation(
@@ -82,6 +85,8 @@ async def _remove_unless_owned(daemon: Daemon, session_id: str) -> None:
 )
 async def read(daemon: Daemon, request: OneAttachment) -> Content:
     """Read an attachment back."""
-    session = await daemon.session(request.session_id)
-    content = await asyncio.to_thread(daemon.attachments.read, session.id, request.name)
+    record = (await daemon.sessions.show(request.session_id)).told.record
+    content = await asyncio.to_thread(daemon.attachments.read, record.folder, request.name)
+    if content is None:
+        raise NotFound(f"no attachment {request.name}", sessionId=request.session_id)
     return Content(content, mimetypes.guess_type(request.name)[0] or "application/octet-stream")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated
 
 import msgspec
@@ -12,7 +11,6 @@ from ..errors import Conflict, InvalidRequest, SessionNotFound
 from ..runtime.daemon import Daemon
 from ..runtime.following import LogFollowing, RawFollowing, SessionFollowing, TurnFollowing
 from ..runtime.pages import with_raw_spliced
-from ..runtime.session import Session
 from ..schema.answers import EventPage
 from .operation import Stream, operation
 from .sessions import MESSAGE_ERRORS, SendMessage, SessionId, accept
@@ -62,13 +60,13 @@ class FollowAll(Struct, frozen=True, rename="camel"):
 )
 async def read(daemon: Daemon, request: ReadEvents) -> EventPage:
     """Read events after an offset, oldest first."""
-    session = await daemon.session(request.session_id)
-    _require_within(session, request.offset)
+    shown = await daemon.sessions.show(request.session_id)
+    _require_within(request.session_id, request.offset, shown.event_count)
     rows = await daemon.log.read(
-        session.id, request.offset, request.limit, max_bytes=PAGE_BYTES, with_raw=request.include_raw
+        request.session_id, request.offset, request.limit, max_bytes=PAGE_BYTES, with_raw=request.include_raw
     )
     bodies = [with_raw_spliced(row) if request.include_raw else row.body for row in rows]
-    more = bool(rows) and rows[-1].sequence < session.log.channel.committed
+    more = bool(rows) and rows[-1].sequence < shown.event_count
     return EventPage([msgspec.Raw(body) for body in bodies], more)
 
 
@@ -86,14 +84,13 @@ async def follow(daemon: Daemon, request: FollowEvents) -> Stream | None:
 
     A frame named `end` says that there is nothing more to come. A reader that has everything of an ended session gets 204.
     """
-    session = await daemon.session(request.session_id)
+    channel = (await daemon.sessions.end(request.session_id)).channel
     offset = _seen(request.last_event_id, request.offset)
-    _require_within(session, offset)
-    channel = session.log.channel
+    _require_within(request.session_id, offset, channel.committed)
     if channel.ended and offset == channel.committed:
         return None
     kind = RawFollowing if request.include_raw else SessionFollowing
-    return Stream(kind(daemon.log, channel, session.id, offset))
+    return Stream(kind(daemon.log, channel, request.session_id, offset))
 
 
 @operation(
@@ -113,7 +110,7 @@ async def follow_all(daemon: Daemon, request: FollowAll) -> Stream:
     position = _seen(request.last_event_id, now if request.offset is None else request.offset)
     if position > now:
         raise Conflict("the offset is beyond the log", offset=position, committed=now)
-    return Stream(LogFollowing(daemon.log, position, _session_news(daemon)))
+    return Stream(LogFollowing(daemon.log, position))
 
 
 @operation(
@@ -125,19 +122,20 @@ async def follow_all(daemon: Daemon, request: FollowAll) -> Stream:
 )
 async def stream_message(daemon: Daemon, request: SendMessage) -> Stream:
     """Send a message and stream the events of its turn until it ends."""
-    session = await daemon.session(request.session_id)
-    before = session.log.channel.committed
-    session, accepted = await accept(daemon, request)
+    channel = (await daemon.sessions.end(request.session_id)).channel
+    before = channel.committed
+    accepted = await accept(daemon, request)
     # A repeated key names a turn of the past: then its events lie before.
     after = 0 if accepted.repeated else before
-    return Stream(TurnFollowing(daemon.log, session.log.channel, session.id, after, accepted.turn_id))
+    # The channel may be another one by now: nobody read the session, and it was let go.
+    channel = (await daemon.sessions.end(request.session_id)).channel
+    return Stream(TurnFollowing(daemon.log, channel, request.session_id, after, accepted.turn_id))
 
 
-def _require_within(session: Session, offset: int) -> None:
-    committed = session.log.channel.committed
+def _require_within(session_id: str, offset: int, committed: int) -> None:
     if offset > committed:
         raise Conflict(
-            "the offset is beyond the log", sessionId=session.id, offset=offset, committed=committed
+            "the offset is beyond the log", sessionId=session_id, offset=offset, committed=committed
         )
 
 
@@ -147,17 +145,3 @@ def _seen(last_event_id: str | None, offset: int) -> int:
     if not last_event_id.isdecimal() or len(last_event_id) > 18:
         raise InvalidRequest("Last-Event-ID is not an id that this stream gave", field="Last-Event-ID")
     return int(last_event_id)
-
-
-def _session_news(daemon: Daemon) -> Callable[[], bytes]:
-    """Frames for what has become of sessions since it was asked last."""
-    told = daemon.change_number
-
-    def news() -> bytes:
-        nonlocal told
-        changes = daemon.changes_after(told)
-        if changes:
-            told = changes[-1][0]
-        return b"".join(b"event: session\ndata: %b\n\n" % news for _, news in changes)
-
-    return news

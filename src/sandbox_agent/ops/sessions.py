@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import mimetypes
 import os
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -19,6 +20,7 @@ from ..errors import (
     ModeNotSupported,
     NotFound,
     PermissionDenied,
+    RateLimited,
     SandboxAgentError,
     SessionAlreadyExists,
     SessionNotFound,
@@ -28,12 +30,13 @@ from ..errors import (
     UnsupportedAgent,
 )
 from ..runtime.daemon import Daemon
-from ..runtime.session import Accepted, Session
 from ..schema.answers import CreatedSession, Queue, QueuedMessageInfo, SentMessage, SessionPage
 from ..schema.ids import random_id
 from ..schema.inputs import Attachment, McpServer, PermissionMode, Prompt, Settings
 from ..schema.sessions import SessionInfo
-from ..store.base import Secrets
+from ..session.admission import Accepted
+from ..session.inputs import Cancel, Configure, Delete, Send, Terminate, Withdraw
+from ..store.base import Secrets, SessionRecord
 from .operation import operation
 
 SessionId = Annotated[
@@ -90,6 +93,12 @@ class OneSession(Struct, frozen=True, rename="camel"):
 
 class ListSessions(Struct, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=1000, description="How many at most.")] = 100
+    cursor: Annotated[str | None, Meta(description="`nextCursor` of the page before.")] = None
+
+
+class ReadQueue(Struct, frozen=True, rename="camel"):
+    session_id: SessionId
+    limit: Annotated[int, Meta(ge=1, le=100, description="How many at most.")] = 50
     cursor: Annotated[str | None, Meta(description="`nextCursor` of the page before.")] = None
 
 
@@ -160,7 +169,7 @@ async def _create(daemon: Daemon, session_id: str, request: SessionSettings) -> 
         model=request.model,
         variant=request.variant,
     )
-    session, failure = await daemon.create(
+    created = await daemon.create(
         session_id,
         request.agent,
         settings,
@@ -169,9 +178,9 @@ async def _create(daemon: Daemon, session_id: str, request: SessionSettings) -> 
         pinned_version=request.agent_version,
         turn_timeout_ms=request.turn_timeout_ms,
     )
-    native_id = session.record.native_id
-    error = failure.problem() if failure else None
-    return CreatedSession(session_id, failure is None, error, native_id, native_id)
+    native_id, problem = created.native_id, created.problem
+    error = problem.problem() if problem else None
+    return CreatedSession(session_id, problem is None, error, native_id, native_id)
 
 
 def _check_environment(request: SessionSettings) -> None:
@@ -186,20 +195,23 @@ def _check_environment(request: SessionSettings) -> None:
 @operation("GET", "/v1/sessions", InvalidRequest, name="sessions.list")
 async def list_sessions(daemon: Daemon, request: ListSessions) -> SessionPage:
     """List sessions, newest first."""
-    before = None
-    if request.cursor is not None:
-        if not request.cursor.isdecimal() or len(request.cursor) > 18:
-            raise InvalidRequest("`cursor` is not one that a page gave", field="cursor")
-        before = int(request.cursor)
-    page = await daemon.session_page(before, request.limit)
+    page = await daemon.sessions.page(_cursor(request.cursor), request.limit)
     more = str(page[-1][0]) if len(page) == request.limit else None
     return SessionPage([info for _, info in page], more)
+
+
+def _cursor(cursor: str | None) -> int | None:
+    if cursor is None:
+        return None
+    if not cursor.isdecimal() or len(cursor) > 18:
+        raise InvalidRequest("`cursor` is not one that a page gave", field="cursor")
+    return int(cursor)
 
 
 @operation("GET", "/v1/sessions/{session_id}", SessionNotFound, name="sessions.get")
 async def get(daemon: Daemon, request: OneSession) -> SessionInfo:
     """Show a session."""
-    return (await daemon.session(request.session_id)).info()
+    return (await daemon.sessions.show(request.session_id)).info
 
 
 @operation(
@@ -216,32 +228,30 @@ async def get(daemon: Daemon, request: OneSession) -> SessionInfo:
 )
 async def update(daemon: Daemon, request: UpdateSession) -> SessionInfo:
     """Rename a session, or switch its model, variant or modes; at run time where the agent can."""
-    session = await daemon.session(request.session_id)
-    daemon.log.require_writable()
     wanted = {
         name: value
-        for name in ("model", "variant", "agent_mode", "permission_mode")
+        for name in ("title", "model", "variant", "agent_mode", "permission_mode")
         if (value := getattr(request, name)) is not None
     }
-    if wanted:
-        await daemon.check(session.agent, _changed(session, wanted))
-    # Asking the agent for its modes takes time, in which others may have changed the session, or deleted it.
-    session = await daemon.session(request.session_id)
-    await session.configure(_changed(session, wanted), request.title)
-    return session.info()
+    if wanted.keys() - {"title"}:
+        await _check_change(daemon, request.session_id, wanted)
+    await daemon.sessions.ask(request.session_id, lambda id: Configure(id, **wanted))
+    return (await daemon.sessions.show(request.session_id)).info
 
 
-def _changed(session: Session, wanted: dict[str, str]) -> Settings:
-    """The session's settings as they are now, with these instead of its own."""
-    if wanted and session.record.ended:
-        raise Conflict("the session has ended", sessionId=session.id)
-    return msgspec.structs.replace(session.record.settings, **wanted)
+async def _check_change(daemon: Daemon, session_id: str, wanted: dict[str, Any]) -> None:
+    record = (await daemon.sessions.show(session_id)).told.record
+    if record.ended:
+        raise Conflict("the session has ended", sessionId=session_id)
+    changed = {name: value for name, value in wanted.items() if name != "title"}
+    settings = msgspec.structs.replace(record.settings, **changed)
+    await daemon.check(daemon.agent(record.agent), settings)
 
 
 @operation("DELETE", "/v1/sessions/{session_id}", SessionNotFound, Unavailable, name="sessions.delete")
 async def delete(daemon: Daemon, request: OneSession) -> None:
     """Terminate a session and forget it."""
-    await daemon.delete(request.session_id)
+    await daemon.sessions.ask(request.session_id, Delete)
 
 
 MESSAGE_ERRORS: tuple[type[SandboxAgentError], ...] = (
@@ -250,6 +260,7 @@ MESSAGE_ERRORS: tuple[type[SandboxAgentError], ...] = (
     SessionNotFound,
     Conflict,
     IdempotencyMismatch,
+    RateLimited,
     Unavailable,
 )
 
@@ -264,53 +275,69 @@ MESSAGE_ERRORS: tuple[type[SandboxAgentError], ...] = (
 )
 async def send_message(daemon: Daemon, request: SendMessage) -> SentMessage:
     """Send a message; answered as soon as it is durable. While a turn runs it waits in the queue."""
-    _, accepted = await accept(daemon, request)
+    accepted = await accept(daemon, request)
     return SentMessage(accepted.turn_id, accepted.queued)
 
 
-async def accept(daemon: Daemon, request: SendMessage) -> tuple[Session, Accepted]:
+async def accept(daemon: Daemon, request: SendMessage) -> Accepted:
     """Take a message in; used by the plain and the streaming form."""
     daemon.require_open()
     if not request.message.strip() and not request.attachments:
         raise InvalidRequest("`message` is empty", field="message")
-    session = await daemon.session(request.session_id)
-    daemon.agent(session.agent.name)  # it may have been configured once, and not be any more
-    attachments = tuple(_resolved(daemon, session, one) for one in request.attachments)
-    accepted = await session.send(
-        Prompt(request.message, attachments), key=request.idempotency_key, fresh=request.fresh
+    record = (await daemon.sessions.show(request.session_id)).told.record
+    daemon.agent(record.agent)  # it may have been configured once, and not be any more
+    attachments = tuple(_resolved(daemon, record, one) for one in request.attachments)
+    prompt, fresh, key = Prompt(request.message, attachments), request.fresh, request.idempotency_key
+    digest = hashlib.sha256(msgspec.json.encode((prompt, fresh))).digest()
+    accepted: Accepted = await daemon.sessions.ask(
+        request.session_id, lambda id: Send(id, prompt, fresh, key, digest)
     )
-    return session, accepted
+    return accepted
 
 
-def _resolved(daemon: Daemon, session: Session, given: Attachment) -> Attachment:
-    path = daemon.attachments.resolve(session.id, given.path)
+def _resolved(daemon: Daemon, record: SessionRecord, given: Attachment) -> Attachment:
+    path = daemon.attachments.resolve(record.folder, given.path)
     mime = given.mime or mimetypes.guess_type(given.filename or path.name)[0]
     return Attachment(str(path), mime, given.filename)
 
 
-@operation("POST", "/v1/sessions/{session_id}/cancel", SessionNotFound, name="sessions.cancel", body="none")
+@operation(
+    "POST",
+    "/v1/sessions/{session_id}/cancel",
+    SessionNotFound,
+    Unavailable,
+    name="sessions.cancel",
+    body="none",
+)
 async def cancel(daemon: Daemon, request: OneSession) -> None:
     """End the running turn and keep the session; the next queued message then starts."""
-    await (await daemon.session(request.session_id)).cancel()
+    await daemon.sessions.ask(request.session_id, Cancel)
 
 
 @operation(
-    "POST", "/v1/sessions/{session_id}/terminate", SessionNotFound, name="sessions.terminate", body="none"
+    "POST",
+    "/v1/sessions/{session_id}/terminate",
+    SessionNotFound,
+    Unavailable,
+    name="sessions.terminate",
+    body="none",
 )
 async def terminate(daemon: Daemon, request: OneSession) -> None:
     """End the session and every process it started."""
-    await (await daemon.session(request.session_id)).terminate()
+    await daemon.sessions.ask(request.session_id, Terminate)
 
 
-@operation("GET", "/v1/sessions/{session_id}/queue", SessionNotFound, name="sessions.queue")
-async def queue(daemon: Daemon, request: OneSession) -> Queue:
-    """Show the messages that wait."""
-    session = await daemon.session(request.session_id)
+@operation("GET", "/v1/sessions/{session_id}/queue", InvalidRequest, SessionNotFound, name="sessions.queue")
+async def queue(daemon: Daemon, request: ReadQueue) -> Queue:
+    """Show the messages that wait, oldest first."""
+    page = await daemon.sessions.queue(request.session_id, _cursor(request.cursor) or 0, request.limit)
+    more = str(page[-1][0]) if len(page) == request.limit else None
     return Queue(
         [
             QueuedMessageInfo(one.turn_id, one.prompt.text, one.created_at, one.prompt.attachments)
-            for one in session.queue
-        ]
+            for _, one in page
+        ],
+        more,
     )
 
 
@@ -324,5 +351,4 @@ async def queue(daemon: Daemon, request: OneSession) -> Queue:
 )
 async def withdraw(daemon: Daemon, request: QueuedTurn) -> None:
     """Withdraw a message that waits."""
-    daemon.log.require_writable()
-    await (await daemon.session(request.session_id)).withdraw(request.turn_id)
+    await daemon.sessions.ask(request.session_id, lambda id: Withdraw(id, request.turn_id))

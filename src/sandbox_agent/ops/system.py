@@ -20,6 +20,7 @@ async def ready(daemon: Daemon, request: Nothing) -> Readiness:
     """Say whether new work is taken: the log can be written and the daemon is not stopping."""
     daemon.require_open()
     daemon.log.require_writable()
+    await daemon.log.look_up(daemon.log.store.check)
     return Readiness("ready")
 
 

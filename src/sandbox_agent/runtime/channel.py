@@ -6,7 +6,7 @@ it in the store.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 PIECE_BYTES = 64 << 10
@@ -40,6 +40,8 @@ class Channel:
         self.ended = ended
         """The last event is the session's end."""
         self.closed = False
+        self.on_left: Callable[[], None] | None = None
+        """Is told when the last reader has gone."""
         self._followers: dict[Follower, None] = {}
 
     @property
@@ -69,11 +71,18 @@ class Channel:
 
     def leave(self, follower: Follower) -> None:
         self._followers.pop(follower, None)
+        if not self._followers and self.on_left is not None:
+            self.on_left()
 
 
 def frame_of(number: int, body: bytes) -> bytes:
     """An event as SSE."""
     return b"id: %d\ndata: %b\n\n" % (number, body)
+
+
+def news_frame(position: int, body: bytes) -> bytes:
+    """A session as the readers of all sessions are told of it."""
+    return b"id: %d\nevent: session\ndata: %b\n\n" % (position, body)
 
 
 def cut(frames: Sequence[Numbered], part: int = 0) -> list[Piece]:

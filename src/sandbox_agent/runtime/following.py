@@ -93,7 +93,6 @@ class Following:
                 return not channel.closed
             if self._after >= channel.committed:
                 self._is_live = True
-                self._arrived()
                 return not (channel.closed or channel.ended)
             self._is_live = False
             committed = channel.committed
@@ -136,9 +135,6 @@ class Following:
         """What of all that was published is for this reader."""
         return pieces
 
-    def _arrived(self) -> None:
-        """Called at the end of the log."""
-
     def _is_over(self) -> bool:
         return False
 
@@ -165,18 +161,13 @@ class RawFollowing(Following):
 
 
 class LogFollowing(Following):
-    """The events of all sessions, and what `news` has to add whenever the reader has all of them."""
+    """The events of all sessions, and what becomes of each session."""
 
-    def __init__(self, reading: Reading, after: int, news: Callable[[], bytes]) -> None:
-        super().__init__(reading, reading.channel, LogPages(reading.store), after)
-        self._news = news
+    def __init__(self, reading: Reading, after: int) -> None:
+        super().__init__(reading, reading.channel, LogPages(reading.store, reading.channel), after)
         # An id alone: a reader that began "now" and is cut off before the first event knows from where to go on. The
         # comment says the same to readers whose parser drops a frame without data.
         self.greeting = b": position %d\nid: %d\n\n" % (after, after)
-
-    def _arrived(self) -> None:
-        if text := self._news():
-            self._outlet.write(text)
 
 
 class TurnFollowing(Following):

@@ -1,4 +1,4 @@
-"""What is committed together: the entries of many callers, and the one thread that writes them."""
+"""What is committed together: the entries of many sessions, and the one thread that writes them."""
 
 from __future__ import annotations
 
@@ -6,31 +6,56 @@ import asyncio
 import contextlib
 import queue
 import threading
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
-from ..store.base import Change, EventRow, Probe, Store
+from msgspec import Struct
+
+from ..session.told import Told
+from ..store.base import AppendEvents, Change, EventRow, Probe, Store
 
 if TYPE_CHECKING:
-    from .log import SessionLog
+    from .log import End
 
 
 Written = Callable[[Exception | None], None]
 """Is told on the event loop that a group is on disk, or why it is not."""
 
+StoreBlob = Callable[[str, str, bytes], object]
+"""Writes a file of a session: its folder, its name, its bytes."""
 
-class Entry(NamedTuple):
-    """What one caller wants written. The future is the caller's own: one that gives up waiting disturbs nobody."""
 
-    session_id: str
-    changes: Sequence[Change]
-    done: asyncio.Future[None]
-    refusable: bool
+class News(Struct, frozen=True):
+    """What the readers of all sessions are told, at a position of its own."""
 
-    def fail(self, error: Exception) -> None:
-        if not self.done.done():
-            self.done.set_exception(error)
-            self.done.exception()  # not everybody who writes waits for it
+    position: int
+    body: bytes
+    change: Change
+
+
+class Entry(Struct):
+    """What one session wants written in one piece. It owns its rows."""
+
+    end: End
+    rows: list[EventRow]
+    size: int
+    number: int | None = None
+    """Of the append; None for pieces of a stream, which nobody waits for."""
+    changes: Sequence[Change] = ()
+    told: Told | None = None
+    news: News | None = None
+    refusable: bool = False
+    blobs: Mapping[str, bytes] | None = None
+    announced_before: object = None
+    """For the readers of all sessions, before this."""
+
+    def all_changes(self) -> list[Change]:
+        changes = list(self.changes)
+        if self.rows:
+            changes.append(AppendEvents(self.end.session_id, self.rows))
+        if self.news is not None:
+            changes.append(self.news.change)
+        return changes
 
 
 class Group:
@@ -38,49 +63,88 @@ class Group:
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
-        self.rows: dict[SessionLog, list[EventRow]] = {}
         self.size = 0
         self.urgent = False
+        self._pieces: dict[End, Entry] = {}
+        """The last entry of a session, where pieces may be added to it."""
+
+    def add(self, entry: Entry) -> None:
+        self.entries.append(entry)
+        self.size += entry.size
+        if entry.number is None:
+            self._pieces[entry.end] = entry
+        else:
+            self._pieces.pop(entry.end, None)
+            self.urgent = True
+
+    def add_pieces(self, end: End, rows: list[EventRow], size: int) -> None:
+        last = self._pieces.get(end)
+        if last is None:
+            self.add(Entry(end, rows, size))
+        else:
+            last.rows += rows
+            last.size += size
+            self.size += size
 
     def changes(self) -> list[Change]:
         # Nothing may be left after a refusal; then a probe finds out when the disk is back.
-        return [change for entry in self.entries for change in entry.changes] or [Probe()]
+        return [change for entry in self.entries for change in entry.all_changes()] or [Probe()]
 
-    def refuse(self, error: Callable[[], Exception]) -> None:
-        """Drop what nobody was promised."""
-        for entry in self.entries:
-            if entry.refusable:
-                entry.fail(error())
-        self.entries = [entry for entry in self.entries if not entry.refusable]
+    def blobs(self) -> list[tuple[str, str, bytes]]:
+        return [
+            (entry.end.folder, name, content)
+            for entry in self.entries
+            if entry.blobs
+            for name, content in entry.blobs.items()
+        ]
 
-    def sessions(self) -> set[str]:
-        return {entry.session_id for entry in self.entries}
+    def refuse(self) -> list[Entry]:
+        """Drop the offers, which nobody was promised. An offer is the last of its session, so nothing comes after it."""
+        refused = [entry for entry in self.entries if entry.refusable]
+        if refused:
+            self.entries = [entry for entry in self.entries if not entry.refusable]
+            self.size -= sum(entry.size for entry in refused)
+            for entry in refused:
+                entry.end.take_back(entry)
+        return refused
 
-    def take_out(self, session_id: str) -> Group:
+    def ends(self) -> list[End]:
+        return list(dict.fromkeys(entry.end for entry in self.entries))
+
+    def take_out(self, end: End) -> Group:
         """What one session wants written, as a group of its own."""
         part = Group()
+        for entry in self.entries:
+            if entry.end is end:
+                part.add(entry)
         part.urgent = self.urgent
-        part.entries = [entry for entry in self.entries if entry.session_id == session_id]
-        part.rows = {log: rows for log, rows in self.rows.items() if log.session_id == session_id}
-        part.size = sum(len(row.body) + len(row.raw or b"") for rows in part.rows.values() for row in rows)
-        self.entries = [entry for entry in self.entries if entry.session_id != session_id]
-        self.rows = {log: rows for log, rows in self.rows.items() if log.session_id != session_id}
+        self.entries = [entry for entry in self.entries if entry.end is not end]
+        self._pieces.pop(end, None)
         self.size -= part.size
         return part
+
+
+class Writing(Protocol):
+    """Writes groups one after the other, and tells what became of each."""
+
+    def write(self, group: Group, written: Written) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class Writer:
     """The one thread that writes. A queue of our own costs a third less per commit than an executor."""
 
-    def __init__(self, store: Store, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, store: Store, store_blob: StoreBlob, loop: asyncio.AbstractEventLoop) -> None:
         self._store = store
+        self._store_blob = store_blob
         self._loop = loop
-        self._work: queue.SimpleQueue[tuple[list[Change], Written] | None] = queue.SimpleQueue()
+        self._work: queue.SimpleQueue[tuple[Group, Written] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="log-writer", daemon=True)
         self._thread.start()
 
-    def write(self, changes: list[Change], written: Written) -> None:
-        self._work.put((changes, written))
+    def write(self, group: Group, written: Written) -> None:
+        self._work.put((group, written))
 
     def close(self) -> None:
         self._work.put(None)
@@ -92,10 +156,13 @@ class Writer:
             self._store.warm_up()
         self._tidy()
         while (work := self._work.get()) is not None:
-            changes, written = work
+            group, written = work
             error: Exception | None = None
             try:
-                self._store.write(changes)
+                # Files first: an event never names one that is not there.
+                for folder, name, content in group.blobs():
+                    self._store_blob(folder, name, content)
+                self._store.write(group.changes())
             except Exception as raised:
                 error = raised
             # The loop may be gone already: then nobody waits any more.

@@ -1,51 +1,40 @@
 """A running agent: its process, its wire, and the sessions that talk over it.
 
 An agent with a process per session has a host with one tenant; a shared server has many. Both look the same from a session:
-`open`, speak through the wire, `flush`, `leave`.
+`open`, speak through the wire, `flush`, `leave`. While a tenant holds the host, what the agent says waits here, undecoded.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import logging
-import os
-import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
-from ..agents.base import (
-    Agent,
-    Closed,
-    Conversation,
-    Ending,
-    Launch,
-    Listed,
-    ListFailed,
-    Notice,
-    Place,
-    Start,
-)
-from ..agents.environment import environment
-from ..errors import AgentProcessExited, StreamError, Timeout, Unavailable
+from ..agents.base import Agent, Closed, Conversation, Ending, Launch, Listed, ListFailed, Notice, Start
+from ..agents.frames import InFrame, OutFrame, encode_frame
+from ..agents.scribe import Frame, Scribe
+from ..errors import AgentProcessExited, StreamError, Timeout
 from ..schema.features import Catalogue
-from ..schema.inputs import Settings
+from ..schema.world import World
 from .delegate import DelegatingProcess
 from .framing import LineTooLong
 from .http_link import HttpLink
 from .log import Log
+from .private_files import write_private
 from .process import AgentProcess, Exit
-from .programs import Program
 
 logger = logging.getLogger("sandbox_agent.host")
 
 CLOSE_SECONDS = 1.5
 EXIT_SECONDS = 1.0
+MOST_HELD_BYTES = 1 << 20
+"""So much of what an agent says waits here; then it has to wait itself."""
 
 
 Tap = Callable[[Literal["in", "out", "cmd", "exit"], bytes], None]
@@ -53,29 +42,21 @@ Tap = Callable[[Literal["in", "out", "cmd", "exit"], bytes], None]
 
 
 class Tenant(Protocol):
-    """A session, as its host sees it."""
+    """A session's place at a host, as the host sees it."""
 
-    def flush(self) -> object: ...
+    def heard(self) -> None:
+        """The agent said something that its scribe wrote down."""
 
     def notice(self, notice: Notice) -> None: ...
 
-    def process_exited(self, exit: Exit) -> None: ...
+    def dying(self) -> None:
+        """The process is gone; what it said last may still wait here."""
 
+    def exited(self, exit: Exit) -> None:
+        """The process is gone, and everything it said was heard."""
 
-class Seat(NamedTuple):
-    """What a session needs a process for: hosts with the same shared seat are the same host."""
-
-    agent: Agent
-    program: Program
-    settings: Settings
-    env: dict[str, str]
-    native_id: str | None
-    resume: bool
-
-    def key(self) -> str:
-        version = (str(self.program.path), self.program.version)
-        fingerprint = hashlib.sha256(repr((version, sorted(self.env.items()))).encode())
-        return f"{self.agent.name}:{fingerprint.hexdigest()}"
+    def broken(self, message: str) -> None:
+        """A fault of ours while the agent was heard."""
 
 
 class Host:
@@ -84,24 +65,34 @@ class Host:
         agent: Agent,
         launch: Launch,
         log: Log,
+        world: World,
         instance: str,
         on_exit: Callable[[Host, Exit], None],
         tap: Tap | None = None,
     ) -> None:
-        self._tap = tap
         self.agent = agent
-        self.wire = agent.wire()
+        self.wire = agent.wire(world)
         self.started_at = time.monotonic()
+        self.exit_told = asyncio.Event()
+        """Set when every session knows that the process is gone."""
+        self._tap = tap
         self._launch = launch
         self._log = log
         self._on_exit = on_exit
         self._tenants: dict[Conversation, Tenant] = {}
+        self._by_scribe: dict[Scribe, Tenant] = {}
         self._leaving: dict[Conversation, asyncio.Future[None]] = {}
         self._listings: list[asyncio.Future[Catalogue]] = []
-        self._paused = False
+        self._expected = 0
+        """Sessions that were given this host and have not opened their conversation yet."""
+        self._holds = 1
+        """The first is our own: nothing is heard before there is somebody to hear it."""
+        self._begun = False
+        self._held: list[InFrame | LineTooLong] = []
+        self._held_bytes = 0
+        self._exit: Exit | None = None
+        self._pauses = 0
         self._ending = False
-        self.exit_told = asyncio.Event()
-        """Set when every session knows that the process is gone."""
         self.process = self._make_process(instance)
 
     def _make_process(self, instance: str) -> AgentProcess:
@@ -120,14 +111,34 @@ class Host:
         self.wire.connected()
         self.flush()
 
+    # -- tenants ------------------------------------------------------------------------------
+
+    def expect(self) -> None:
+        """Somebody is about to come: it must not end meanwhile."""
+        self._expected += 1
+
+    def expect_no_more(self) -> None:
+        self._expected -= 1
+
+    def begin(self) -> None:
+        """From now on the agent is heard."""
+        if not self._begun:
+            self._begun = True
+            self.release()
+
     def open(self, start: Start, tenant: Tenant) -> Conversation:
         conversation = self.wire.open(start)
         self._tenants[conversation] = tenant
+        self._by_scribe[conversation.scribe] = tenant
         return conversation
 
     async def leave(self, conversation: Conversation) -> None:
         """The session goes; on a shared server its turn, commands and sub-agents end, the server stays."""
-        if not self._tenants.pop(conversation, None) or self.process.ended.is_set():
+        if self._tenants.pop(conversation, None) is None:
+            return
+        del self._by_scribe[conversation.scribe]
+        conversation.scribe.frame = Frame()  # what it writes from now on is none of this wire's
+        if self.process.ended.is_set():
             return
         closed = self._leaving[conversation] = asyncio.get_running_loop().create_future()
         self.wire.close(conversation)
@@ -150,24 +161,7 @@ class Host:
 
     @property
     def empty(self) -> bool:
-        return not self._tenants and not self._listings
-
-    def flush(self) -> None:
-        """Pass on what the wire has to say to the agent, to the runtime and to the log."""
-        wire = self.wire
-        if wire.outbox:
-            frames, wire.outbox = wire.outbox, []
-            if self._tap:
-                self._tell_tap("in", frames)
-            self.process.write(frames)
-        if wire.notices:
-            notices, wire.notices = wire.notices, []
-            for notice in notices:
-                self._note(notice)
-        for tenant in list(self._tenants.values()):
-            tenant.flush()
-        if wire.outbox:
-            self.flush()
+        return not (self._tenants or self._listings or self._expected)
 
     async def catalogue(self, directory: str, seconds: float) -> Catalogue:
         """Models and modes, asked over the wire."""
@@ -175,6 +169,7 @@ class Host:
         self._listings.append(answer)
         try:
             self.wire.list_catalogue(directory)
+            self.begin()
             self.flush()
             return await asyncio.wait_for(answer, seconds)
         except TimeoutError:
@@ -185,30 +180,96 @@ class Host:
 
     # -- what the process says ----------------------------------------------------------------
 
-    def _hear(self, frames: list[bytes | LineTooLong]) -> None:
-        receive = self.wire.receive
+    def hold(self) -> None:
+        """A tenant must not hear the agent now; with it, nobody on this host does."""
+        self._holds += 1
+
+    def release(self) -> None:
+        self._holds -= 1
+        if self._holds:
+            return
+        if self._held:
+            frames, self._held, size, self._held_bytes = self._held, [], self._held_bytes, 0
+            if size > MOST_HELD_BYTES:
+                self._resume()
+            self._feed(frames)
+        if self._exit is not None and not self._holds and not self._held:
+            self._tell_exit()
+
+    def _hear(self, frames: Sequence[InFrame | LineTooLong]) -> None:
         if self._tap:
-            self._tell_tap("out", [frame for frame in frames if isinstance(frame, bytes)])
-        for frame in frames:
-            if isinstance(frame, LineTooLong):
-                for conversation in self._tenants:
-                    conversation.scribe.unparsed(str(frame), "framing")
-            else:
-                receive(frame)
+            self._tell_tap("out", [frame for frame in frames if not isinstance(frame, LineTooLong)])
+        if self._holds:
+            self._keep(frames)
+        else:
+            self._feed(frames)
+
+    def _keep(self, frames: Sequence[InFrame | LineTooLong]) -> None:
+        before = self._held_bytes
+        self._held += frames
+        self._held_bytes += sum(len(frame) if isinstance(frame, bytes) else 1_000 for frame in frames)
+        if before <= MOST_HELD_BYTES < self._held_bytes:
+            self._pause()
+
+    def _feed(self, frames: Sequence[InFrame | LineTooLong]) -> None:
+        receive = self.wire.receive
+        try:
+            for frame in frames:
+                if isinstance(frame, LineTooLong):
+                    for conversation in self._tenants:
+                        conversation.scribe.unparsed(str(frame), "framing")
+                else:
+                    receive(frame)
+        except Exception as error:
+            self._break(error)
         self.flush()
-        if self._log.congested and not self._paused:
-            self._paused = True
-            self.process.pause()
+        if self._log.congested:
+            self._pause()
             self._log.when_drained(self._resume)
 
-    def _tell_tap(self, direction: Literal["in", "out"], frames: list[bytes]) -> None:
+    def _break(self, error: Exception) -> None:
+        """A fault of ours: it ends the turns and the places of the sessions that it touched, and nothing else."""
+        logger.exception("what %s said could not be taken", self.agent.name)
+        message = f"the daemon failed on what the agent said: {type(error).__name__}: {error}"
+        touched = {self._by_scribe.get(scribe) for scribe in self.wire.frame.touched}
+        for tenant in touched or set(self._tenants.values()):
+            if tenant is not None:
+                tenant.broken(message)
+
+    def flush(self) -> None:
+        """Pass on what the wire has to say: to the agent, to the runtime, to the sessions."""
+        wire = self.wire
+        while wire.outbox or wire.notices or wire.frame.touched:
+            if wire.outbox:
+                frames, wire.outbox = wire.outbox, []
+                if self._tap:
+                    self._tell_tap("in", frames)
+                self.process.write(frames)
+            if wire.notices:
+                notices, wire.notices = wire.notices, []
+                for notice in notices:
+                    self._note(notice)
+            if wire.frame.touched:
+                touched, wire.frame.touched = wire.frame.touched, []
+                for scribe in touched:
+                    tenant = self._by_scribe.get(scribe)
+                    if tenant is not None:
+                        tenant.heard()
+
+    def _tell_tap(self, direction: Literal["in", "out"], frames: Sequence[InFrame | OutFrame]) -> None:
         assert self._tap is not None
         for frame in frames:
-            self._tap(direction, frame)
+            self._tap(direction, encode_frame(frame))
+
+    def _pause(self) -> None:
+        self._pauses += 1
+        if self._pauses == 1:
+            self.process.pause()
 
     def _resume(self) -> None:
-        self._paused = False
-        self.process.resume()
+        self._pauses -= 1
+        if not self._pauses:
+            self.process.resume()
 
     def _note(self, notice: Notice) -> None:
         match notice:
@@ -236,122 +297,28 @@ class Host:
                 answer.set_exception(error)
         self._listings.clear()
 
+    # -- its end ------------------------------------------------------------------------------
+
     def _exited(self, exit: Exit) -> None:
+        self._exit = exit
         if self._tap:
             self._tap("exit", msgspec.json.encode({"returncode": self.process.returncode}))
+        for tenant in tuple(self._tenants.values()):
+            tenant.dying()
+        if not self._holds and not self._held:
+            self._tell_exit()
+
+    def _tell_exit(self) -> None:
+        exit, self._exit = self._exit, None
+        assert exit is not None
         self._fail_listings(
             AgentProcessExited(exit.describe(), agent=self.agent.name, exitCode=exit.code, stderr=exit.stderr)
         )
         for conversation in tuple(self._leaving):
             self._left(conversation)
-        tenants, self._tenants = self._tenants, {}
-        for tenant in tenants.values():
-            tenant.process_exited(exit)
+        tenants, self._tenants, self._by_scribe = self._tenants, {}, {}
+        for conversation, tenant in tenants.items():
+            conversation.scribe.frame = Frame()
+            tenant.exited(exit)
         self._on_exit(self, exit)
         self.exit_told.set()
-
-
-class Hosts:
-    """All running agents."""
-
-    def __init__(
-        self,
-        log: Log,
-        data_dir: Path,
-        instance: str,
-    ) -> None:
-        self._log = log
-        self._data_dir = data_dir
-        self._instance = instance
-        self._running: set[Host] = set()
-        self._shared: dict[str, Host] = {}
-        self._locks: dict[str, asyncio.Lock] = {}
-        self._last_errors: dict[str, str] = {}
-        self._starts: dict[str, int] = {}
-        self.tap: Tap | None = None
-
-    async def get(self, seat: Seat) -> Host:
-        """A process for this seat: the shared server it belongs on, or one of its own."""
-        if not seat.agent.capabilities.shared_process:
-            return await self._start(seat)
-        key = seat.key()
-        async with self._locks.setdefault(key, asyncio.Lock()):
-            host = self._shared.get(key)
-            if host is None or host.process.is_ending:
-                host = self._shared[key] = await self._start(seat)
-                self._starts[seat.agent.name] = self._starts.get(seat.agent.name, 0) + 1
-            return host
-
-    async def _start(self, seat: Seat) -> Host:
-        agent = seat.agent
-        env = environment(agent, os.environ, seat.env)
-        place = Place(seat.program.path, self._data_dir, env)
-        launch = agent.launch(place, seat.settings, seat.native_id, seat.resume)
-        host = Host(agent, launch, self._log, self._instance, self._exited, self.tap)
-        self._running.add(host)
-        # A shared server belongs to no session's directory.
-        directory = str(self._data_dir) if agent.capabilities.shared_process else seat.settings.directory
-        try:
-            await host.start(env, directory)
-        except OSError as error:
-            self._running.discard(host)
-            raise Unavailable(f"{agent.title} cannot be started: {error}", agent=agent.name) from error
-        except BaseException:
-            self._running.discard(host)
-            raise
-        logger.info("started %s (pid %s)", agent.name, host.process.pid)
-        return host
-
-    async def release(self, host: Host, conversation: Conversation | None) -> None:
-        """A session leaves; a process that nobody needs any more is ended with all its descendants."""
-        if conversation is not None:
-            await host.leave(conversation)
-        if host.empty:
-            self._forget(host)
-            await host.end()
-
-    async def stop_all(self) -> None:
-        await asyncio.gather(*(host.process.stop() for host in list(self._running)), return_exceptions=True)
-
-    def server_status(self, agent: Agent) -> dict[str, Any] | None:
-        """What `GET /v1/agents` tells of a shared server."""
-        if not agent.capabilities.shared_process:
-            return None
-        host = next((one for one in self._shared.values() if one.agent is agent), None)
-        facts: dict[str, Any] = {
-            "status": "running" if host else "stopped",
-            "restartCount": max(0, self._starts.get(agent.name, 0) - 1),
-            "uptimeMs": round((time.monotonic() - host.started_at) * 1000) if host else 0,
-        }
-        if error := self._last_errors.get(agent.name):
-            facts["lastError"] = error
-        return facts
-
-    @property
-    def count(self) -> int:
-        return len(self._running)
-
-    def _exited(self, host: Host, exit: Exit) -> None:
-        self._forget(host)
-        self._running.discard(host)
-        if exit.code != 0:
-            self._last_errors[host.agent.name] = exit.describe()
-
-    def _forget(self, host: Host) -> None:
-        for key in [key for key, one in self._shared.items() if one is host]:
-            del self._shared[key]
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Write a file for the owner alone; one that begins with `#!` may be run. A process that reads it sees all of it."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fd, unfinished = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(content)
-        if content.startswith(b"#!"):
-            os.chmod(unfinished, 0o700)
-        os.replace(unfinished, path)
-    except BaseException:
-        os.unlink(unfinished)
-        raise

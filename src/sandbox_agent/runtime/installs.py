@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ..agents.base import Agent
-from ..errors import InstallFailed
+from ..errors import InstallFailed, RateLimited
 from ..install.problems import Stopped
 from ..install.progress import Progress
 from ..schema.answers import Installed
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from ..install.installer import Installer
 
 Heard = TypeVar("Heard")
+
+MOST_AT_ONCE = 16
+"""Each has a thread, also while it waits for another of the same agent."""
+RETRY_SECONDS = 30
 
 
 class Wish(NamedTuple):
@@ -48,6 +52,12 @@ class Installs:
         """The installation that fulfils a wish: one that goes on already, or a new one. It ends by itself."""
         running = self._running.get(wish)
         if running is None:
+            if len(self._running) >= MOST_AT_ONCE:
+                raise RateLimited(
+                    f"{MOST_AT_ONCE} installations go on already",
+                    agent=wish.agent.name,
+                    retryAfter=RETRY_SECONDS,
+                )
             running = self._running[wish] = Installation(wish, self._installer)
             running.result.add_done_callback(lambda _: self._running.pop(wish, None))
             running.start()

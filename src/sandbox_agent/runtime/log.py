@@ -1,29 +1,29 @@
-"""The log: stamps events, encodes them once, commits them in groups, and only then wakes readers.
+"""The log: stamps events, commits them in groups, and only then shows them.
 
-One place invents sequence, position, id and time. A group is whatever arrived while the group before it was being
-committed; pieces of a stream, which nobody acts on, wait a few milliseconds for more of their kind. Readers read the store;
-a channel keeps the part of it that was committed last, so that readers who keep up share the same bytes.
+One place invents sequence, position, id and time. A group is whatever arrived while the group before it was being committed; pieces
+of a stream, which nobody acts on, wait a few milliseconds for more of their kind. When a group is written, its rows are shown to
+readers, then what clients are told of its sessions is swapped, and then the sessions hear that it is done: all in one breath.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from itertools import chain
-from operator import attrgetter
+from typing import Protocol
 
 import msgspec
 
 from ..agents.scribe import Draft
-from ..errors import Internal, Unavailable
-from ..schema.events import SessionEnded
-from ..store.base import AppendEvents, Change, EventRow, ImpossibleChange, Store
-from .channel import Channel, frame_of
-from .group import Entry, Group, Writer
+from ..errors import SandboxAgentError, Unavailable
+from ..schema.world import now
+from ..session.effects import Append
+from ..session.told import Told
+from ..store.base import Announce, Bury, EventRow, ImpossibleChange, Store
+from .channel import Channel, frame_of, news_frame
+from .group import Entry, Group, News, StoreBlob, Writer, Writing
 from .reading import Reading
 
 logger = logging.getLogger("sandbox_agent.log")
@@ -33,53 +33,80 @@ RETRY_SECONDS = 0.25
 GATHER_SECONDS = 0.020  # a commit and its delivery cost as much as forty deltas; nobody sees 20 ms
 
 _encode = msgspec.json.Encoder().encode
-_position = attrgetter("position")
 
 
-_second = (0, "")
+class Listener(Protocol):
+    """A session, as the log sees it."""
+
+    def committed(self, number: int) -> None: ...
+
+    def refused(self, number: int, problem: SandboxAgentError) -> None: ...
+
+    def stalled(self, problem: SandboxAgentError) -> None: ...
+
+    def lost(self, error: Exception) -> None:
+        """What it did can never be written, by a fault of ours: only the store knows how it stands."""
 
 
-def now() -> str:
-    """The time as events carry it. The part up to the second is formatted once a second."""
-    global _second
-    milliseconds = time.time_ns() // 1_000_000
-    whole, rest = divmod(milliseconds, 1000)
-    if whole != _second[0]:
-        _second = whole, datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{_second[1]}.{rest:03d}Z"
+class End:
+    """One session's end of the log: where its rows go, and what is committed of it."""
 
-
-class SessionLog:
-    """One session's end of the log."""
-
-    def __init__(self, log: Log, session_id: str, sequence: int, *, ended: bool = False) -> None:
+    def __init__(self, session_id: str, folder: str, sequence: int, told: Told | None) -> None:
         self.session_id = session_id
+        self.folder = folder
         self.sequence = sequence
-        self.channel = Channel(sequence, ended=ended)
-        self.ends_at: int | None = None
-        """The sequence of the session's end, behind which nothing comes."""
-        self._log = log
+        """Of the last row that was stamped."""
+        self.told = told
+        """What clients are told: true of what is committed, and of nothing else. None before the session exists."""
+        self.channel = Channel(sequence, ended=told is not None and told.record.ended)
+        self.listener: Listener | None = None
+        self.announced: object = None
+        """What the readers of all sessions know, or will once the last append is written."""
         self._name = _encode(session_id)
         self._middles: dict[tuple[str | None, str, str], bytes] = {}
         self._last_raw: bytes | None = None
         self._last_raw_sequence = 0
 
-    def append(
-        self, drafts: Sequence[Draft], changes: Sequence[Change], *, urgent: bool = True
-    ) -> asyncio.Future[None]:
-        """Stamp and encode; the future is done when it is on disk. Readers are woken by then."""
-        return self._log.append(self, drafts, changes, urgent=urgent)
+    @property
+    def committed(self) -> int:
+        return self.channel.committed
 
-    async def commit(self, changes: Sequence[Change]) -> None:
-        """Write changes that the caller can do without: refused with `Unavailable` when the disk refuses them.
+    def stamp(self, drafts: Sequence[Draft], position: int, identity: bytes, moment: bytes) -> list[EventRow]:
+        """Rows from this position on."""
+        sequence, middle_of = self.sequence, self._middle
+        rows = []
+        for draft in drafts:
+            position += 1
+            sequence += 1
+            body = b'{"event_id":"evt_%b%012x","sequence":%d,"time":"%b%b%b,"raw":null}' % (
+                identity,
+                position,
+                sequence,
+                moment,
+                middle_of(draft),
+                draft.body,
+            )
+            raw = draft.raw
+            if raw is None:
+                rows.append(EventRow(position, sequence, body))
+            elif raw is self._last_raw:
+                rows.append(EventRow(position, sequence, body, None, self._last_raw_sequence))
+            else:
+                self._last_raw, self._last_raw_sequence = raw, sequence
+                rows.append(EventRow(position, sequence, body, raw))
+        # One frame's events come together; a frame may be large, and nobody needs it after them.
+        self._last_raw = None
+        self.sequence = sequence
+        return rows
 
-        Together with what was appended before it in the same breath: both are in one transaction when this returns.
-        """
-        await self._log.commit(self.session_id, changes)
+    def take_back(self, entry: Entry) -> None:
+        """An offer was refused: its rows were the last ones, and their sequences are free again."""
+        self.sequence -= len(entry.rows)
+        self.announced = entry.announced_before
 
     def _middle(self, draft: Draft) -> bytes:
         """The part between time and data: one of a handful in a session, so each is made once."""
-        key = (draft.native_session_id, draft.source, draft.data.TYPE)
+        key = (draft.native_session_id, draft.source, draft.type)
         middle = self._middles.get(key)
         if middle is None:
             middle = self._middles[key] = (
@@ -89,98 +116,99 @@ class SessionLog:
                 _encode(draft.native_session_id),
                 draft.source.encode(),
                 b"true" if draft.source == "daemon" else b"false",
-                draft.data.TYPE.encode(),
+                draft.type.encode(),
             )
         return middle
 
-    def forget_raw(self) -> None:
-        """One frame's events come together; a frame may be large, and nobody needs it after them."""
-        self._last_raw = None
-
-    def stamp(self, draft: Draft, position: int, identity: bytes, moment: bytes) -> EventRow:
-        self.sequence += 1
-        if draft.data.TYPE == SessionEnded.TYPE:
-            self.ends_at = self.sequence
-        body = b'{"event_id":"evt_%b%012x","sequence":%d,"time":"%b%b%b,"raw":null}' % (
-            identity,
-            position,
-            self.sequence,
-            moment,
-            self._middle(draft),
-            _encode(draft.data),
-        )
-        raw = draft.raw
-        if raw is None:
-            return EventRow(position, self.sequence, body)
-        if raw is self._last_raw:
-            return EventRow(position, self.sequence, body, None, self._last_raw_sequence)
-        self._last_raw, self._last_raw_sequence = raw, self.sequence
-        return EventRow(position, self.sequence, body, raw)
-
 
 class Log(Reading):
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
+    def __init__(
+        self,
+        store: Store,
+        store_blob: StoreBlob = lambda folder, name, content: None,
+        *,
+        loop: asyncio.AbstractEventLoop | None = None,
+        writer: Writing | None = None,
+    ) -> None:
+        super().__init__(store, loop)
         self.failure: str | None = None
         """Why the store cannot be written right now; None when it can."""
         self.committed_events = 0
         self._position = store.position()
         self._identity = store.identity.encode()
-        self._writer = Writer(store, self._loop)
+        self._writer = writer or Writer(store, store_blob, self._loop)
         self._group = Group()
         self._backlog = 0
         self._drained: list[Callable[[], None]] = []
         self._writing: Group | None = None
         self._parts: deque[Group] = deque()
-        self._apart: dict[SessionLog, list[EventRow]] | None = None
-        """What was written of a group that had to be written in parts; published together, in the order of positions."""
-        self.on_lost: Callable[[SessionLog], None] = lambda session: None
-        """Is told of a session whose events could not be written, by a fault of ours: only the store knows its state."""
+        self._apart: list[Entry] | None = None
+        """What was written of a group that had to be written in parts; shown together, in the order of positions."""
         self._gathered_at = 0.0
         """When pieces of streams were last written by themselves: the first after a prompt need not wait for others."""
         self._is_next = False
         self._gathering: asyncio.TimerHandle | None = None
         self._all_written: asyncio.Future[None] | None = None
 
-    # -- writing ------------------------------------------------------------------------------
+    # -- appending ----------------------------------------------------------------------------
 
-    def session(self, session_id: str, sequence: int, *, ended: bool = False) -> SessionLog:
-        return SessionLog(self, session_id, sequence, ended=ended)
-
-    def append(
-        self, session: SessionLog, drafts: Sequence[Draft], changes: Sequence[Change], *, urgent: bool = True
-    ) -> asyncio.Future[None]:
-        if drafts:
-            changes = [*self._stamp(session, drafts), *changes]
-        return self._enter(session.session_id, changes, refusable=False, urgent=urgent)
-
-    def _stamp(self, session: SessionLog, drafts: Sequence[Draft]) -> Sequence[Change]:
-        """Put the events among those that the group has of this session; the change that writes them, if it is a new one."""
-        group, moment = self._group, now().encode()
-        rows = group.rows.get(session)
-        begun = rows is not None
-        if rows is None:
-            rows = group.rows[session] = []
-        size = 0
-        for draft in drafts:
-            self._position += 1
-            row = session.stamp(draft, self._position, self._identity, moment)
-            rows.append(row)
-            size += len(row.body) + len(row.raw or b"")
-        session.forget_raw()
-        group.size += size
-        self._backlog += size
-        return () if begun else (AppendEvents(session.session_id, rows),)
-
-    async def commit(self, session_id: str, changes: Sequence[Change]) -> None:
-        """See `SessionLog.commit`."""
+    def append(self, end: End, append: Append) -> None:
+        """Enter all of it in one step. Its listener hears what becomes of it, never before this returns."""
+        if self.failure is not None and append.refusable:
+            self._loop.call_soon(self._tell_refused, end, append.number)
+            return
+        rows = end.stamp(append.drafts, self._position, self._identity, now().encode())
+        self._position += len(rows)
+        entry = Entry(
+            end,
+            rows,
+            _size_of(rows),
+            append.number,
+            append.changes,
+            append.told,
+            None,
+            append.refusable,
+            append.blobs or None,
+            end.announced,
+        )
+        self._announce(entry, append.deletes)
+        self._backlog += entry.size
+        self._group.add(entry)
         if self.failure is not None:
-            raise self._unavailable()
-        await self._enter(session_id, changes, refusable=True, urgent=True)
+            self._loop.call_soon(self._tell_stalled, end)
+        self._schedule()
+
+    def append_pieces(self, end: End, drafts: Sequence[Draft]) -> None:
+        """Enter pieces of a stream: nothing follows from them, and nobody waits for them."""
+        rows = end.stamp(drafts, self._position, self._identity, now().encode())
+        self._position += len(rows)
+        size = _size_of(rows)
+        self._backlog += size
+        self._group.add_pieces(end, rows, size)
+        self._schedule()
+
+    def _announce(self, entry: Entry, deletes: bool) -> None:
+        """Tell those who follow all sessions, where there is something new to tell."""
+        end, told = entry.end, entry.told
+        if deletes and end.told is not None:
+            info = msgspec.to_builtins(end.told.info(end.sequence))
+            body = _encode({**info, "deleted": True})
+        elif told is not None and told.news != end.announced:
+            body = _encode(told.info(end.sequence))
+            end.announced = told.news
+        else:
+            return
+        self._position += 1
+        position = self._position
+        change = Bury(position, body) if deletes else Announce(end.session_id, position, body)
+        entry.news = News(position, body, change)
 
     def require_writable(self) -> None:
         if self.failure is not None:
-            raise self._unavailable()
+            raise self.unavailable()
+
+    def unavailable(self) -> Unavailable:
+        return Unavailable(f"the log cannot be written: {self.failure}", retryAfter=5)
 
     @property
     def congested(self) -> bool:
@@ -201,17 +229,7 @@ class Log(Reading):
         self._writer.close()
         self.store.close()
 
-    def _unavailable(self) -> Unavailable:
-        return Unavailable(f"the log cannot be written: {self.failure}", retryAfter=5)
-
-    def _enter(
-        self, session_id: str, changes: Sequence[Change], *, refusable: bool, urgent: bool
-    ) -> asyncio.Future[None]:
-        done: asyncio.Future[None] = self._loop.create_future()
-        self._group.entries.append(Entry(session_id, changes, done, refusable))
-        self._group.urgent = self._group.urgent or urgent
-        self._schedule()
-        return done
+    # -- writing ------------------------------------------------------------------------------
 
     def _schedule(self) -> None:
         """See to it that the group is written, but not before what is said in the same breath is in it."""
@@ -236,7 +254,7 @@ class Log(Reading):
 
     def _write(self) -> None:
         assert self._writing is not None
-        self._writer.write(self._writing.changes(), self._written)
+        self._writer.write(self._writing, self._written)
 
     def _written(self, error: Exception | None) -> None:
         group = self._writing
@@ -244,19 +262,23 @@ class Log(Reading):
         if isinstance(error, ImpossibleChange):
             self._set_apart(group, error)
         elif error is not None:
-            self._refuse(group, error)
             self._loop.call_later(RETRY_SECONDS, self._write)
+            self._refuse(group, error)
             return
+        elif self._apart is not None:
+            self._apart += group.entries
+            self._written_off(group)
         else:
-            self._committed(group)
+            self._written_off(group)
+            self._show(group.entries)
         self._writing = None
         if self._parts:
             self._writing = self._parts.popleft()
             self._write()
             return
         if self._apart is not None:
-            written, self._apart = self._apart, None
-            self._publish(written)
+            entries, self._apart = self._apart, None
+            self._show(entries)
         self._schedule()
         if self._all_written is not None and not self._group.entries:
             self._all_written.set_result(None)
@@ -264,59 +286,102 @@ class Log(Reading):
 
     def _set_apart(self, group: Group, error: ImpossibleChange) -> None:
         """One session is to blame, by a fault of ours: the others are written without it, and it is given up."""
-        sessions = group.sessions()
-        if len(sessions) > 1:
-            self._parts.extend(group.take_out(session_id) for session_id in sorted(sessions))
-            self._apart = {}
+        ends = group.ends()
+        if len(ends) > 1:
+            self._parts.extend(group.take_out(end) for end in ends)
+            self._apart = []
             return
-        [session_id] = sessions
-        logger.error("what session %s did cannot be written; it is loaded anew", session_id, exc_info=error)
-        lost = list(group.rows)
-        # What it did after that has no place in the log either.
-        for part in (group, self._group.take_out(session_id)) if lost else (group,):
-            self._backlog -= part.size
-            for entry in part.entries:
-                entry.fail(Internal(f"this cannot be written: {error}", sessionId=session_id))
-        for session in lost:
-            self.on_lost(session)
+        for end in ends:
+            logger.error(
+                "what session %s did cannot be written; it is loaded again", end.session_id, exc_info=error
+            )
+            # What it did after that has no place in the log either.
+            self._backlog -= group.size + self._group.take_out(end).size
+            if end.listener is not None:
+                end.listener.lost(error)
 
     def _refuse(self, group: Group, error: Exception) -> None:
         """The disk is full, read-only or broken: refuse what nobody was promised, keep the rest and try again."""
         if self.failure is None:
             logger.error("the log cannot be written: %s", error)
         self.failure = str(error) or type(error).__name__
-        group.refuse(self._unavailable)
-        self._group.refuse(self._unavailable)
+        # What was appended later is taken back first.
+        refused = [*self._group.refuse(), *group.refuse()]
+        waiting = dict.fromkeys(
+            entry.end for part in (group, self._group) for entry in part.entries if entry.number is not None
+        )
+        self._backlog -= sum(entry.size for entry in refused)
+        for entry in refused:
+            assert entry.number is not None
+            self._tell_refused(entry.end, entry.number)
+        for end in waiting:
+            self._tell_stalled(end)
 
-    def _committed(self, group: Group) -> None:
+    def _tell_refused(self, end: End, number: int) -> None:
+        if end.listener is not None:
+            end.listener.refused(number, self.unavailable())
+
+    def _tell_stalled(self, end: End) -> None:
+        if end.listener is not None and self.failure is not None:
+            end.listener.stalled(self.unavailable())
+
+    def _written_off(self, group: Group) -> None:
         if self.failure is not None:
             logger.warning("the log can be written again")
             self.failure = None
-        if self._apart is None:
-            self._publish(group.rows)
-        else:
-            self._apart.update(group.rows)
-        for entry in group.entries:
-            if not entry.done.done():
-                entry.done.set_result(None)
         self._backlog -= group.size
         if self._drained and self._backlog <= BACKLOG_BYTES // 2:
             waiting, self._drained = self._drained, []
             for callback in waiting:
                 callback()
 
-    def _publish(self, written: dict[SessionLog, list[EventRow]]) -> None:
-        for session, rows in written.items():
-            self.committed_events += len(rows)
-            channel, last = session.channel, rows[-1].sequence
+    # -- showing what is written --------------------------------------------------------------
+
+    def _show(self, entries: list[Entry]) -> None:
+        """Rows, then what clients are told, then the sessions hear of it."""
+        rows: dict[End, list[EventRow]] = {}
+        settled: dict[End, int] = {}
+        for entry in entries:
+            if entry.rows:
+                known = rows.get(entry.end)
+                rows[entry.end] = entry.rows if known is None else known + entry.rows
+            if entry.number is not None:
+                settled[entry.end] = entry.number
+        ending = {entry.end for entry in entries if entry.told is not None and entry.told.record.ended}
+        for end, written in rows.items():
+            self.committed_events += len(written)
+            channel = end.channel
+            ended = channel.ended or end in ending
             if channel.readers:
-                frames = [(row.sequence, frame_of(row.sequence, row.body)) for row in rows]
-                channel.publish(frames, ended=last == session.ends_at)
+                channel.publish(
+                    [(row.sequence, frame_of(row.sequence, row.body)) for row in written], ended=ended
+                )
             else:
-                channel.committed, channel.ended = last, last == session.ends_at
-        if written and self.channel.readers:
-            rows = sorted(chain.from_iterable(written.values()), key=_position)
-            self.channel.publish([(row.position, frame_of(row.position, row.body)) for row in rows])
+                channel.committed, channel.ended = written[-1].sequence, ended
+        self._show_all(entries, rows)
+        for entry in entries:
+            if entry.told is not None:
+                entry.end.told = entry.told
+        for end, number in settled.items():
+            if end.listener is not None:
+                end.listener.committed(number)
+
+    def _show_all(self, entries: list[Entry], rows: dict[End, list[EventRow]]) -> None:
+        news = [entry.news for entry in entries if entry.news is not None]
+        if self.channel.readers:
+            frames = [(row.position, frame_of(row.position, row.body)) for row in chain(*rows.values())]
+            frames += [(one.position, news_frame(one.position, one.body)) for one in news]
+            frames.sort()
+            if frames:
+                self.channel.publish(frames)
         else:
-            ends = (rows[-1].position for rows in written.values())
+            ends = [written[-1].position for written in rows.values()]
+            ends += [one.position for one in news]
             self.channel.committed = max(ends, default=self.channel.committed)
+
+
+def _size_of(rows: list[EventRow]) -> int:
+    size = 0
+    for row in rows:
+        size += len(row.body) + (len(row.raw) if row.raw is not None else 0)
+    return size

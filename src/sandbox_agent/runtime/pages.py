@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from ..store.base import Store, StoredEvent
-from .channel import Numbered, Piece, frame_of, sliced
+from .channel import Channel, Numbered, Piece, frame_of, news_frame, sliced
 
 PAGE_ROWS = 1_000
 
@@ -55,16 +55,27 @@ class SessionPages:
 
 
 class LogPages:
-    """The events of all sessions, numbered by position."""
+    """The events of all sessions and the news of each, numbered by position."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, channel: Channel) -> None:
         self._store = store
+        self._channel = channel
 
     def read(self, after: int, part: int, max_bytes: int) -> Page:
+        # Behind what is committed now, events and news could be read from two different moments.
+        last = self._channel.committed
         rows = self._store.read_log(after, PAGE_ROWS, max_bytes, whole=False)
-        if rows and rows[0].is_large:
-            return _slice(self._store, rows[0].position, rows[0].position, part, max_bytes)
-        return [(row.position, frame_of(row.position, row.body)) for row in rows]
+        news = self._store.news(after, PAGE_ROWS)
+        if len(news) == PAGE_ROWS:
+            last = min(last, news[-1][0])
+        if rows:
+            last = min(last, rows[-1].position)
+        if part or (rows and rows[0].is_large and all(position > rows[0].position for position, _ in news)):
+            return _slice(self._store, rows[0].position, rows[0].position, part, max_bytes) if rows else []
+        frames = [(row.position, frame_of(row.position, row.body)) for row in rows if not row.is_large]
+        frames += [(position, news_frame(position, body)) for position, body in news]
+        large = next((row.position for row in rows if row.is_large), last + 1)
+        return sorted(frame for frame in frames if frame[0] <= last and frame[0] < large)
 
 
 class RawPages:

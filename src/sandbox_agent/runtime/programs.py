@@ -20,10 +20,20 @@ class Program(NamedTuple):
     version: str | None
 
 
+class Asked(NamedTuple):
+    """What a program of this path, size and modification time has called itself."""
+
+    path: Path
+    size: int
+    modified: int
+    version: str | None
+
+
 class Programs:
     def __init__(self, data_dir: Path) -> None:
         self.shelf = Shelf(data_dir)
-        self._versions: dict[tuple[str, int, int], str | None] = {}
+        self._asked: dict[str, Asked] = {}
+        """By agent, the program that was asked last."""
 
     def find(self, agent: Agent) -> Path | None:
         """In the data folder's `bin`, then on PATH. The mock agent is part of this package."""
@@ -58,11 +68,11 @@ class Programs:
             stat = path.stat()
         except OSError:
             return None
-        key = (str(path), stat.st_size, stat.st_mtime_ns)
-        if key not in self._versions:
-            environ = environment(agent, os.environ, {})
-            self._versions[key] = await asyncio.to_thread(ask_version, path, environ)
-        return self._versions[key]
+        known = self._asked.get(agent.name)
+        if known is None or known[:3] != (path, stat.st_size, stat.st_mtime_ns):
+            version = await asyncio.to_thread(ask_version, path, environment(agent, os.environ, {}))
+            known = self._asked[agent.name] = Asked(path, stat.st_size, stat.st_mtime_ns, version)
+        return known.version
 
     def source(self, agent: Agent, path: Path) -> str:
         """Where a program that was found comes from."""

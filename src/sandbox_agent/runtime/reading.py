@@ -21,12 +21,12 @@ Found = TypeVar("Found")
 
 
 class Reading:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self.store = store
         self.channel = Channel(store.position())
         """All sessions, numbered by position."""
         self.pings = Pings()
-        self._loop = asyncio.get_running_loop()
+        self._loop = loop or asyncio.get_running_loop()
         self._readers = ThreadPoolExecutor(THREADS, "log-reader")
         self.pages = asyncio.Semaphore(THREADS)
         """Who reads a page holds this until it is written: a thousand readers that are behind hold no thousand pages."""

@@ -80,8 +80,9 @@ class QueuedMessageInfo(Struct, frozen=True, rename="camel"):
     attachments: tuple[Attachment, ...]
 
 
-class Queue(Struct, frozen=True):
+class Queue(Struct, frozen=True, omit_defaults=True, rename="camel"):
     messages: list[QueuedMessageInfo]
+    next_cursor: str | None = None
 
 
 class EventPage(Struct, frozen=True, rename="camel"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import msgspec
 from msgspec import Struct, field
 
-from .items import Item
+from .items import Item, Kind, Role, ToolKind, Visibility
 
 Source = Literal["agent", "daemon"]
 StopReason = Literal["end_turn", "interrupted", "error", "max_tokens", "refusal", "limit", "outcome_unknown"]
@@ -120,10 +120,16 @@ class ItemStarted(Data, frozen=True):
 
 
 class ItemDelta(Struct, frozen=True):
+    """A piece of an item, with what it takes to show it without knowing the item."""
+
     TYPE: ClassVar[str] = "item.delta"
     item_id: str
     native_item_id: str | None
     delta: str
+    kind: Kind = "message"
+    role: Role | None = "assistant"
+    visibility: Visibility | msgspec.UnsetType = msgspec.UNSET
+    """Of thinking: `public` or `private`; absent for everything else."""
 
 
 class ItemCompleted(Data, frozen=True):
@@ -140,6 +146,9 @@ class PermissionMetadata(Struct, frozen=True, omit_defaults=True):
     reason: str | None = None
     decided_by: DecidedBy | None = None
     message: str | None = None
+    # On the wire of every permission, as in a tool call.
+    kind: ToolKind = field(default_factory=lambda: "other")
+    title: str = field(default_factory=lambda: "")
 
 
 class Permission(Data, frozen=True):
@@ -290,6 +299,12 @@ class _Envelope(Struct, frozen=True):
 
 _envelope = msgspec.json.Decoder(_Envelope)
 _data = {name: msgspec.json.Decoder(kind) for name, kind in EVENT_TYPES.items()}
+
+
+def decode_data(type: str, body: bytes) -> AnyData:
+    """The data of an event of ours; a type that we do not write has no place here."""
+    data: AnyData = _data[type].decode(body)
+    return data
 
 
 def decode_event(body: bytes | str) -> Event:

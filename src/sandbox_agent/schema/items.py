@@ -9,13 +9,15 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 Kind = Literal["message", "tool_call", "tool_result", "system", "status", "unknown"]
 Role = Literal["user", "assistant", "tool", "system"]
 ItemStatus = Literal["in_progress", "completed", "failed"]
 FileAction = Literal["read", "write", "patch", "delete", "move"]
 Visibility = Literal["public", "private"]
+ToolKind = Literal["command", "edit", "read", "search", "fetch", "mcp", "task", "other"]
+"""What a tool does, whatever its agent calls it."""
 
 
 class Part(Struct, frozen=True, tag_field="type", omit_defaults=True):
@@ -35,6 +37,10 @@ class ToolCall(Part, frozen=True, tag="tool_call"):
     arguments: str
     """The arguments as a JSON string."""
     call_id: str
+    # On the wire of every call; factories keep omit_defaults from leaving them out.
+    kind: ToolKind = field(default_factory=lambda: "other")
+    title: str = field(default_factory=lambda: "")
+    """One line for people: the command, the path, the query; the tool's name while there is nothing better."""
 
 
 class ToolResult(Part, frozen=True, tag="tool_result"):

@@ -7,6 +7,7 @@ The contract, proven by `sandbox_agent.testing.store_contract`:
 - Events are append-only; a session's sequences and the log's positions ascend without the store looking at them.
 - Reading never blocks writing, and may happen from several threads at once. `write` is called by one thread at a time.
 - Bodies and raws come back byte for byte.
+- What was written and is gone, because somebody took the files away, is told by `StoreGone` and never by an empty answer.
 - Positions are never given twice, also after sessions were deleted and the store was opened anew (`position`).
 """
 
@@ -18,6 +19,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct, field
 
+from ..errors import Unavailable
 from ..schema.events import Usage
 from ..schema.inputs import McpServer, Prompt, Rule, Settings
 
@@ -29,8 +31,8 @@ class Secrets(Struct, frozen=True, omit_defaults=True):
     mcp: dict[str, McpServer] = field(default_factory=dict)
 
 
-class SessionRecord(Struct, omit_defaults=True):
-    """A session as it is stored; changed in memory by its owner, written whole with each of its batches."""
+class SessionRecord(Struct, frozen=True, omit_defaults=True):
+    """A session as it is stored: never changed, only replaced."""
 
     session_id: str
     agent: str
@@ -48,11 +50,14 @@ class SessionRecord(Struct, omit_defaults=True):
     """A prompt was handed to the agent under this native id, so there may be something to resume."""
     ended: bool = False
     event_count: int = 0
+    """How many events the log holds; filled in when the record is read."""
     open_since: int | None = None
     """Sequence from which on something may be open: where recovery begins to read."""
     usage: Usage | None = None
     rules: tuple[Rule, ...] = ()
     turn_timeout_ms: int | None = None
+    folder: str = ""
+    """Where the session's files lie: a random name, so that a later session of the same id never sees them."""
 
     @property
     def active(self) -> bool:
@@ -66,6 +71,16 @@ class QueuedMessage(Struct, frozen=True, omit_defaults=True):
     created_at: str
     fresh: bool = False
     """Start a new conversation where the agent's own is gone."""
+
+
+class QueuedHead(Struct, frozen=True):
+    """A queued message without its prompt, which may be large."""
+
+    turn_id: str
+    created_at: str
+    fresh: bool
+    size: int
+    """Bytes of the whole message as it is stored."""
 
 
 class PendingRow(Struct, frozen=True):
@@ -119,6 +134,24 @@ class DeleteSession(NamedTuple):
     session_id: str
 
 
+class Announce(NamedTuple):
+    """What the readers of all sessions are told of this one, in place of what they were told before."""
+
+    session_id: str
+    position: int
+    body: bytes
+
+
+class Bury(NamedTuple):
+    """They are told that it is gone, also those who come back later. The oldest of `MOST_TOMBSTONES` go."""
+
+    position: int
+    body: bytes
+
+
+MOST_TOMBSTONES = 100_000
+
+
 class AppendEvents(NamedTuple):
     session_id: str
     rows: Sequence[EventRow]
@@ -163,9 +196,17 @@ class Probe(NamedTuple):
 
 # What is written beside or below a session that must be there.
 SessionChange = (
-    SaveSecrets | AppendEvents | Enqueue | Dequeue | AddPending | ResolvePending | RememberKey | RememberCalls
+    SaveSecrets
+    | AppendEvents
+    | Announce
+    | Enqueue
+    | Dequeue
+    | AddPending
+    | ResolvePending
+    | RememberKey
+    | RememberCalls
 )
-Change = SaveSession | DeleteSession | SessionChange | Probe
+Change = SaveSession | DeleteSession | Bury | SessionChange | Probe
 
 
 class StoreCorrupt(Exception):
@@ -174,6 +215,10 @@ class StoreCorrupt(Exception):
 
 class StoreTooNew(Exception):
     """The store was written by a newer version of this program."""
+
+
+class StoreGone(Unavailable):
+    """Somebody removed, replaced or changed the store's files while it is open. Nothing is read or written until they are back."""
 
 
 class ImpossibleChange(Exception):
@@ -195,6 +240,9 @@ class Store(ABC):
     def tidy(self) -> bool:
         """Remove a little of what deleted sessions left behind; True when there is more. Called when nothing waits to be written."""
         return False
+
+    def check(self) -> None:  # noqa: B027 - most stores cannot lose what they hold
+        """Raise `StoreGone` when what was written is not there any more, though nobody reads or writes."""
 
     @abstractmethod
     def position(self) -> int:
@@ -221,6 +269,10 @@ class Store(ABC):
         """All sessions' events past a position, ascending, bounded likewise."""
 
     @abstractmethod
+    def news(self, after: int, limit: int) -> list[tuple[int, bytes]]:
+        """What was announced of sessions past a position, each with its position, ascending: the latest of each, and tombstones."""
+
+    @abstractmethod
     def read_slice(self, position: int, start: int, size: int, *, raw: bool = False) -> tuple[bytes, int]:
         """Bytes of one event's body, or of its raw, and how many it has; none of none where there is no such thing."""
 
@@ -237,10 +289,25 @@ class Store(ABC):
         """Sessions to look after when the daemon starts: active ones, and those with a queue or something pending."""
 
     @abstractmethod
+    def folders(self) -> set[str]:
+        """The folders that records name."""
+
+    @abstractmethod
     def secrets(self, session_id: str) -> Secrets: ...
 
     @abstractmethod
     def queue(self, session_id: str) -> list[QueuedMessage]: ...
+
+    @abstractmethod
+    def queue_page(self, session_id: str, after: int, limit: int) -> list[tuple[int, QueuedMessage]]:
+        """What waits, oldest first, each with an ordinal; `after` is the ordinal the page before ended with, 0 to begin."""
+
+    @abstractmethod
+    def queue_heads(self, session_id: str) -> list[QueuedHead]:
+        """All that waits, oldest first; what it costs does not depend on how large the messages are."""
+
+    @abstractmethod
+    def queued(self, session_id: str, turn_id: str) -> QueuedMessage | None: ...
 
     @abstractmethod
     def pending(self, session_id: str) -> list[PendingRow]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 import secrets as random
 import threading
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from .base import (
+    MOST_TOMBSTONES,
     AddPending,
+    Announce,
     AppendEvents,
+    Bury,
     Change,
     DeleteSession,
     Dequeue,
@@ -18,6 +22,7 @@ from .base import (
     KeyRow,
     PendingRow,
     Probe,
+    QueuedHead,
     QueuedMessage,
     RememberCalls,
     RememberKey,
@@ -39,10 +44,11 @@ class _Session:
         self.record = record
         self.secrets = Secrets()
         self.events: list[EventRow] = []
-        self.queue: dict[str, QueuedMessage] = {}
+        self.queue: dict[str, tuple[int, QueuedMessage]] = {}
         self.pending: dict[str, PendingRow | None] = {}  # None: answered
         self.keys: dict[str, KeyRow] = {}
         self.call_ids: dict[str, None] = {}
+        self.news: tuple[int, bytes] | None = None
 
 
 class MemoryStore(Store):
@@ -51,7 +57,9 @@ class MemoryStore(Store):
         self._lock = threading.Lock()
         self._sessions: dict[str, _Session] = {}
         self._log: dict[int, tuple[str, EventRow]] = {}
+        self._tombstones: dict[int, bytes] = {}
         self._ordinal = 0
+        self._queue_ordinal = 0
         self._position = 0
 
     def write(self, changes: Iterable[Change]) -> None:
@@ -67,11 +75,16 @@ class MemoryStore(Store):
                 if kept is None:
                     self._ordinal += 1
                     kept = self._sessions[record.session_id] = _Session(self._ordinal, record)
-                kept.record = copy.copy(record)
+                kept.record = record
             case DeleteSession(session_id):
                 if gone := self._sessions.pop(session_id, None):
                     for row in gone.events:
                         del self._log[row.position]
+            case Bury(position, body):
+                self._tombstones[position] = body
+                self._position = max(self._position, position)
+                while len(self._tombstones) > MOST_TOMBSTONES:
+                    del self._tombstones[next(iter(self._tombstones))]
             case Probe():
                 pass
             case _:
@@ -86,8 +99,12 @@ class MemoryStore(Store):
                 session.events += rows
                 self._log.update((row.position, (session_id, row)) for row in rows)
                 self._position = max(self._position, *(row.position for row in rows), 0)
+            case Announce(_, position, body):
+                session.news = (position, body)
+                self._position = max(self._position, position)
             case Enqueue(_, message):
-                session.queue[message.turn_id] = message
+                self._queue_ordinal += 1
+                session.queue[message.turn_id] = (self._queue_ordinal, message)
             case Dequeue(_, turn_id):
                 session.queue.pop(turn_id, None)
             case AddPending(_, pending):
@@ -140,20 +157,23 @@ class MemoryStore(Store):
             raw = self._sessions[session_id].events[row.raw_sequence - 1].raw
         return StoredEvent(row.position, row.sequence, row.body, raw)
 
+    def news(self, after: int, limit: int) -> list[tuple[int, bytes]]:
+        with self._lock:
+            told = [one.news for one in self._sessions.values() if one.news is not None]
+            return sorted(one for one in (*told, *self._tombstones.items()) if one[0] > after)[:limit]
+
     def session(self, session_id: str) -> SessionRecord | None:
         with self._lock:
             kept = self._sessions.get(session_id)
             if kept is None:
                 return None
-            record = copy.copy(kept.record)
-            record.event_count = len(kept.events)
-            return record
+            return _counted(kept)
 
     def sessions(self, before: int | None, limit: int) -> list[tuple[int, SessionRecord]]:
         with self._lock:
             kept = sorted(self._sessions.values(), key=lambda one: -one.ordinal)
             chosen = [one for one in kept if before is None or one.ordinal < before][:limit]
-            return [(one.ordinal, copy.copy(one.record)) for one in chosen]
+            return [(one.ordinal, _counted(one)) for one in chosen]
 
     def active_sessions(self) -> list[str]:
         with self._lock:
@@ -163,12 +183,31 @@ class MemoryStore(Store):
                 if kept.record.active or kept.queue or any(kept.pending.values())
             ]
 
+    def folders(self) -> set[str]:
+        with self._lock:
+            return {kept.record.folder for kept in self._sessions.values() if kept.record.folder}
+
     def secrets(self, session_id: str) -> Secrets:
         with self._lock:
             kept = self._sessions.get(session_id)
             return kept.secrets if kept else Secrets()
 
     def queue(self, session_id: str) -> list[QueuedMessage]:
+        return [message for _, message in self._queue(session_id)]
+
+    def queue_page(self, session_id: str, after: int, limit: int) -> list[tuple[int, QueuedMessage]]:
+        return [one for one in self._queue(session_id) if one[0] > after][:limit]
+
+    def queue_heads(self, session_id: str) -> list[QueuedHead]:
+        return [
+            QueuedHead(one.turn_id, one.created_at, one.fresh, len(msgspec.json.encode(one)))
+            for _, one in self._queue(session_id)
+        ]
+
+    def queued(self, session_id: str, turn_id: str) -> QueuedMessage | None:
+        return next((one for _, one in self._queue(session_id) if one.turn_id == turn_id), None)
+
+    def _queue(self, session_id: str) -> list[tuple[int, QueuedMessage]]:
         with self._lock:
             kept = self._sessions.get(session_id)
             return list(kept.queue.values()) if kept else []
@@ -199,6 +238,10 @@ class MemoryStore(Store):
 
     def close(self) -> None:
         pass
+
+
+def _counted(kept: _Session) -> SessionRecord:
+    return msgspec.structs.replace(kept.record, event_count=len(kept.events))
 
 
 def _without_large(rows: Iterable[StoredEvent], max_bytes: int) -> Iterator[StoredEvent]:

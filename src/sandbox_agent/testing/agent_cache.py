@@ -112,6 +112,7 @@ def install(name: str, cache: Path | None = None) -> Path:
 
 def version(program: Path) -> str:
     """What a program says of its version."""
+    quiet = {variable: value for agent, _ in AGENTS.values() for variable, value in agent.quiet.items()}
     with tempfile.TemporaryDirectory(prefix="sandbox-agent-home-") as home:
         said = subprocess.run(
             [program, "--version"],
@@ -120,7 +121,7 @@ def version(program: Path) -> str:
             text=True,
             timeout=120,
             cwd=home,
-            env={"PATH": os.environ["PATH"], "HOME": home, "AMP_SKIP_UPDATE_CHECK": "1", "PI_OFFLINE": "1"},
+            env={"PATH": os.environ["PATH"], "HOME": home, **quiet},
         )
     if said.returncode:
         raise CannotInstall(f"{program} --version ended with {said.returncode}: {said.stderr.strip()}")

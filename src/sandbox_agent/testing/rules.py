@@ -28,7 +28,7 @@ def violations(events: Iterable[Event], *, complete: bool = True) -> list[str]:
 
     `complete` says that the session is at rest and no process of it is left: nothing may be open at the end.
     """
-    checker = _Checker()
+    checker = Checker()
     for event in events:
         checker.check(event)
     if complete:
@@ -36,7 +36,9 @@ def violations(events: Iterable[Event], *, complete: bool = True) -> list[str]:
     return checker.found
 
 
-class _Checker:
+class Checker:
+    """The same, event by event: `found` grows with what is wrong, `finish` looks for what was left open."""
+
     def __init__(self) -> None:
         self.found: list[str] = []
         self._sequence = 0

@@ -16,13 +16,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from ..schema.events import Usage
 from ..schema.inputs import Attachment, McpServer, Prompt, Rule, Settings
 from ..store.base import (
     AddPending,
+    Announce,
     AppendEvents,
+    Bury,
     Change,
     DeleteSession,
     Dequeue,
@@ -31,6 +34,7 @@ from ..store.base import (
     KeyRow,
     PendingRow,
     Probe,
+    QueuedHead,
     QueuedMessage,
     RememberCalls,
     RememberKey,
@@ -75,6 +79,7 @@ def full_record(session_id: str, event_count: int) -> SessionRecord:
         usage=Usage(input_tokens=1, cost_usd=0.25),
         rules=(Rule("bash", "git ", prefix=True),),
         turn_timeout_ms=1000,
+        folder=f"files-of-{session_id}",
     )
 
 
@@ -118,6 +123,7 @@ def contents(store: Store, *session_ids: str) -> dict[str, object]:
         "log": store.read_log(0, 1000, PLENTY),
         "sessions": store.sessions(None, 1000),
         "active": sorted(store.active_sessions()),
+        "folders": store.folders(),
     } | {session_id: contents_of(store, session_id) for session_id in session_ids}
 
 
@@ -153,7 +159,7 @@ class StoreContract(ABC):
     # -- transactions -------------------------------------------------------------------------
 
     def test_an_empty_store_holds_nothing(self, store: Store) -> None:
-        empty = {"position": 0, "log": [], "sessions": [], "active": [], "a": NOTHING}
+        empty = {"position": 0, "log": [], "sessions": [], "active": [], "folders": set(), "a": NOTHING}
         assert contents(store, "a") == empty
 
     def test_what_is_written_is_there(self, store: Store) -> None:
@@ -340,14 +346,19 @@ class StoreContract(ABC):
         store.write([AppendEvents("a", rows((1, 2)))])
         assert [store.session(name) for name in "ab"] == [record("a", event_count=2), record("b")]
 
-    def test_a_record_belongs_to_whoever_holds_it(self, store: Store) -> None:
-        mine = record("a")
-        store.write([SaveSession(mine)])
-        mine.title = "changed after it was written"
-        theirs = store.session("a")
-        assert theirs is not None
-        theirs.title = "changed after it was read"
-        assert store.session("a") == record("a")
+    def test_the_latest_news_of_each_session_is_kept_at_its_position(self, store: Store) -> None:
+        store.write([SaveSession(record("a")), SaveSession(record("b"))])
+        store.write([Announce("a", 1, b"a1"), Announce("b", 2, b"b2"), Announce("a", 5, b"a5")])
+        store.write([Announce("gone", 6, b"nobody")])
+        assert store.news(0, 10) == [(2, b"b2"), (5, b"a5")]
+        assert (store.news(2, 10), store.news(0, 1)) == ([(5, b"a5")], [(2, b"b2")])
+        assert store.position() == 5
+
+    def test_a_deleted_session_leaves_a_tombstone(self, store: Store) -> None:
+        store.write([SaveSession(record("a")), Announce("a", 1, b"a1")])
+        store.write([DeleteSession("a"), Bury(2, b"a is gone")])
+        assert (store.news(0, 10), store.news(2, 10)) == ([(2, b"a is gone")], [])
+        assert store.position() == 2
 
     def test_sessions_are_listed_newest_first_in_pages(self, store: Store) -> None:
         for name in "abcde":
@@ -380,6 +391,14 @@ class StoreContract(ABC):
         store.write([SaveSession(record("turn")), SaveSession(record("open"))])
         assert sorted(store.active_sessions()) == ["asking", "queued"]
 
+    def test_folders_are_those_that_records_name(self, store: Store) -> None:
+        store.write([SaveSession(record(name, folder=f"files-{name}")) for name in "abc"])
+        store.write([SaveSession(record("d")), DeleteSession("b")])
+        store.write([SaveSession(record("a", folder="files-a", title="saved again"))])
+        assert store.folders() == {"files-a", "files-c"}
+        store.write([SaveSession(record("b", folder="files-2")), DeleteSession("a")])
+        assert store.folders() == {"files-2", "files-c"}
+
     def test_secrets_stay_when_the_record_changes(self, store: Store) -> None:
         store.write([SaveSession(record("a")), SaveSecrets("a", SECRETS)])
         store.write([SaveSession(record("a", title="new"))])
@@ -397,6 +416,45 @@ class StoreContract(ABC):
         store.write([Enqueue("a", message("t0"))])
         assert store.queue("a") == [message("t9"), message("t5"), message("t0")]
         assert store.queue("b") == [message("t9"), message("t1"), message("t5")]
+
+    def test_the_queue_is_read_in_pages(self, store: Store) -> None:
+        store.write([SaveSession(record("a")), SaveSession(record("b"))])
+        for turn_id in ("t9", "t1", "t5", "t3", "t7"):
+            store.write([Enqueue("b", message(turn_id)), Enqueue("a", message(turn_id))])
+        pages: list[list[QueuedMessage]] = []
+        after = 0
+        while page := store.queue_page("a", after, 2):
+            pages.append([queued for _, queued in page])
+            after = page[-1][0]
+            # What a cursor names may go, and something new may come, between two pages.
+            store.write([Dequeue("a", pages[-1][-1].turn_id)])
+            if len(pages) == 2:
+                store.write([Enqueue("a", message("t0"))])
+        assert pages == [
+            [message("t9"), message("t1")],
+            [message("t5"), message("t3")],
+            [message("t7"), message("t0")],
+        ]
+        assert store.queue_page("gone", 0, 9) == []
+
+    def test_a_message_queued_again_goes_to_the_end(self, store: Store) -> None:
+        store.write([SaveSession(record("a")), Enqueue("a", message("t1")), Enqueue("a", message("t2"))])
+        cursor = store.queue_page("a", 0, 9)[-1][0]
+        store.write([Dequeue("a", "t1")])
+        store.write([Dequeue("a", "t2"), Enqueue("a", message("t1"))])
+        assert [queued for _, queued in store.queue_page("a", cursor, 9)] == [message("t1")]
+
+    def test_a_queue_is_known_without_its_messages(self, store: Store) -> None:
+        plain = QueuedMessage("t0", Prompt("é" * 1000), "2026-01-03T00:00:00.000Z")
+        store.write([SaveSession(record("a")), Enqueue("a", message("t9")), Enqueue("a", plain)])
+        sizes = [len(msgspec.json.encode(one)) for one in (message("t9"), plain)]
+        assert store.queue_heads("a") == [
+            QueuedHead("t9", TIME, True, sizes[0]),
+            QueuedHead("t0", "2026-01-03T00:00:00.000Z", False, sizes[1]),
+        ]
+        found = [store.queued(*what) for what in (("a", "t0"), ("a", "t9"), ("a", "t1"), ("gone", "t0"))]
+        assert found == [plain, message("t9"), None, None]
+        assert store.queue_heads("gone") == []
 
     def test_what_is_pending_is_listed_as_it_was_asked(self, store: Store) -> None:
         store.write([SaveSession(record("a"))])
@@ -455,6 +513,11 @@ class StoreContract(ABC):
         before = store.size()
         store.write([SaveSession(record("a")), AppendEvents("a", [EventRow(1, 1, bytes(1 << 20))])])
         assert store.size() >= before + (1 << 20)
+
+    def test_closing_twice_is_closing(self, tmp_path: Path) -> None:
+        store = self.make_store(tmp_path)
+        store.close()
+        store.close()
 
     def test_each_store_has_its_own_identity(self, store: Store, tmp_path: Path) -> None:
         (tmp_path / "other").mkdir()

@@ -13,6 +13,7 @@ from pathlib import Path
 from ...errors import InvalidRequest
 from ...schema.features import Capabilities
 from ...schema.inputs import Settings
+from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
 from .modes import BUILD
 
@@ -72,10 +73,10 @@ class Acp(Agent):
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
         return Launch([str(place.executable), *self._arguments], self._environ)
 
-    def wire(self) -> Wire:
+    def wire(self, world: World) -> Wire:
         from .wire import AcpWire
 
-        return AcpWire()
+        return AcpWire(world)
 
 
 def parse_acp_agents(values: Iterable[str], taken: Iterable[str] = ()) -> dict[str, Agent]:

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import base64
-import mimetypes
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote, unquote
 
 from ...schema.inputs import Attachment, Prompt
-from ..files import bytes_in, read_if_there
+from ..base import Files
+from ..files import bytes_in, mime_of
 from ..scribe import Scribe
 from .frames import Content
 
-SEEN_IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
-"""What models can look at."""
 
-
-def blocks_of(
-    prompt: Prompt, read_file: Callable[[str], bytes], *, sees_images: bool
-) -> list[dict[str, Any]]:
-    """The text, then each attachment: an image as it is, where the agent takes images, any other file as a link."""
+def blocks_of(prompt: Prompt, files: Files) -> list[dict[str, Any]]:
+    """The text, then each attachment: a picture that was read as it is, any other file as a link."""
     blocks: list[dict[str, Any]] = [{"type": "text", "text": prompt.text}] if prompt.text else []
     for file in prompt.attachments:
-        mime = file.mime or mimetypes.guess_type(file.path)[0]
-        data = read_if_there(read_file, file.path) if sees_images and mime in SEEN_IMAGES else None
-        if data is not None:
+        mime = mime_of(file)
+        if (data := files.get(file.path)) is not None:
             shown = {"type": "image", "data": base64.b64encode(data).decode(), "mimeType": mime}
             blocks.append({**shown, "uri": _uri(file.path)})
         else:

@@ -7,7 +7,6 @@ not offer and refuse, so that nothing waits for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,6 +16,7 @@ from ... import __version__
 from ...schema.events import ErrorCode
 from ...schema.inputs import Answer as QuestionAnswer
 from ...schema.inputs import Decision, McpServer, Prompt, Settings
+from ...schema.world import World
 from ..base import (
     Action,
     Answered,
@@ -24,6 +24,7 @@ from ..base import (
     Cancelled,
     Conversation,
     Decided,
+    Files,
     Listed,
     ListFailed,
     Prompted,
@@ -32,6 +33,8 @@ from ..base import (
     StartFailed,
     Wire,
 )
+from ..files import images_in
+from ..frames import InFrame
 from .errors import failure_of, says_gone, text_of
 from .forms import Field, answers_in, content_of, fields_of, questions_of
 from .frames import (
@@ -139,9 +142,8 @@ class Asked(Struct, frozen=True):
 
 
 class AcpWire(Wire):
-    def __init__(self, read_file: Callable[[str], bytes] = lambda path: Path(path).read_bytes()) -> None:
-        super().__init__()
-        self._read_file = read_file
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
         self._agent: Initialized | None = None
         self._waiting: list[Callable[[], None]] = []  # what is to be done after the handshake
         self._count = 0
@@ -168,10 +170,12 @@ class AcpWire(Wire):
         self._when_greeted(lambda: self._open(conversation))
         return conversation
 
-    def prompt(self, conversation: Conversation, prompt: Prompt) -> None:
+    def wants(self, prompt: Prompt) -> tuple[str, ...]:
+        return images_in(prompt) if self._capabilities.prompt_capabilities.image else ()
+
+    def prompt(self, conversation: Conversation, prompt: Prompt, files: Files) -> None:
         assert isinstance(conversation, AcpConversation)
-        sees_images = self._capabilities.prompt_capabilities.image
-        blocks = blocks_of(prompt, self._read_file, sees_images=sees_images)
+        blocks = blocks_of(prompt, files)
         params = PromptSession(session_id=_session_id(conversation), prompt=blocks)
         request = self._make_request("session/prompt", params, Prompting(conversation))
         if conversation.choosing:
@@ -367,7 +371,8 @@ class AcpWire(Wire):
 
     # -- frames of the agent ------------------------------------------------------------------
 
-    def feed(self, frame: bytes) -> None:
+    def feed(self, frame: InFrame) -> None:
+        assert isinstance(frame, bytes)
         envelope = envelopes.decode(frame)
         if envelope.method is None:
             self._hear_answer(envelope)

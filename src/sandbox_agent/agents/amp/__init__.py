@@ -26,6 +26,7 @@ import msgspec
 
 from ...schema.features import Capabilities
 from ...schema.inputs import McpServer, Settings
+from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
 from .credentials import SOURCES
 from .modes import MODES, READ_ONLY
@@ -37,8 +38,13 @@ class Amp(Agent):
     tested_version = "0.0.1777266064-g47b6f7"
     executables = ("amp",)
     env_families = ("AMP_",)
+    quiet = {"AMP_SKIP_UPDATE_CHECK": "1"}
     credentials = SOURCES
     modes = MODES
+    reads_from_workspace = (
+        "`.amp/settings.json`, which wins over the daemon's own settings: a workspace with such a file can switch "
+        "permissions off; `AGENTS.md`"
+    )
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,
@@ -112,10 +118,10 @@ class Amp(Agent):
             argv += ["--mcp-config", mcp_path]
         return Launch(argv, {"AMP_SKIP_UPDATE_CHECK": "1"}, files=files, delegate=not bypass)
 
-    def wire(self) -> Wire:
+    def wire(self, world: World) -> Wire:
         from .wire import AmpWire
 
-        return AmpWire()
+        return AmpWire(world)
 
     def is_gone(self, stderr: str) -> bool:
         return re.search(r"Thread T-\S+ does not exist", stderr) is not None

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import base64
 import itertools
-import mimetypes
 import re
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 import msgspec
@@ -20,10 +18,12 @@ from ...schema.events import StopReason, Usage
 from ...schema.features import Catalogue
 from ...schema.inputs import Answer, Attachment, Decision, Prompt, Settings
 from ...schema.items import ContentPart, FileRef, Image, arguments_of
-from ..base import Action, Began, Conversation, Decided, Ending, Listed, Prompted, Ready, Start, Wire
+from ...schema.world import World
+from ..base import Action, Began, Conversation, Decided, Ending, Files, Listed, Prompted, Ready, Start, Wire
 from ..diffs import diff_of_texts
 from ..failures import Failure, read_failure
-from ..files import bytes_in, read_if_there
+from ..files import bytes_in, images_in, mime_of
+from ..frames import InFrame
 from ..scribe import Ask, AskKind, Rule
 from .frames import (
     Assistant,
@@ -83,9 +83,8 @@ class AmpConversation(Conversation):
 class AmpWire(Wire):
     interrupts_by_signal = True
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.read_file: Callable[[str], bytes] = lambda path: Path(path).read_bytes()
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
         self._conversation: AmpConversation | None = None
 
     def conversations(self) -> Iterable[Conversation]:
@@ -96,13 +95,16 @@ class AmpWire(Wire):
     def open(self, start: Start) -> Conversation:
         return self._begin(start)
 
-    def prompt(self, conversation: Conversation, prompt: Prompt) -> None:
+    def wants(self, prompt: Prompt) -> tuple[str, ...]:
+        return images_in(prompt)
+
+    def prompt(self, conversation: Conversation, prompt: Prompt, files: Files) -> None:
         text = prompt.text
         blocks: list[Block] = []
         for file in prompt.attachments:
-            mime = file.mime or mimetypes.guess_type(file.path)[0] or ""
-            if mime.startswith("image/") and (data := read_if_there(self.read_file, file.path)) is not None:
-                blocks.append(Block("image", source=ImageSource(mime, base64.b64encode(data).decode())))
+            if (data := files.get(file.path)) is not None:
+                source = ImageSource(mime_of(file) or "", base64.b64encode(data).decode())
+                blocks.append(Block("image", source=source))
             else:
                 text += f"\n\nAttached file: {file.path}"
         if text:
@@ -160,7 +162,8 @@ class AmpWire(Wire):
 
     # -- lines
 
-    def feed(self, frame: bytes) -> None:
+    def feed(self, frame: InFrame) -> None:
+        assert isinstance(frame, bytes)
         conversation = self._conversation
         if conversation is None:
             if self.recorded_start is None:

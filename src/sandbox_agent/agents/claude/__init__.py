@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ import msgspec
 
 from ...schema.features import Capabilities
 from ...schema.inputs import McpServer, Settings
+from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
 from .credentials import SOURCES
 from .modes import MODES
@@ -25,6 +25,7 @@ class Claude(Agent):
     env_families = ("ANTHROPIC_", "CLAUDE_")
     credentials = SOURCES
     modes = MODES
+    reads_from_workspace = "`.claude/settings.json` and `.claude/settings.local.json` (permissions, hooks that run commands), `.mcp.json`, `CLAUDE.md`"
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,
@@ -69,13 +70,13 @@ class Claude(Agent):
             argv.append(f"--mcp-config={path}")
         return Launch(argv, ENVIRONMENT, files=files)
 
-    def wire(self) -> Wire:
+    def wire(self, world: World) -> Wire:
         from .wire import ClaudeWire
 
-        return ClaudeWire()
+        return ClaudeWire(world)
 
-    def choose_native_id(self) -> str | None:
-        return str(uuid.uuid4())
+    def choose_native_id(self, world: World) -> str | None:
+        return world.make_uuid()
 
 
 ENVIRONMENT = {

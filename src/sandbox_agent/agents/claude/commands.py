@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import base64
-import mimetypes
 import re
-from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Raw, Struct
 
 from ...schema.inputs import Attachment, Decision, PermissionMode, Prompt, Settings
-from ..files import bytes_in, read_if_there
+from ..base import Files
+from ..files import bytes_in, mime_of
 from ..scribe import Scribe
 from .frames import ImageBlock, Reply, TextBlock, blocks
 
 REJECTED = "The user rejected this."
-SEEN_IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
-"""What the model can look at."""
 
 NATIVE_MODES: dict[PermissionMode, str] = {
     "default": "default",
@@ -104,16 +101,15 @@ sent_lines = msgspec.json.Decoder(AnySent)
 # -- prompts ----------------------------------------------------------------------------------
 
 
-def content_of(prompt: Prompt, read_file: Callable[[str], bytes]) -> str | list[dict[str, Any]]:
+def content_of(prompt: Prompt, files: Files) -> str | list[dict[str, Any]]:
     """The prompt, then each attachment: named in a line of its own, and shown when it is an image."""
     if not prompt.attachments:
         return prompt.text
     content: list[dict[str, Any]] = [_text_block(prompt.text)] if prompt.text else []
     for file in prompt.attachments:
         content.append(_text_block(_mention(file)))
-        mime = file.mime or mimetypes.guess_type(file.path)[0]
-        if mime in SEEN_IMAGES and (data := read_if_there(read_file, file.path)) is not None:
-            source = {"type": "base64", "media_type": mime, "data": base64.b64encode(data).decode()}
+        if (data := files.get(file.path)) is not None:
+            source = {"type": "base64", "media_type": mime_of(file), "data": base64.b64encode(data).decode()}
             content.append({"type": "image", "source": source})
     return content
 

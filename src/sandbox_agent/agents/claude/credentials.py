@@ -71,6 +71,6 @@ SOURCES = Sources(
     files=(
         KeyFile("CLAUDE_CONFIG_DIR", ".claude", ".credentials.json", read_login),
         KeyFile("CLAUDE_CONFIG_DIR", "", ".claude.json", read_state),
-        KeyFile("CLAUDE_CONFIG_DIR", ".claude", "settings.json", read_settings),
+        KeyFile("CLAUDE_CONFIG_DIR", ".claude", "settings.json", read_settings, "`env`, `apiKeyHelper`"),
     ),
 )

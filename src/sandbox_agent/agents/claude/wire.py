@@ -7,9 +7,7 @@ answers to its questions and the approval of a plan in one way, `can_use_tool`; 
 from __future__ import annotations
 
 import itertools
-import uuid
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -18,6 +16,7 @@ from msgspec import Raw
 from ...schema.events import ErrorCode
 from ...schema.features import Catalogue, Model
 from ...schema.inputs import Answer, Decision, Prompt, Settings
+from ...schema.world import World
 from ..base import (
     Action,
     Answered,
@@ -25,6 +24,7 @@ from ..base import (
     Cancelled,
     Conversation,
     Decided,
+    Files,
     Listed,
     ListFailed,
     Prompted,
@@ -33,6 +33,8 @@ from ..base import (
     StartFailed,
     Wire,
 )
+from ..files import images_in
+from ..frames import InFrame
 from . import frames
 from .commands import (
     ControlRequestLine,
@@ -74,9 +76,8 @@ UNANSWERED = "not answered before the turn ended"
 
 
 class ClaudeWire(Wire):
-    def __init__(self, read_file: Callable[[str], bytes] = lambda path: Path(path).read_bytes()) -> None:
-        super().__init__()
-        self._read_file = read_file
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
         self._conversation: ClaudeConversation | None = None
         self._request_ids = (f"req_{n}" for n in itertools.count(1))
         self._asked: dict[str, str] = {}  # our requests without an answer: id -> subtype
@@ -98,11 +99,14 @@ class ClaudeWire(Wire):
             self.notices.append(Ready(self._conversation))
         return self._conversation
 
-    def prompt(self, conversation: Conversation, prompt: Prompt) -> None:
+    def wants(self, prompt: Prompt) -> tuple[str, ...]:
+        return images_in(prompt)
+
+    def prompt(self, conversation: Conversation, prompt: Prompt, files: Files) -> None:
         assert isinstance(conversation, ClaudeConversation)
-        id = str(uuid.uuid4())
+        id = self.world.make_uuid()
         conversation.awaiting.add(id)
-        self.send(UserLine(UserMessage(content_of(prompt, self._read_file)), id, client_composed=True))
+        self.send(UserLine(UserMessage(content_of(prompt, files)), id, client_composed=True))
 
     def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:
         if (request := self._take(conversation, key)) is not None:
@@ -176,7 +180,8 @@ class ClaudeWire(Wire):
 
     # -- what claude writes -------------------------------------------------------------------
 
-    def feed(self, frame: bytes) -> None:
+    def feed(self, frame: InFrame) -> None:
+        assert isinstance(frame, bytes)
         line = frames.lines.decode(frame)
         if isinstance(line, ControlResponse):
             self._answered(line.response)

@@ -14,6 +14,7 @@ from typing import Any
 from ...schema.features import Capabilities
 from ...schema.inputs import Settings
 from ...schema.items import arguments_of
+from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
 from .credentials import SOURCES, has_provider
 from .modes import MODES
@@ -32,6 +33,7 @@ class Codex(Agent):
     env_families = ("CODEX_", "OPENAI_")
     credentials = SOURCES
     modes = MODES
+    reads_from_workspace = "`.codex/config.toml` of trusted projects, `AGENTS.md`"
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,
@@ -66,10 +68,10 @@ class Codex(Agent):
             [str(place.executable), "app-server", *(part for one in overrides for part in ("-c", one))]
         )
 
-    def wire(self) -> Wire:
+    def wire(self, world: World) -> Wire:
         from .wire import CodexWire
 
-        return CodexWire()
+        return CodexWire(world)
 
 
 def provider_overrides(environ: Mapping[str, str], home: Path) -> list[str]:

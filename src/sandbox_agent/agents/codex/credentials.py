@@ -64,6 +64,6 @@ SOURCES = Sources(
     KEYS,
     files=(
         KeyFile("CODEX_HOME", ".codex", "auth.json", read_auth),
-        KeyFile("CODEX_HOME", ".codex", "config.toml", read_config),
+        KeyFile("CODEX_HOME", ".codex", "config.toml", read_config, "a provider of your own"),
     ),
 )

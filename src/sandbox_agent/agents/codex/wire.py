@@ -17,6 +17,7 @@ from ... import __version__
 from ...schema.features import Catalogue, Model
 from ...schema.inputs import Answer as QuestionAnswer
 from ...schema.inputs import Decision, Prompt, Settings
+from ...schema.world import World
 from ..base import (
     Action,
     Answered,
@@ -24,6 +25,7 @@ from ..base import (
     Cancelled,
     Conversation,
     Decided,
+    Files,
     Listed,
     ListFailed,
     Prompted,
@@ -32,6 +34,7 @@ from ..base import (
     StartFailed,
     Wire,
 )
+from ..frames import InFrame
 from .conversation import CodexConversation, access, config_of, permission_mode, plans, turn_params
 from .errors import failure_of
 from .frames import (
@@ -165,8 +168,8 @@ class _SentTurn(Params, frozen=True, kw_only=True):
 
 
 class CodexWire(Wire):
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
         self._greeted = False
         self._waiting: list[Request] = []  # what was asked for before the handshake was over
         self._count = 0
@@ -205,7 +208,7 @@ class CodexWire(Wire):
         self._call(method, params, Opening(conversation, resumes))
         return conversation
 
-    def prompt(self, conversation: Conversation, prompt: Prompt) -> None:
+    def prompt(self, conversation: Conversation, prompt: Prompt, files: Files) -> None:
         thread = _thread_of(conversation)
         params = turn_params(thread, prompt)
         thread.conversation.told = thread.conversation.settings
@@ -253,7 +256,8 @@ class CodexWire(Wire):
     def conversations(self) -> Iterable[Conversation]:
         return tuple(self._conversations)
 
-    def conversation_of(self, frame: bytes) -> Conversation | None:
+    def conversation_of(self, frame: InFrame) -> Conversation | None:
+        assert isinstance(frame, bytes)
         try:
             thread_id = _address.decode(_envelope.decode(frame).params).thread_id
         except msgspec.DecodeError:
@@ -303,7 +307,8 @@ class CodexWire(Wire):
 
     # -- frames of codex ----------------------------------------------------------------------
 
-    def feed(self, frame: bytes) -> None:
+    def feed(self, frame: InFrame) -> None:
+        assert isinstance(frame, bytes)
         envelope = _envelope.decode(frame)
         if envelope.method is None:
             self._hear_answer(envelope)

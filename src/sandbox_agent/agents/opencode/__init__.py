@@ -6,6 +6,7 @@ import secrets
 
 from ...schema.features import Capabilities, Mode
 from ...schema.inputs import Settings
+from ...schema.world import World
 from ..base import Agent, HttpServer, Launch, Place, Wire
 from .credentials import sources
 
@@ -53,6 +54,9 @@ class OpenCode(Agent):
     executables = ("opencode",)
     env_families = ("OPENCODE_", *PROVIDER_KEYS)
     credentials = sources(PROVIDER_KEYS)
+    reads_from_workspace = (
+        "`opencode.json`, `.opencode/` (agents, commands, plugins that run code), `AGENTS.md`"
+    )
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,
@@ -100,7 +104,7 @@ class OpenCode(Agent):
         }
         return Launch(argv, env, server)
 
-    def wire(self) -> Wire:
+    def wire(self, world: World) -> Wire:
         from .wire import OpenCodeWire
 
-        return OpenCodeWire()
+        return OpenCodeWire(world)

@@ -25,6 +25,7 @@ import msgspec
 from msgspec import Raw, Struct, structs
 
 from ...schema.inputs import Answer, Decision, Prompt, Settings
+from ...schema.world import World
 from ..base import (
     Action,
     Answered,
@@ -33,6 +34,7 @@ from ..base import (
     Closed,
     Conversation,
     Decided,
+    Files,
     Listed,
     ListFailed,
     Prompted,
@@ -41,6 +43,7 @@ from ..base import (
     StartFailed,
     Wire,
 )
+from ..frames import InFrame
 from . import native
 from .conversation import Handed, OpenCodeConversation
 from .native import (
@@ -108,8 +111,8 @@ class _Listing(Struct):
 class OpenCodeWire(Wire):
     confirms_close = True
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
         self._conversations: list[OpenCodeConversation] = []
         self._threads: dict[str, Thread] = {}
         self._waiting: list[_Waiting] = []
@@ -145,7 +148,7 @@ class OpenCodeWire(Wire):
             )
         return conversation
 
-    def prompt(self, conversation: Conversation, prompt: Prompt) -> None:
+    def prompt(self, conversation: Conversation, prompt: Prompt, files: Files) -> None:
         assert isinstance(conversation, OpenCodeConversation)
         settings = conversation.settings
         body = native.PromptBody(
@@ -356,7 +359,8 @@ class OpenCodeWire(Wire):
 
     # -- answers --------------------------------------------------------------------------------
 
-    def feed(self, frame: bytes) -> None:
+    def feed(self, frame: InFrame) -> None:
+        assert isinstance(frame, bytes)
         message = native.decode_frame(frame)
         if message.status is not None:
             self._answered(message, message.status)
@@ -367,8 +371,9 @@ class OpenCodeWire(Wire):
         else:
             raise ValueError("neither an answer nor an event")
 
-    def conversation_of(self, frame: bytes) -> Conversation | None:
+    def conversation_of(self, frame: InFrame) -> Conversation | None:
         """Whose frame this is: the first session it names."""
+        assert isinstance(frame, bytes)
         for name in re.findall(rb'"(ses_[^"]+)"', frame):
             if thread := self._threads.get(name.decode(errors="replace")):
                 return thread.conversation

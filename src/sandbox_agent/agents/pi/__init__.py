@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
 from pathlib import Path
 
 import msgspec
 
 from ...schema.features import Capabilities
 from ...schema.inputs import McpServer, Settings
+from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
 from .credentials import sources
 from .modes import MODES
@@ -56,8 +56,10 @@ class Pi(Agent):
     tested_version = "1.5.0"
     executables = ("pi",)
     env_families = ("PI_", *PROVIDERS)
+    quiet = {"PI_OFFLINE": "1"}
     credentials = sources(PROVIDERS)
     modes = MODES
+    reads_from_workspace = "`.pi/` (settings, extensions that run code), `AGENTS.md`"
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,
@@ -99,13 +101,13 @@ class Pi(Agent):
         servers = {name: _server(server) for name, server in settings.mcp.items()}
         return Launch(argv, {**env, "SANDBOX_AGENT_PI_MCP": path}, files={path: msgspec.json.encode(servers)})
 
-    def wire(self) -> Wire:
+    def wire(self, world: World) -> Wire:
         from .wire import PiWire
 
-        return PiWire()
+        return PiWire(world)
 
-    def choose_native_id(self) -> str | None:
-        return str(uuid.uuid4())
+    def choose_native_id(self, world: World) -> str | None:
+        return world.make_uuid()
 
 
 def _server(server: McpServer) -> dict[str, object]:

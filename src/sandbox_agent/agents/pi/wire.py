@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import base64
 import itertools
-import mimetypes
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -20,6 +18,7 @@ from msgspec import Struct
 from ...schema.events import StopReason, Usage
 from ...schema.inputs import Answer, Decision, Prompt, Settings
 from ...schema.items import ContentPart, Visibility, arguments_of
+from ...schema.world import World
 from ..base import (
     Action,
     Answered,
@@ -27,6 +26,7 @@ from ..base import (
     Cancelled,
     Conversation,
     Decided,
+    Files,
     Listed,
     ListFailed,
     Prompted,
@@ -36,7 +36,8 @@ from ..base import (
     Wire,
 )
 from ..failures import Failure, read_failure
-from ..files import read_if_there
+from ..files import images_in, mime_of
+from ..frames import InFrame
 from . import frames as pi
 from .dialogs import (
     KINDS,
@@ -116,9 +117,8 @@ class PiConversation(Conversation):
 
 
 class PiWire(Wire):
-    def __init__(self) -> None:
-        super().__init__()
-        self.read_file: Callable[[str], bytes] = lambda path: Path(path).read_bytes()
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
         self._conversation: PiConversation | None = None
         self._request_ids = (f"sa{n}" for n in itertools.count(1))
         self._listing: set[str] = set()
@@ -134,14 +134,16 @@ class PiWire(Wire):
         self.send(pi.GetState(next(self._request_ids)))
         return conversation
 
-    def prompt(self, conversation: Conversation, prompt: Prompt) -> None:
+    def wants(self, prompt: Prompt) -> tuple[str, ...]:
+        return images_in(prompt)
+
+    def prompt(self, conversation: Conversation, prompt: Prompt, files: Files) -> None:
         self._of(conversation).echoes += 1
         images: list[pi.Picture] = []
         paths: list[str] = []
         for file in prompt.attachments:
-            mime = file.mime or mimetypes.guess_type(file.path)[0] or ""
-            if mime.startswith("image/") and (data := read_if_there(self.read_file, file.path)) is not None:
-                images.append(pi.Picture(base64.b64encode(data).decode(), mime))
+            if (data := files.get(file.path)) is not None:
+                images.append(pi.Picture(base64.b64encode(data).decode(), mime_of(file) or ""))
             else:
                 paths.append(file.path)
         message = prompt.text
@@ -224,7 +226,8 @@ class PiWire(Wire):
 
     # -- lines
 
-    def feed(self, frame: bytes) -> None:
+    def feed(self, frame: InFrame) -> None:
+        assert isinstance(frame, bytes)
         message = pi.decode(frame)
         if isinstance(message, pi.Response) and message.id in self._listing:
             self._list(message)

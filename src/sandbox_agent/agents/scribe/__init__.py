@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 from ...schema.inputs import Rule
-from .drafts import Ask, AskKind, Draft, Frame, Pending, Turn
-from .recovery import RecoveringScribe
-from .scribe import Scribe
+from .drafts import Ask, AskKind, Draft, Frame, Pending, Turn, draft_of
+from .recovery import Recovery
+from .scribe import Mark, Scribe
 
-__all__ = ["Ask", "AskKind", "Draft", "Frame", "Pending", "RecoveringScribe", "Rule", "Scribe", "Turn"]
+__all__ = [
+    "Ask",
+    "AskKind",
+    "Draft",
+    "Frame",
+    "Mark",
+    "Pending",
+    "Recovery",
+    "Rule",
+    "Scribe",
+    "Turn",
+    "draft_of",
+]

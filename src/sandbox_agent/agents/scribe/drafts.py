@@ -2,32 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
 from msgspec import Struct
 
-from ...schema.events import AnyData, PermissionRequested, QuestionRequested, Source, StopReason
+from ...schema.events import (
+    AnyData,
+    PermissionRequested,
+    QuestionRequested,
+    Source,
+    StopReason,
+    decode_data,
+)
 from ...schema.inputs import Rule
+from ...schema.items import ToolKind
+
+if TYPE_CHECKING:
+    from .scribe import Scribe
+
+encode = msgspec.json.Encoder().encode
 
 AskKind = Literal["edit", "command", "read", "other"]
 
 
 class Frame:
-    """The native frame that a wire is translating; every event it causes carries it as `raw`."""
+    """The native frame that a wire is translating, and the scribes that wrote something because of it."""
 
-    __slots__ = ("bytes",)
+    __slots__ = ("bytes", "touched")
 
     def __init__(self) -> None:
         self.bytes: bytes | None = None
+        """Every event that the frame causes carries it as `raw`."""
+        self.touched: list[Scribe] = []
 
 
 class Draft(Struct, frozen=True, gc=False):
-    """An event before the log has given it sequence, id and time."""
+    """An event before the log has given it sequence, id and time. Its data is encoded: here, and nowhere else."""
 
-    data: AnyData
+    type: str
+    body: bytes
     source: Source
     native_session_id: str | None
     raw: bytes | None
+
+    @property
+    def data(self) -> AnyData:
+        return decode_data(self.type, self.body)
+
+
+def draft_of(data: AnyData, source: Source, native_session_id: str | None, raw: bytes | None) -> Draft:
+    return Draft(data.TYPE, encode(data), source, native_session_id, raw)
 
 
 class Ask(Struct, frozen=True):
@@ -37,6 +62,7 @@ class Ask(Struct, frozen=True):
     """The tool's native name."""
     input: Any
     kind: AskKind = "other"
+    """What is asked for, as the modes of permission see it."""
     call: str | None = None
     """The key of the tool call it belongs to, if the agent says."""
     paths: tuple[str, ...] | None = None
@@ -46,9 +72,13 @@ class Ask(Struct, frozen=True):
     """What must be covered by remembered rules for the answer to be given without asking."""
     always: tuple[Rule, ...] = ()
     """What an "always" remembers; `needs` when empty."""
+    tool_kind: ToolKind | None = None
+    """What the tool does; `kind` where the adapter does not say more."""
+    title: str = ""
+    """One line for people; the action when empty."""
 
 
-class Pending(Struct):
+class Pending(Struct, frozen=True):
     """A permission or a question that waits for its answer, under the adapter's key."""
 
     id: str

@@ -10,15 +10,17 @@ from ...schema.items import (
     Role,
     Text,
     ToolCall,
+    ToolKind,
     ToolResult,
     Visibility,
 )
+from .pen import Ends
 
 
 class OpenText:
     """A message or a thought that is being streamed."""
 
-    __slots__ = ("chunks", "item_id", "native_id", "outlives_turn", "parent_id", "role", "visibility")
+    __slots__ = ("chunks", "ends", "item_id", "native_id", "outlives_turn", "parent_id", "role", "visibility")
 
     def __init__(
         self,
@@ -36,6 +38,7 @@ class OpenText:
         self.visibility = visibility
         self.outlives_turn = outlives_turn
         self.chunks: list[str] = []
+        self.ends = Ends(item_id, native_id, "message", role, visibility)
 
     def item(self, status: ItemStatus, text: str) -> Item:
         part = Text(text) if self.visibility is None else Reasoning(text, self.visibility)
@@ -49,12 +52,15 @@ class OpenCall:
         "call_id",
         "chunks",
         "completed",
+        "ends",
         "item_id",
+        "kind",
         "name",
         "native_id",
         "outlives_turn",
         "parent_id",
         "result_id",
+        "title",
     )
 
     def __init__(
@@ -65,6 +71,8 @@ class OpenCall:
         name: str,
         call_id: str,
         outlives_turn: bool,
+        kind: ToolKind = "other",
+        title: str = "",
     ) -> None:
         self.item_id = item_id
         self.native_id = native_id
@@ -72,12 +80,20 @@ class OpenCall:
         self.name = name
         self.call_id = call_id
         self.outlives_turn = outlives_turn
+        self.kind: ToolKind = kind
+        self.title = title
         self.chunks: list[str] = []  # fragments of the arguments; after completion, of the output
         self.completed = False
         self.result_id: str | None = None
+        self.ends = Ends(item_id, native_id, "tool_call", "assistant")
+        """Of the deltas that come now: the call's, later the result's."""
+
+    def open_result(self, item_id: str) -> None:
+        self.result_id = item_id
+        self.ends = Ends(item_id, self.native_id, "tool_result", "tool")
 
     def call_item(self, status: ItemStatus, arguments: str) -> Item:
-        part = ToolCall(self.name, arguments, self.call_id)
+        part = ToolCall(self.name, arguments, self.call_id, self.kind, self.title or self.name)
         return Item(self.item_id, self.native_id, self.parent_id, "tool_call", "assistant", status, (part,))
 
     def result_item(

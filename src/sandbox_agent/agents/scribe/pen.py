@@ -1,10 +1,12 @@
-"""Writes drafts: the part of the scribe that every other part stands on, and the facts that need nothing else."""
+"""Writes drafts: what every part of the scribe stands on, and the facts that need nothing else.
+
+The data of an event is encoded before anything is noted about it. What cannot be encoded raises here, and the scribe is as it was.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...schema.events import (
     AgentUnparsed,
@@ -14,23 +16,86 @@ from ...schema.events import (
     ItemCompleted,
     ItemDelta,
     ItemStarted,
+    SessionEnded,
     Source,
 )
-from ...schema.ids import MakeId
-from ...schema.items import ContentPart, Item, Json, Kind, Role, StatusPart, Text
-from .drafts import Draft, Frame, Turn
+from ...schema.items import ContentPart, Item, Json, Kind, Role, StatusPart, Text, Visibility
+from ...schema.world import World
+from .drafts import Draft, Frame, Turn, encode
+
+if TYPE_CHECKING:
+    from .scribe import Scribe
+
+MOST_CLOSED = 10_000
+"""How many complete items are remembered by their keys: an agent that names an older one names a new item."""
+
+_ITEM_EVENTS = frozenset((ItemDelta, ItemStarted, ItemCompleted))
+
+
+class Ends:
+    """A delta of one item, encoded but for its text."""
+
+    __slots__ = ("after", "before")
+
+    def __init__(
+        self,
+        item_id: str,
+        native_id: str | None,
+        kind: Kind,
+        role: Role | None,
+        visibility: Visibility | None = None,
+    ) -> None:
+        self.before = b'{"item_id":%b,"native_item_id":%b,"delta":' % (encode(item_id), encode(native_id))
+        seen = b',"visibility":%b' % encode(visibility) if visibility else b""
+        self.after = b',"kind":"%b","role":%b%b}' % (kind.encode(), encode(role), seen)
 
 
 class Pen:
-    def __init__(self, make_id: MakeId, clock: Callable[[], float]) -> None:
+    def __init__(self, world: World, owner: Scribe) -> None:
         self.drafts: list[Draft] = []
+        self.notable: list[tuple[int, AnyData]] = []
+        """What was written beside items, each with its place in `drafts`: the session has to look at it."""
         self.frame = Frame()
         self.native_session_id: str | None = None
         self.turn: Turn | None = None
         self.ended = False
-        self._make_id = make_id
-        self._clock = clock
-        self._closed: dict[str, str] = {}  # key -> item id of what is complete
+        self.wish: SessionEnded | None = None
+        """The agent has ended the conversation; the session writes that down, after what else ends with it."""
+        self.world = world
+        self.make_id = world.make_id
+        self.closed: dict[str, str] = {}
+        """Key -> item id of what is complete."""
+        self._owner = owner
+
+    def write(self, data: AnyData, source: Source) -> None:
+        if self.ended:
+            return
+        body = encode(data)
+        if type(data) not in _ITEM_EVENTS:
+            self.notable.append((len(self.drafts), data))
+        self._put(data.TYPE, body, source)
+
+    def delta(self, ends: Ends, text: str, source: Source) -> None:
+        """A piece of an item: most of what is ever written."""
+        if not self.ended:
+            self._put("item.delta", b"%b%b%b" % (ends.before, encode(text), ends.after), source)
+
+    def _put(self, type: str, body: bytes, source: Source) -> None:
+        if not self.drafts:
+            self.touch()
+        self.drafts.append(Draft(type, body, source, self.native_session_id, self.frame.bytes))
+
+    def touch(self) -> None:
+        """There is something to take."""
+        self.frame.touched.append(self._owner)
+
+    def remember(self, key: str, item_id: str) -> None:
+        closed = self.closed
+        closed[key] = item_id
+        if len(closed) > MOST_CLOSED:
+            del closed[next(iter(closed))]
+
+    # -- facts that need nothing else -----------------------------------------------------------
 
     def status(
         self,
@@ -44,15 +109,15 @@ class Pen:
     ) -> None:
         """A fact that is neither said nor done: usage, plan, title, retry, compaction."""
         content: tuple[ContentPart, ...] = (StatusPart(label, detail), Json(payload))
-        self._whole("status", None, content, native_id, parent, source)
+        self.whole("status", None, content, native_id, parent, source)
 
     def system(self, text: str, *, parent: str | None = None) -> None:
         """Something the agent's program says, not its model."""
-        self._whole("system", "system", (Text(text),), None, parent, "agent", delta=text)
+        self.whole("system", "system", (Text(text),), None, parent, "agent", delta=text)
 
     def unknown(self, payload: Any, *, native_id: str | None = None) -> None:
         """A native message of a type we do not know, kept as it is."""
-        self._whole("unknown", None, (Json(payload),), native_id, None, "agent")
+        self.whole("unknown", None, (Json(payload),), native_id, None, "agent")
 
     def error(
         self,
@@ -62,21 +127,17 @@ class Pen:
         *,
         source: Source = "agent",
     ) -> None:
+        self.write(ErrorEvent(message, code, details), source)
         if self.turn:
             self.turn.failed = True
-        self._write(ErrorEvent(message, code, details), source)
 
     def unparsed(self, error: str, location: str) -> None:
         """A native payload that we should have understood and did not."""
         raw = self.frame.bytes
         digest = hashlib.sha256(raw).hexdigest() if raw is not None else None
-        self._write(AgentUnparsed(error, location, digest), "daemon")
+        self.write(AgentUnparsed(error, location, digest), "daemon")
 
-    def _write(self, data: AnyData, source: Source) -> None:
-        if not self.ended:
-            self.drafts.append(Draft(data, source, self.native_session_id, self.frame.bytes))
-
-    def _start(
+    def start(
         self,
         item_id: str,
         native_id: str | None,
@@ -86,12 +147,12 @@ class Pen:
         content: tuple[ContentPart, ...],
         source: Source,
     ) -> None:
-        self._write(ItemStarted(Item(item_id, native_id, parent, kind, role, "in_progress", content)), source)
+        self.write(ItemStarted(Item(item_id, native_id, parent, kind, role, "in_progress", content)), source)
 
-    def _complete(self, item: Item, source: Source) -> None:
-        self._write(ItemCompleted(item), source)
+    def complete(self, item: Item, source: Source) -> None:
+        self.write(ItemCompleted(item), source)
 
-    def _whole(
+    def whole(
         self,
         kind: Kind,
         role: Role | None,
@@ -101,8 +162,8 @@ class Pen:
         source: Source,
         delta: str | None = None,
     ) -> None:
-        item_id = self._make_id("itm")
-        self._start(item_id, native_id, parent, kind, role, content, source)
+        item_id = self.make_id("itm")
+        self.start(item_id, native_id, parent, kind, role, content, source)
         if delta:
-            self._write(ItemDelta(item_id, native_id, delta), source)
-        self._complete(Item(item_id, native_id, parent, kind, role, "completed", content), source)
+            self.delta(Ends(item_id, native_id, kind, role), delta, source)
+        self.complete(Item(item_id, native_id, parent, kind, role, "completed", content), source)

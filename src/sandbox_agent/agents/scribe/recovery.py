@@ -24,66 +24,72 @@ from .open_items import OpenCall, OpenText
 from .scribe import Scribe
 
 
-class RecoveringScribe(Scribe):
-    """The scribe of a session whose daemon was killed."""
+class Recovery:
+    """Tells a new scribe what the one before it left open."""
 
-    _turn_started_at: str | None = None
+    def __init__(self, scribe: Scribe) -> None:
+        self._scribe = scribe
+        self._turn_started_at: str | None = None
 
-    def recover(self, events: Iterable[Event]) -> None:
-        """Learn from stored events what is open, so that it can be closed: the scribe that opened it is gone."""
-        self.started = True
+    def read(self, events: Iterable[Event]) -> None:
+        scribe, pen = self._scribe, self._scribe.pen
+        scribe.started = True
         for event in events:
-            self.native_session_id = event.native_session_id
-            if self.turn is not None and self._turn_started_at is not None:
+            pen.native_session_id = event.native_session_id
+            if pen.turn is not None and self._turn_started_at is not None:
                 # Clocks do not survive a restart: the turn lasted as long as the log says.
                 lasted = datetime.fromisoformat(event.time) - datetime.fromisoformat(self._turn_started_at)
-                self.turn.began = self._clock() - lasted.total_seconds()
+                pen.turn.began = pen.world.clock() - lasted.total_seconds()
             match event.data:
                 case TurnStarted(turn_id):
-                    self.turn = Turn(turn_id, self._clock())
+                    pen.turn = Turn(turn_id, pen.world.clock())
                     self._turn_started_at = event.time
                 case TurnEnded():
-                    self.turn = None
+                    pen.turn = None
                 case SessionEnded():
-                    self.ended = True
+                    pen.ended = True
                 case PermissionRequested(id) | QuestionRequested(id):
-                    self.pending[id] = Pending(id, id, event.data)
+                    scribe.requests.pending = {**scribe.pending, id: Pending(id, id, event.data)}
                 case PermissionResolved(id) | QuestionResolved(id):
-                    self.pending.pop(id, None)
+                    scribe.requests.pending = {
+                        key: one for key, one in scribe.pending.items() if one.id != id
+                    }
                 case ItemStarted(item):
-                    self._recover_start(item)
+                    self._start(item)
                 case ItemDelta(item_id, _, delta):
-                    self._recover_delta(item_id, delta)
+                    self._add(item_id, delta)
                 case ItemCompleted(item):
-                    self._recover_end(item)
+                    self._end(item)
 
-    def _recover_start(self, item: Item) -> None:
+    def _start(self, item: Item) -> None:
         # Nothing outlives the turn: the process that would have carried it on is gone.
+        texts, calls = self._scribe.texts.open, self._scribe.calls.open
         match item.content:
             case (Text() | Reasoning(), *_) if item.role == "assistant":
                 visibility = part.visibility if isinstance(part := item.content[0], Reasoning) else None
-                self._texts[item.item_id] = OpenText(
+                texts[item.item_id] = OpenText(
                     item.item_id, item.native_item_id, item.parent_id, "assistant", visibility, False
                 )
-            case (ToolCall(name, _, call_id), *_):
-                self._calls[call_id] = OpenCall(
-                    item.item_id, item.native_item_id, item.parent_id, name, call_id, False
+            case (ToolCall(name, _, call_id, kind, title), *_):
+                calls[call_id] = OpenCall(
+                    item.item_id, item.native_item_id, item.parent_id, name, call_id, False, kind, title
                 )
-            case (ToolResult(call_id), *_) if call := self._calls.get(call_id):
-                call.result_id = item.item_id
+            case (ToolResult(call_id), *_) if call := calls.get(call_id):
+                call.open_result(item.item_id)
 
-    def _recover_delta(self, item_id: str, delta: str) -> None:
-        if open_text := self._texts.get(item_id):
+    def _add(self, item_id: str, delta: str) -> None:
+        if open_text := self._scribe.texts.open.get(item_id):
             open_text.chunks.append(delta)
-        for call in self._calls.values():
+        for call in self._scribe.calls.open.values():
             if item_id in (call.item_id, call.result_id):
                 call.chunks.append(delta)
 
-    def _recover_end(self, item: Item) -> None:
-        self._texts.pop(item.item_id, None)
+    def _end(self, item: Item) -> None:
+        texts, calls = self._scribe.texts.open, self._scribe.calls.open
+        texts.pop(item.item_id, None)
         match item.content:
-            case (ToolCall(_, _, call_id), *_) if call := self._calls.get(call_id):
-                call.completed = True
+            case (ToolCall(_, _, call_id, kind, title), *_) if call := calls.get(call_id):
+                call.completed, call.kind, call.title = True, kind, title
                 call.chunks = []
             case (ToolResult(call_id), *_):
-                self._calls.pop(call_id, None)
+                calls.pop(call_id, None)

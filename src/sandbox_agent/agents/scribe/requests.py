@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+
+import msgspec
 
 from ...schema.events import (
     AskedQuestion,
@@ -17,32 +19,35 @@ from ...schema.events import (
     QuestionResolved,
     Source,
 )
-from ...schema.ids import MakeId
+from .calls import Calls, one_line
 from .drafts import Ask, Pending
-from .tools import Tools
+from .pen import Pen
 
 
-class Requests(Tools):
-    def __init__(
-        self,
-        make_id: MakeId,
-        clock: Callable[[], float],
-        used_call_ids: Iterable[str] = (),
-        image_folder: str = "",
-    ) -> None:
-        super().__init__(make_id, clock, used_call_ids, image_folder)
+class Requests:
+    def __init__(self, pen: Pen, calls: Calls) -> None:
         self.pending: dict[str, Pending] = {}
+        """What waits, under the adapter's keys. Never changed in place, so that whoever holds it holds what was."""
+        self._pen = pen
+        self._calls = calls
 
     def ask(self, key: str, ask: Ask) -> None:
         """The agent asks for permission; what waits under this key already is not asked again."""
         if key in self.pending:
             return
         metadata = PermissionMetadata(
-            ask.action, ask.input, self._call_id(ask.call), ask.paths, ask.diff, ask.reason
+            ask.action,
+            ask.input,
+            self._calls.call_id_of(ask.call),
+            ask.paths,
+            ask.diff,
+            ask.reason,
+            kind=ask.tool_kind or ask.kind,
+            title=one_line(ask.title) or ask.action,
         )
-        requested = PermissionRequested(self._make_id("perm"), ask.action, "requested", metadata)
-        self.pending[key] = Pending(requested.permission_id, key, requested, ask)
-        self._write(requested, "agent")
+        requested = PermissionRequested(self._pen.make_id("perm"), ask.action, "requested", metadata)
+        self._pen.write(requested, "agent")
+        self._add(Pending(requested.permission_id, key, requested, ask))
 
     def decide(
         self,
@@ -57,37 +62,27 @@ class Requests(Tools):
         pending = self.pending.get(key)
         if pending is None or not isinstance(pending.requested, PermissionRequested):
             return False
-        del self.pending[key]
         asked = pending.requested
-        told = asked.metadata
-        assert told is not None
-        metadata = PermissionMetadata(
-            told.tool_name,
-            told.input,
-            told.call_id,
-            told.paths,
-            told.diff,
-            told.reason,
-            by,
-            message,
-        )
-        self._write(PermissionResolved(asked.permission_id, asked.action, status, metadata), source)
+        assert asked.metadata is not None
+        metadata = msgspec.structs.replace(asked.metadata, decided_by=by, message=message)
+        self._pen.write(PermissionResolved(asked.permission_id, asked.action, status, metadata), source)
+        self._remove(key)
         return True
 
     def question(self, key: str, questions: Iterable[AskedQuestion], *, call: str | None = None) -> None:
         """The agent asks one or more questions in one request."""
         asked = tuple(questions)
         first = asked[0] if asked else AskedQuestion("", "", ())
-        metadata = QuestionMetadata(asked, call_id=self._call_id(call))
-        self._request_question(key, first.question, tuple(option.label for option in first.options), metadata)
+        metadata = QuestionMetadata(asked, call_id=self._calls.call_id_of(call))
+        self._request(key, first.question, tuple(option.label for option in first.options), metadata)
 
     def plan(self, key: str, plan: str, *, call: str | None = None) -> None:
         """The agent wants a plan approved: a question whose answers are `approve` and `reject`."""
         choices = (Choice("approve", "Go on with this plan"), Choice("reject", "Keep planning"))
         metadata = QuestionMetadata(
-            (AskedQuestion(plan, "Plan", choices),), call_id=self._call_id(call), plan=True
+            (AskedQuestion(plan, "Plan", choices),), call_id=self._calls.call_id_of(call), plan=True
         )
-        self._request_question(key, plan, ("approve", "reject"), metadata)
+        self._request(key, plan, ("approve", "reject"), metadata)
 
     def answer(
         self,
@@ -98,41 +93,46 @@ class Requests(Tools):
         *,
         source: Source = "daemon",
     ) -> bool:
-        """Resolve a question; None, and `reject` to a plan, reject it. False when it is not pending."""
+        """Resolve a question; None rejects it. False when it is not pending."""
         pending = self.pending.get(key)
         if pending is None or not isinstance(pending.requested, QuestionRequested):
             return False
-        del self.pending[key]
         asked = pending.requested
-        told = asked.metadata
-        rejected = answers is None or (bool(told.plan) and answers[:1] == (("reject",),))
-        labels = None if rejected or answers is None else [label for one in answers for label in one]
-        metadata = QuestionMetadata(
-            told.questions, None if rejected else answers, by, message, told.call_id, told.plan
-        )
-        self._write(
+        metadata = msgspec.structs.replace(asked.metadata, answers=answers, decided_by=by, message=message)
+        labels = None if answers is None else ", ".join(label for one in answers for label in one)
+        self._pen.write(
             QuestionResolved(
                 asked.question_id,
                 asked.prompt,
                 asked.options,
-                "rejected" if rejected else "answered",
+                "rejected" if answers is None else "answered",
                 metadata,
-                None if labels is None else ", ".join(labels),
+                labels,
             ),
             source,
         )
+        self._remove(key)
         return True
 
-    def _request_question(
-        self, key: str, prompt: str, options: tuple[str, ...], metadata: QuestionMetadata
-    ) -> None:
+    def withdraw(self, key: str, by: DecidedBy, why: str, *, source: Source = "daemon") -> bool:
+        """Nobody will answer it: a permission is rejected, and so is a question."""
+        return self.decide(key, "reject", by, why, source=source) or self.answer(
+            key, None, by, why, source=source
+        )
+
+    def withdraw_all(self, why: str) -> None:
+        for key in self.pending:
+            self.withdraw(key, "daemon", why)
+
+    def _request(self, key: str, prompt: str, options: tuple[str, ...], metadata: QuestionMetadata) -> None:
         if key in self.pending:
             return
-        requested = QuestionRequested(self._make_id("q"), prompt, options, "requested", metadata)
-        self.pending[key] = Pending(requested.question_id, key, requested)
-        self._write(requested, "agent")
+        requested = QuestionRequested(self._pen.make_id("q"), prompt, options, "requested", metadata)
+        self._pen.write(requested, "agent")
+        self._add(Pending(requested.question_id, key, requested))
 
-    def _reject_unanswered(self, key: str) -> None:
-        message = "not answered before the turn ended"
-        if not self.decide(key, "reject", "daemon", message):
-            self.answer(key, None, "daemon", message)
+    def _add(self, pending: Pending) -> None:
+        self.pending = {**self.pending, pending.key: pending}
+
+    def _remove(self, key: str) -> None:
+        self.pending = {one: pending for one, pending in self.pending.items() if one != key}

@@ -1,137 +1,130 @@
 """The scribe writes a session's events so that the rules of the contract hold, whatever the agent says.
 
-Adapters tell it what they see in the agent's own words ("text for block 3", "call 7 has its result", "the
-turn is over") under keys of their choice; the scribe opens, closes, pairs and numbers. It is pure: ids and
-the clock are given to it, and what it writes waits in `drafts` until the log takes it.
+Adapters tell it what they see in the agent's own words ("text for block 3", "call 7 has its result", "the turn is over") under
+keys of their choice; the scribe opens, closes, pairs and numbers. It is pure: ids and the clock are given to it, and what it
+writes waits in `drafts` until the log takes it.
+
+It is one face for five parts: the pen writes, `Texts`, `Calls` and `Requests` each keep one kind of thing open, `Turns` closes them
+all. What an adapter says goes straight to the part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from collections.abc import Iterable
 
-from ...schema.events import (
-    SessionEnded,
-    SessionMetadata,
-    SessionStarted,
-    Source,
-    Stderr,
-    StopReason,
-    TurnEnded,
-    TurnMetadata,
-    TurnStarted,
-    Usage,
-)
-from ...schema.ids import MakeId
-from .drafts import Turn
-from .open_items import OpenCall, OpenText
+from msgspec import Struct
+
+from ...schema.events import AnyData, SessionEnded, SessionMetadata, Source
+from ...schema.world import World
+from .calls import Calls
+from .drafts import Draft, Frame, Pending, Turn
+from .pen import Pen
 from .requests import Requests
+from .texts import Texts
+from .turns import Turns
 
 
-class Scribe(Requests):
-    """Writes the events of one session: its life and its turns, on top of messages, tools and requests."""
+class Mark(Struct, frozen=True):
+    """The scribe as it was before something that may be refused: a turn that begins, an answer."""
 
-    def __init__(
-        self,
-        make_id: MakeId,
-        clock: Callable[[], float],
-        used_call_ids: Iterable[str] = (),
-        image_folder: str = "",
-    ) -> None:
-        super().__init__(make_id, clock, used_call_ids, image_folder)
+    turn: Turn | None
+    pending: dict[str, Pending]
+    started: bool
+    ended: bool
+
+
+class Scribe:
+    def __init__(self, world: World, used_call_ids: Iterable[str] = (), image_folder: str = "") -> None:
+        self.pen = pen = Pen(world, self)
+        self.texts = texts = Texts(pen)
+        self.calls = calls = Calls(pen, used_call_ids, image_folder)
+        self.requests = requests = Requests(pen, calls)
+        self.turns = turns = Turns(pen, texts, calls, requests)
         self.started = False
 
+        self.status, self.system, self.unknown = pen.status, pen.system, pen.unknown
+        self.error, self.unparsed = pen.error, pen.unparsed
+        self.user_message, self.text, self.end_text = texts.user_message, texts.text, texts.end_text
+        self.open_text_keys = texts.open_text_keys
+        self.call, self.call_delta, self.end_call = calls.call, calls.call_delta, calls.end_call
+        self.start_result, self.result_delta, self.result = (
+            calls.start_result,
+            calls.result_delta,
+            calls.result,
+        )
+        self.keep_running, self.abandon_call, self.image = (
+            calls.keep_running,
+            calls.abandon_call,
+            calls.image,
+        )
+        self.call_item, self.has_open_call = calls.call_item, calls.has_open_call
+        self.open_call_keys = calls.open_call_keys
+        self.ask, self.decide, self.withdraw = requests.ask, requests.decide, requests.withdraw
+        self.question, self.plan, self.answer = requests.question, requests.plan, requests.answer
+        self.start_turn, self.end_turn, self.abandon = turns.start_turn, turns.end_turn, turns.abandon
+        self.end_session, self.agent_left, self.crash = turns.end_session, turns.agent_left, turns.crash
+        self.close_background, self.nothing_open = turns.close_background, turns.nothing_open
+
     def start_session(self, metadata: SessionMetadata, source: Source = "daemon") -> None:
+        self.turns.start_session(metadata, source)
         self.started = True
-        self._write(SessionStarted(metadata), source)
 
-    def end_session(
-        self,
-        reason: Literal["completed", "error", "terminated"],
-        *,
-        by: Source = "daemon",
-        message: str | None = None,
-        exit_code: int | None = None,
-        stderr: Stderr | None = None,
-    ) -> None:
-        """End the session and all that is open in it. Nothing is written afterwards."""
-        if self.ended:
-            return
-        if self.turn:
-            self.end_turn("error" if reason == "error" else "interrupted", source="daemon")
-        self.close_background()
-        self._write(SessionEnded(reason, by, message, exit_code, stderr), by)
-        self.ended = True
+    # -- what it wrote --------------------------------------------------------------------------
 
-    def start_turn(
-        self,
-        turn_id: str | None = None,
-        *,
-        source: Source = "daemon",
-        metadata: dict[str, Any] | None = None,
-    ) -> None:
-        """Open a turn; one that is open already goes on."""
-        if self.turn is None:
-            self.turn = Turn(turn_id or self._make_id("turn"), self._clock())
-            self._write(TurnStarted(self.turn.id, metadata=metadata), source)
+    @property
+    def drafts(self) -> list[Draft]:
+        return self.pen.drafts
 
-    def end_turn(
-        self,
-        stop_reason: StopReason,
-        usage: Usage | None = None,
-        *,
-        duration_ms: int | None = None,
-        source: Source = "agent",
-    ) -> None:
-        """Close what the turn left open, then the turn. Without an open turn this does nothing."""
-        turn = self.turn
-        if turn is None:
-            return
-        for key in list(self.pending):
-            self._reject_unanswered(key)
-        self._fail_open(lambda item: not item.outlives_turn)
-        if duration_ms is None:
-            duration_ms = round((self._clock() - turn.began) * 1000)
-        reason = turn.stop_reason or stop_reason
-        self._write(TurnEnded(turn.id, TurnMetadata(reason, duration_ms, usage)), source)
-        self.turn = None
+    @property
+    def notable(self) -> list[tuple[int, AnyData]]:
+        return self.pen.notable
 
-    def crash(
-        self, exit_code: int | None, signal: str | None, stderr: Stderr | None, message: str = ""
-    ) -> None:
-        """The agent's process is gone by itself: an error of the open turn, nothing between turns."""
-        if self.turn:
-            how = signal or f"exit code {exit_code}"
-            details = {"exit_code": exit_code, "signal": signal, "stderr": stderr}
-            self.error(
-                message or f"the agent's process exited ({how})",
-                "agent_process_exited",
-                details,
-                source="daemon",
-            )
-            self.end_turn("error", source="daemon")
-        self.close_background()
+    def take(self) -> list[Draft]:
+        """What was written since the last time."""
+        pen = self.pen
+        drafts, pen.drafts = pen.drafts, []
+        if pen.notable:
+            pen.notable = []
+        return drafts
 
-    def close_background(self) -> None:
-        """Close what may outlive a turn, because the process or the session ends."""
-        for key in list(self.pending):
-            self._reject_unanswered(key)
-        self._fail_open(lambda item: True)
+    # -- what is open ---------------------------------------------------------------------------
 
-    def nothing_open(self) -> bool:
-        return self.turn is None and not (self._texts or self._calls or self.pending)
+    @property
+    def turn(self) -> Turn | None:
+        return self.pen.turn
 
-    def _fail_open(self, chosen: Callable[[OpenText | OpenCall], bool]) -> None:
-        for key, open_text in list(self._texts.items()):
-            if chosen(open_text):
-                self.abandon(key)
-        for key, call in list(self._calls.items()):
-            if chosen(call):
-                self.abandon_call(key)
+    @property
+    def pending(self) -> dict[str, Pending]:
+        return self.requests.pending
 
-    def abandon(self, key: str) -> None:
-        """The agent gave this message or call up (retry, steer, refusal): it fails, holding what was streamed."""
-        if open_text := self._texts.get(key):
-            self._abandon_text(key, open_text)
-        else:
-            self.abandon_call(key)
+    @property
+    def ended(self) -> bool:
+        return self.pen.ended
+
+    @property
+    def wish(self) -> SessionEnded | None:
+        return self.pen.wish
+
+    @property
+    def frame(self) -> Frame:
+        return self.pen.frame
+
+    @frame.setter
+    def frame(self, frame: Frame) -> None:
+        self.pen.frame = frame
+
+    @property
+    def native_session_id(self) -> str | None:
+        return self.pen.native_session_id
+
+    @native_session_id.setter
+    def native_session_id(self, value: str | None) -> None:
+        self.pen.native_session_id = value
+
+    def mark(self) -> Mark:
+        return Mark(self.turn, self.pending, self.started, self.ended)
+
+    def back(self, mark: Mark) -> None:
+        """As it was: whatever was written since has been taken, and is refused."""
+        self.pen.turn, self.pen.ended, self.started = mark.turn, mark.ended, mark.started
+        self.requests.pending = mark.pending

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from ...schema.events import ItemDelta, ItemStarted, Source
-from ...schema.ids import MakeId
+from ...schema.events import ItemStarted, Source
 from ...schema.inputs import Attachment
 from ...schema.items import ContentPart, FileRef, Image, Item, Text, Visibility
 from .open_items import OpenText
-from .pen import Pen
+from .pen import Ends, Pen
 
 
-class Messages(Pen):
-    def __init__(self, make_id: MakeId, clock: Callable[[], float]) -> None:
-        super().__init__(make_id, clock)
-        self._texts: dict[str, OpenText] = {}
+class Texts:
+    def __init__(self, pen: Pen) -> None:
+        self.open: dict[str, OpenText] = {}
+        self._pen = pen
 
     def user_message(
         self,
@@ -35,11 +34,12 @@ class Messages(Pen):
             parts.append(Image(file.path, mime) if is_image else FileRef(file.path, "read"))
         if not parts:
             return  # an empty prompt is no message
-        item_id = self._make_id("itm")
-        self._start(item_id, native_id, parent, "message", "user", (), source)
+        pen = self._pen
+        item_id = pen.make_id("itm")
+        pen.start(item_id, native_id, parent, "message", "user", (), source)
         if text:
-            self._write(ItemDelta(item_id, native_id, text), source)
-        self._complete(Item(item_id, native_id, parent, "message", "user", "completed", tuple(parts)), source)
+            pen.delta(Ends(item_id, native_id, "message", "user"), text, source)
+        pen.complete(Item(item_id, native_id, parent, "message", "user", "completed", tuple(parts)), source)
 
     def text(
         self,
@@ -56,15 +56,15 @@ class Messages(Pen):
 
         Empty text opens nothing, and a key that was closed stays closed.
         """
-        open_text = self._texts.get(key)
+        open_text = self.open.get(key)
         if open_text is None:
-            if not delta or key in self._closed:
-                return self._closed.get(key)
-            open_text = self._open_text(key, native_id, parent, thinking, outlives_turn)
+            if not delta or key in self._pen.closed:
+                return self._pen.closed.get(key)
+            open_text = self._open(key, native_id, parent, thinking, outlives_turn)
         elif not delta:
             return open_text.item_id
         open_text.chunks.append(delta)
-        self._write(ItemDelta(open_text.item_id, open_text.native_id, delta), source)
+        self._pen.delta(open_text.ends, delta, source)
         return open_text.item_id
 
     def end_text(
@@ -83,10 +83,10 @@ class Messages(Pen):
         Text that was never streamed gets one synthetic delta. A final text that contradicts what was streamed
         fails the streamed item and becomes an item of its own: deltas always add up to their item.
         """
-        open_text = self._texts.get(key)
+        open_text = self.open.get(key)
         if open_text is None:
-            if not final or key in self._closed:
-                return self._closed.get(key)
+            if not final or key in self._pen.closed:
+                return self._pen.closed.get(key)
             self.text(
                 key,
                 final,
@@ -96,16 +96,15 @@ class Messages(Pen):
                 outlives_turn=outlives_turn,
                 source="daemon",
             )
-            open_text = self._texts[key]
+            open_text = self.open[key]
         streamed = "".join(open_text.chunks)
         if failed or final is None or final == streamed:
-            return self._close_text(key, open_text, streamed, failed)
+            return self._close(key, open_text, streamed, failed)
         if final.startswith(streamed):
-            rest = final[len(streamed) :]
-            self._write(ItemDelta(open_text.item_id, open_text.native_id, rest), "daemon")
-            return self._close_text(key, open_text, final, failed)
-        self._close_text(key, open_text, streamed, failed=True, source="daemon")
-        del self._closed[key]
+            self._pen.delta(open_text.ends, final[len(streamed) :], "daemon")
+            return self._close(key, open_text, final, failed)
+        self._close(key, open_text, streamed, failed=True, source="daemon")
+        del self._pen.closed[key]
         return self.end_text(
             key,
             final,
@@ -117,9 +116,14 @@ class Messages(Pen):
 
     def open_text_keys(self) -> list[str]:
         """Keys of messages and thoughts that are being streamed."""
-        return list(self._texts)
+        return list(self.open)
 
-    def _open_text(
+    def abandon(self, key: str) -> None:
+        """The agent gave this message up: it fails, holding what was streamed."""
+        open_text = self.open[key]
+        self._close(key, open_text, "".join(open_text.chunks), failed=True, source="daemon")
+
+    def _open(
         self,
         key: str,
         native_id: str | None,
@@ -127,18 +131,14 @@ class Messages(Pen):
         thinking: Visibility | None,
         outlives_turn: bool,
     ) -> OpenText:
-        opened = OpenText(self._make_id("itm"), native_id, parent, "assistant", thinking, outlives_turn)
-        self._texts[key] = opened
-        self._write(ItemStarted(opened.item("in_progress", "")), "agent")
+        pen = self._pen
+        opened = OpenText(pen.make_id("itm"), native_id, parent, "assistant", thinking, outlives_turn)
+        pen.write(ItemStarted(opened.item("in_progress", "")), "agent")
+        self.open[key] = opened
         return opened
 
-    def _close_text(
-        self, key: str, open_text: OpenText, text: str, failed: bool, source: Source = "agent"
-    ) -> str:
-        del self._texts[key]
-        self._closed[key] = open_text.item_id
-        self._complete(open_text.item("failed" if failed else "completed", text), source)
+    def _close(self, key: str, open_text: OpenText, text: str, failed: bool, source: Source = "agent") -> str:
+        self._pen.complete(open_text.item("failed" if failed else "completed", text), source)
+        del self.open[key]
+        self._pen.remember(key, open_text.item_id)
         return open_text.item_id
-
-    def _abandon_text(self, key: str, open_text: OpenText) -> None:
-        self._close_text(key, open_text, "".join(open_text.chunks), failed=True, source="daemon")

@@ -1,0 +1,115 @@
+"""Who answers a permission: the session's mode, a rule that an "always" left behind, or the client. And what a plan's answer means."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from .agents.scribe import Ask
+from .schema.events import DecidedBy, PermissionStatus
+from .schema.inputs import Answer, Decision, Rule, Settings
+
+STATUS: dict[str, PermissionStatus] = {
+    "once": "accept",
+    "always": "accept_for_session",
+    "reject": "reject",
+}
+
+CONFIGURING = frozenset(
+    {
+        ".git",
+        ".gitmodules",
+        ".gitattributes",
+        ".githooks",
+        ".husky",
+        ".claude",
+        ".claude.json",
+        ".codex",
+        ".opencode",
+        "opencode.json",
+        "opencode.jsonc",
+        ".amp",
+        ".pi",
+        ".agents",
+        ".cursor",
+        ".gemini",
+        ".mcp.json",
+        ".vscode",
+        ".idea",
+        ".zed",
+        ".editorconfig",
+        ".envrc",
+        ".npmrc",
+        ".devcontainer",
+        "CLAUDE.md",
+        "CLAUDE.local.md",
+        "AGENTS.md",
+        "GEMINI.md",
+    }
+)
+"""Names of files and folders that tell agents, editors or git what to do or to run."""
+
+_CONFIGURING = frozenset(name.casefold() for name in CONFIGURING)  # some file systems do not tell cases apart
+
+
+class Verdict(NamedTuple):
+    decision: Decision
+    by: DecidedBy
+
+
+def verdict(
+    ask: Ask, settings: Settings, rules: tuple[Rule, ...], resolve: Callable[[str], str]
+) -> Verdict | None:
+    """The answer that needs nobody; None when the client has to be asked."""
+    mode = settings.permission_mode
+    if mode == "bypass":
+        return Verdict(Decision("once"), "daemon")
+    if mode == "plan" and ask.kind != "read":
+        # Some agents ask in their plan mode instead of refusing; read-only is our promise, so we refuse.
+        return Verdict(Decision("reject", "plan mode is read-only"), "daemon")
+    if mode == "acceptEdits" and ask.kind == "edit" and _is_plain_edit(ask, settings.directory, resolve):
+        return Verdict(Decision("once"), "daemon")
+    if ask.needs and all(any(rule.covers(need) for rule in rules) for need in ask.needs):
+        return Verdict(Decision("once"), "rule")
+    return None
+
+
+def _is_plain_edit(ask: Ask, directory: str, resolve: Callable[[str], str]) -> bool:
+    """Every file lies inside the directory and configures nothing. What names no file could touch any."""
+    root = resolve(directory)
+    return bool(ask.paths) and all(_is_plain(path, root, resolve) for path in ask.paths or ())
+
+
+def _is_plain(path: str, root: str, resolve: Callable[[str], str]) -> bool:
+    named = posixpath.join(root, path)
+    return all(_inside(one, root) for one in (posixpath.normpath(named), resolve(named)))
+
+
+def _inside(path: str, root: str) -> bool:
+    if not path.startswith(root.rstrip("/") + "/"):
+        return False
+    return _CONFIGURING.isdisjoint(part.casefold() for part in path[len(root) :].split("/"))
+
+
+def remember(ask: Ask, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """The rules after an "always"."""
+    new = ask.always or ask.needs or (Rule(ask.action),)
+    return rules + tuple(rule for rule in new if rule not in rules)
+
+
+def plan_answer(answer: Answer) -> Answer:
+    """`approve` approves; everything else is a rejection, and its text goes to the agent."""
+    if answer.answers is None or answer.answers == (("approve",),):
+        return answer
+    said = ", ".join(label for one in answer.answers for label in one)
+    return Answer(None, answer.message or (said if said.strip().casefold() not in ("", "reject") else None))
+
+
+def out_of_plan(settings: Settings) -> Settings:
+    """An approved plan is the way out of plan mode."""
+    mode = "default" if settings.permission_mode == "plan" else settings.permission_mode
+    agent_mode = "build" if settings.agent_mode == "plan" else settings.agent_mode
+    return msgspec.structs.replace(settings, permission_mode=mode, agent_mode=agent_mode)

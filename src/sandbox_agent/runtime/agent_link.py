@@ -1,0 +1,282 @@
+"""One attempt of a session to have an agent: start or join a process, speak to it, hear of its end, let it go."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..agents.base import Conversation, Ending, Notice, Ready, Start, StartFailed
+from ..errors import AgentProcessExited, Internal, SandboxAgentError, Timeout
+from ..schema.events import TurnStarted
+from ..schema.inputs import Settings
+from ..session import inputs
+from ..session.effects import Connect, GiveAnswer, GiveDecision, GivePrompt, Interrupt, Switch, Words
+from .host import Host
+from .hosts import Seat
+from .process import Exit
+from .programs import Program
+
+if TYPE_CHECKING:
+    from .live import LiveSession
+
+logger = logging.getLogger("sandbox_agent.link")
+
+EXIT_SECONDS = 2.0
+
+
+class StartFailure(Exception):
+    """The conversation could not be opened."""
+
+    def __init__(self, problem: SandboxAgentError, *, exited: bool = False, gone: bool = False) -> None:
+        self.problem = problem
+        self.exited = exited
+        self.gone = gone
+
+
+class AgentLink:
+    def __init__(self, live: LiveSession, effect: Connect) -> None:
+        self.attempt = effect.attempt
+        self._live = live
+        self._effect = effect
+        self._host: Host | None = None
+        self._conversation: Conversation | None = None
+        self._opened: asyncio.Future[None] | None = None
+        self._failing = False
+        """The agent said that the start fails; its exit adds facts, not a second failure."""
+        self._unwanted = False
+        self._is_open = False
+        self._early: list[inputs.Input] = []
+        """What became known between the agent's word that it is ready and ours."""
+        self._words: deque[Words] = deque()
+        self._reading = False
+        self._task = live.spawn(self._open())
+
+    @property
+    def can_resume(self) -> bool:
+        return self._conversation is None or self._conversation.can_resume
+
+    # -- opening ------------------------------------------------------------------------------
+
+    async def _open(self) -> None:
+        live, attempt = self._live, self.attempt
+        try:
+            program = await live.provide()
+            await self._open_with(program)
+        except StartFailure as failure:
+            await self._release()
+            live.step(inputs.OpenFailed(attempt, failure.problem, failure.exited, failure.gone))
+        except SandboxAgentError as problem:
+            await self._release()
+            exited = isinstance(problem, AgentProcessExited)
+            live.step(inputs.OpenFailed(attempt, problem, exited))
+        except asyncio.CancelledError:
+            await self._release()
+        except Exception as error:
+            logger.exception("the agent of session %s could not be opened", live.id)
+            await self._release()
+            live.step(inputs.OpenFailed(attempt, Internal(f"the agent could not be opened: {error}")))
+        else:
+            self._is_open = True
+            live.step(inputs.Ready(attempt, program.version, self._by_signal))
+            for input in self._early:
+                live.step(input)
+
+    async def _open_with(self, program: Program) -> None:
+        live, effect = self._live, self._effect
+        agent = live.agent
+        settings = self._settings(effect.settings)
+        seat = Seat(agent, program, settings, live.secrets.env, effect.native_id, effect.resume)
+        # A start cannot be stopped in its middle: one that is not wanted any more is let go when it is over.
+        starting = asyncio.ensure_future(live.hosts.get(seat))
+        try:
+            self._host = host = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            with contextlib.suppress(SandboxAgentError):
+                self._host = await starting
+            raise
+        self._by_signal = host.wire.interrupts_by_signal
+        self._opened = asyncio.get_running_loop().create_future()
+        metadata = agent.metadata(program.version, effect.settings)
+        start = Start(live.scribe, settings, metadata, effect.native_id, effect.resume)
+        self._conversation = host.open(start, self)
+        host.begin()
+        host.flush()
+        try:
+            await asyncio.wait_for(self._opened, live.start_seconds)
+        except TimeoutError:
+            text = f"{agent.title} did not answer in {live.start_seconds:g} s"
+            raise Timeout(text, agent=agent.name) from None
+
+    def _settings(self, settings: Settings) -> Settings:
+        return msgspec.structs.replace(settings, mcp=self._live.secrets.mcp)
+
+    async def _release(self) -> None:
+        host, self._host = self._host, None
+        conversation, self._conversation = self._conversation, None
+        if host is not None:
+            await self._live.hosts.release(host, conversation)
+
+    async def close(self) -> None:
+        """Let the process go, or our place on it. Nothing of it runs when this returns."""
+        self._unwanted = True
+        if not self._task.done():
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        await self._release()
+        self._live.step(inputs.Closed(self.attempt))
+
+    # -- what the host tells --------------------------------------------------------------------
+
+    def heard(self) -> None:
+        conversation = self._conversation
+        if conversation is not None and conversation.cancelling:
+            started = (data for _, data in conversation.scribe.notable if isinstance(data, TurnStarted))
+            conversation.cancelling = next(started, None) is None  # what was cancelled was another turn
+        self._live.heard()
+
+    def notice(self, notice: Notice) -> None:
+        opened = self._opened
+        match notice:
+            case Ready() if opened is not None and not opened.done():
+                opened.set_result(None)
+            case StartFailed(_, message, gone) if opened is not None and not opened.done():
+                self._failing = True
+                self._live.spawn(self._fail_opening(opened, message, gone))
+            case Ending(_, unread):
+                self._tell(inputs.Leaving(self.attempt, unread))
+
+    async def _fail_opening(self, opened: asyncio.Future[None], message: str, gone: bool) -> None:
+        """A process of our own is about to exit: its exit code and stderr belong to the failure."""
+        agent = self._live.agent
+        problem = AgentProcessExited(message, agent=agent.name)
+        if self._host is not None and not agent.capabilities.shared_process:
+            process = self._host.process
+            process.close_input()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(process.ended.wait(), EXIT_SECONDS)
+            facts = {"stderr": process.stderr(), "exitCode": process.exit_code}
+            problem = AgentProcessExited(message, agent=agent.name, **facts)
+        if not opened.done():
+            opened.set_exception(StartFailure(problem, exited=True, gone=gone))
+
+    def dying(self) -> None:
+        self._tell(inputs.Dying(self.attempt))
+
+    def exited(self, exit: Exit) -> None:
+        host, self._host, conversation = self._host, None, self._conversation
+        self._conversation = None
+        if host is not None:
+            host.expect_no_more()
+        opened = self._opened
+        if opened is not None and not opened.done():
+            if not self._failing:
+                opened.set_exception(self._exit_failure(exit, conversation))
+            return
+        self._tell(inputs.Exited(self.attempt, exit.code, exit.signal, exit.stderr, exit.describe()))
+
+    def _exit_failure(self, exit: Exit, conversation: Conversation | None) -> StartFailure:
+        agent = self._live.agent
+        gone = conversation is not None and conversation.resumed and agent.is_gone(exit.stderr_text)
+        problem = AgentProcessExited(
+            exit.describe(), agent=agent.name, exitCode=exit.code, stderr=exit.stderr
+        )
+        return StartFailure(problem, exited=True, gone=gone)
+
+    def broken(self, message: str) -> None:
+        self._tell(inputs.Broken(message))
+
+    def _tell(self, input: inputs.Input) -> None:
+        if self._unwanted:
+            return
+        if self._is_open:
+            self._live.step(input)
+        else:
+            self._early.append(input)
+
+    # -- holding ------------------------------------------------------------------------------
+
+    def hold(self) -> Host | None:
+        if self._host is not None:
+            self._host.hold()
+        return self._host
+
+    # -- speaking -----------------------------------------------------------------------------
+
+    def say(self, words: Words) -> None:
+        """Words reach the agent in their order: none overtakes a prompt whose files are being read."""
+        self._words.append(words)
+        if not self._reading:
+            self._speak()
+
+    def _speak(self) -> None:
+        while self._words and not self._reading:
+            words = self._words.popleft()
+            host, conversation = self._host, self._conversation
+            if host is None or conversation is None or host.process.is_ending:
+                if isinstance(words, GivePrompt):
+                    self._tell(inputs.Unsaid(self.attempt))
+                continue
+            try:
+                self._say(host, conversation, words)
+            except Exception as error:
+                logger.exception("words for the agent of session %s could not be said", self._live.id)
+                self._tell(inputs.SayFailed(self.attempt, f"the prompt could not be handed over: {error}"))
+
+    def _say(self, host: Host, conversation: Conversation, words: Words) -> None:
+        wire = host.wire
+        match words:
+            case GivePrompt(_, prompt):
+                if wanted := wire.wants(prompt):
+                    self._reading = True
+                    host.hold()  # what the agent says to the prompt is heard after the prompt
+                    self._live.spawn(self._read_and_prompt(host, conversation, words, wanted))
+                    return
+                conversation.cancelling = False
+                wire.prompt(conversation, prompt, {})
+            case GiveDecision(key, decision):
+                wire.decide(conversation, key, decision)
+            case GiveAnswer(key, answer):
+                wire.answer(conversation, key, answer)
+            case Interrupt():
+                conversation.cancelling = True
+                wire.cancel(conversation)
+                if wire.interrupts_by_signal:
+                    host.flush()
+                    host.interrupt()
+            case Switch(settings):
+                if not wire.configure(conversation, self._settings(settings)):
+                    self._tell(inputs.Stale(self.attempt))
+                conversation.settings = self._settings(settings)
+        host.flush()
+
+    async def _read_and_prompt(
+        self, host: Host, conversation: Conversation, words: GivePrompt, paths: tuple[str, ...]
+    ) -> None:
+        files = await asyncio.to_thread(_read, paths)
+        self._reading = False
+        try:
+            if self._conversation is conversation:
+                conversation.cancelling = False
+                host.wire.prompt(conversation, words.prompt, files)
+                host.flush()
+        except Exception as error:
+            logger.exception("a prompt of session %s could not be handed over", self._live.id)
+            self._tell(inputs.SayFailed(self.attempt, f"the prompt could not be handed over: {error}"))
+        finally:
+            host.release()
+        self._speak()
+
+
+def _read(paths: tuple[str, ...]) -> dict[str, bytes]:
+    """What is gone since is not in it: the prompt still names it, and the agent can say that it cannot open it."""
+    files = {}
+    for path in paths:
+        with contextlib.suppress(OSError):
+            files[path] = Path(path).read_bytes()
+    return files

@@ -1,0 +1,262 @@
+"""A session that is in memory: its machine, its end of the log, its link, its timers, and whoever waits for an answer.
+
+It carries out the machine's effects in their order and does nothing else. Effects may cause inputs; those wait until the effects
+before them are done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from ..agents.base import Agent
+from ..agents.scribe import Scribe
+from ..errors import Internal, SandboxAgentError
+from ..session import effects, inputs
+from ..session.effects import Effect
+from ..session.inputs import HEARD, Input, TimerKind
+from ..session.machine import Machine
+from ..session.phases import Gone
+from ..store.base import Secrets
+from .agent_link import AgentLink
+from .host import Host
+from .hosts import Hosts
+from .log import End
+from .programs import Program
+
+if TYPE_CHECKING:
+    from .sessions import Sessions
+
+logger = logging.getLogger("sandbox_agent.session")
+
+_command_ids = itertools.count(1)
+
+
+def next_command_id() -> int:
+    return next(_command_ids)
+
+
+class LiveSession:
+    def __init__(
+        self, sessions: Sessions, agent: Agent, machine: Machine, end: End, secrets: Secrets
+    ) -> None:
+        self.agent = agent
+        self.machine = machine
+        self.end = end
+        self.secrets = secrets
+        self.pins = 0
+        """Who is about to ask something: it must not be let go meanwhile."""
+        self._sessions = sessions
+        self._inputs: deque[Input] = deque()
+        self._busy = False
+        self._dropped = False
+        self._link: AgentLink | None = None
+        self._held: Host | None = None
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._timers: dict[TimerKind, asyncio.TimerHandle] = {}
+        end.listener = self
+
+    @property
+    def id(self) -> str:
+        return self.end.session_id
+
+    @property
+    def scribe(self) -> Scribe:
+        return self.machine.core.scribe
+
+    # -- what it is asked ---------------------------------------------------------------------
+
+    async def create(self, command: inputs.Create) -> Any:
+        """Begin a new session, and wait until it exists or is known not to."""
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[command.id] = answer
+        for effect in self.machine.begin():
+            self._carry_out(effect)
+        try:
+            return await answer
+        finally:
+            self._waiting.pop(command.id, None)
+            self.rest_if_idle()
+
+    async def ask(self, command: inputs.Command) -> Any:
+        """Step the machine and wait for its answer. A caller that goes away only stops waiting."""
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[command.id] = answer
+        self.step(command)
+        try:
+            return await answer
+        finally:
+            self._waiting.pop(command.id, None)
+
+    # -- what the log tells -------------------------------------------------------------------
+
+    def committed(self, number: int) -> None:
+        self.step(inputs.Committed(number))
+
+    def refused(self, number: int, problem: SandboxAgentError) -> None:
+        self.step(inputs.Refused(number, problem))
+
+    def stalled(self, problem: SandboxAgentError) -> None:
+        self.step(inputs.Stalled(problem))
+
+    def lost(self, error: Exception) -> None:
+        self._drop(Internal(f"this cannot be written: {error}", sessionId=self.id))
+
+    # -- steps --------------------------------------------------------------------------------
+
+    def heard(self) -> None:
+        """The agent said something. Most of it are pieces of a stream, which need no decision."""
+        machine = self.machine
+        if self._dropped:
+            return
+        if machine.only_pieces and not self._busy:
+            if pieces := machine.take_pieces():
+                self._sessions.log.append_pieces(self.end, pieces)
+        else:
+            self.step(HEARD)
+
+    def step(self, input: Input) -> None:
+        self._inputs.append(input)
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            while self._inputs and not self._dropped:
+                self._step(self._inputs.popleft())
+        finally:
+            self._busy = False
+        if not self._dropped:
+            self._hold_or_release()
+            self.rest_if_idle()
+
+    def _step(self, input: Input) -> None:
+        try:
+            for effect in self.machine.step(input):
+                self._carry_out(effect)
+        except Exception as error:
+            # A fault of ours. What is stored is true; what is in memory may not be.
+            logger.exception("session %s failed on %s", self.id, type(input).__name__)
+            self._drop(Internal(f"the daemon failed: {type(error).__name__}", sessionId=self.id))
+
+    def _hold_or_release(self) -> None:
+        """The agent is not heard while the machine stands still."""
+        if self.machine.holding:
+            if self._held is None and self._link is not None:
+                self._held = self._link.hold()
+        elif self._held is not None:
+            host, self._held = self._held, None
+            host.release()
+
+    def rest_if_idle(self) -> None:
+        """Let go of a session of which everything is in the store."""
+        if not (self.pins or self._waiting or self._dropped) and self.machine.at_rest:
+            self._dropped = True
+            self._cancel_timers()
+            self._sessions.forget(self, gone=isinstance(self.machine.core.phase, Gone))
+
+    def _drop(self, problem: SandboxAgentError) -> None:
+        """Only the store knows how the session stands: end what it started, and load it again."""
+        if self._dropped:
+            return
+        self._dropped = True
+        self._cancel_timers()
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(problem)
+        if self._held is not None:
+            host, self._held = self._held, None
+            asyncio.get_running_loop().call_soon(host.release)
+        self._sessions.load_again(self)
+
+    async def close_link(self) -> None:
+        if self._link is not None:
+            await self._link.close()
+
+    def _cancel_timers(self) -> None:
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+
+    # -- effects ------------------------------------------------------------------------------
+
+    def _carry_out(self, effect: Effect) -> None:
+        match effect:
+            case effects.Append():
+                self._sessions.log.append(self.end, effect)
+            case effects.Answer(command, result):
+                self._answer(command, result)
+            case effects.Say(attempt, words):
+                if self._link is not None and self._link.attempt == attempt:
+                    self._link.say(words)
+            case effects.Connect():
+                self._link = AgentLink(self, effect)
+            case effects.Stop():
+                if self._link is not None:
+                    self.spawn(self._link.close())
+            case effects.Arm(kind, seconds, tag):
+                self._disarm(kind)
+                loop = asyncio.get_running_loop()
+                self._timers[kind] = loop.call_later(seconds, self._time_out, kind, tag)
+            case effects.Disarm(kind):
+                self._disarm(kind)
+            case effects.LookUpKey(send, key):
+                self._look_up(lambda: inputs.KeyFound(send, self._sessions.log.store.key(self.id, key)))
+            case effects.LookUpAsked(command, id):
+                store = self._sessions.log.store
+                self._look_up(lambda: inputs.AskedBefore(command, id, store.was_asked(self.id, id)))
+            case effects.Load(turn):
+                self._look_up(lambda: inputs.Loaded(turn, self._sessions.log.store.queued(self.id, turn)))
+            case effects.RemoveFiles(folder):
+                self.spawn(self._sessions.attachments.remove(folder))
+
+    def _answer(self, command: int, result: Any) -> None:
+        answer = self._waiting.get(command)
+        if answer is None or answer.done():
+            return
+        if isinstance(result, SandboxAgentError):
+            answer.set_exception(result)
+        else:
+            answer.set_result(result)
+
+    def _disarm(self, kind: TimerKind) -> None:
+        if timer := self._timers.pop(kind, None):
+            timer.cancel()
+
+    def _time_out(self, kind: TimerKind, tag: str) -> None:
+        del self._timers[kind]
+        if kind == "idle" and self._link is not None and self._link.can_resume:
+            tag = "resumable"
+        self.step(inputs.Timer(kind, tag))
+
+    def _look_up(self, question: Callable[[], Input]) -> None:
+        self.spawn(self._step_with(question))
+
+    async def _step_with(self, question: Callable[[], Input]) -> None:
+        try:
+            found = await self._sessions.log.look_up(question)
+        except Exception as error:
+            logger.exception("the store could not be asked about session %s", self.id)
+            self._drop(Internal(f"the store could not be read: {error}", sessionId=self.id))
+            return
+        self.step(found)
+
+    # -- what a link needs --------------------------------------------------------------------
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return self._sessions.spawn(work)
+
+    @property
+    def hosts(self) -> Hosts:
+        return self._sessions.hosts
+
+    @property
+    def start_seconds(self) -> float:
+        return self._sessions.config.start_seconds
+
+    async def provide(self) -> Program:
+        """The agent's program, in the version that was asked for."""
+        return await self._sessions.provide(self.agent, self.machine.core.record.pinned_version)

@@ -1,0 +1,22 @@
+"""Files for the owner alone."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file for the owner alone; one that begins with `#!` may be run. A process that reads it sees all of it."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fd, unfinished = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(content)
+        if content.startswith(b"#!"):
+            os.chmod(unfinished, 0o700)
+        os.replace(unfinished, path)
+    except BaseException:
+        os.unlink(unfinished)
+        raise

@@ -1,0 +1,302 @@
+"""All sessions: those that are in memory, and the way from a client's request to the machine that answers it.
+
+What clients are told comes from the log's end of a session, or from the store where there is none. Only a command loads a machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+from ..agents.acp import Acp
+from ..agents.base import Agent
+from ..config import Config
+from ..errors import SandboxAgentError, SessionAlreadyExists, SessionNotFound
+from ..schema.events import PermissionRequested, QuestionRequested, decode_data, decode_event
+from ..schema.sessions import SessionInfo
+from ..schema.world import World
+from ..session import inputs
+from ..session.core import Limits
+from ..session.life import Created
+from ..session.machine import Machine
+from ..session.told import Requested, Told, told_of
+from ..store.base import QueuedMessage, Secrets, SessionRecord
+from .attachments import Attachments
+from .hosts import Hosts
+from .live import LiveSession, next_command_id
+from .locks import Locks
+from .log import End, Log
+from .programs import Program
+
+logger = logging.getLogger("sandbox_agent.sessions")
+
+Provide = Callable[[Agent, str | None], Awaitable[Program]]
+Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+
+_KINDS = {"permission": PermissionRequested.TYPE, "question": QuestionRequested.TYPE}
+
+
+class Shown(NamedTuple):
+    """A session as clients see it: what is committed."""
+
+    told: Told
+    event_count: int
+
+    @property
+    def info(self) -> SessionInfo:
+        return self.told.info(self.event_count)
+
+
+class Sessions:
+    def __init__(
+        self,
+        config: Config,
+        log: Log,
+        hosts: Hosts,
+        attachments: Attachments,
+        agents: dict[str, Agent],
+        provide: Provide,
+        spawn: Spawn,
+        world: World,
+    ) -> None:
+        self.config = config
+        self.log = log
+        self.hosts = hosts
+        self.attachments = attachments
+        self.provide = provide
+        self.spawn = spawn
+        self._agents = agents
+        self._world = world
+        self._limits = Limits(idle=config.idle_seconds)
+        self._live: dict[str, LiveSession] = {}
+        self._ends: dict[str, End] = {}
+        """Of sessions that are in memory, and of those that somebody reads."""
+        self._locks = Locks()
+        self._draining = False
+
+    # -- what clients are told ----------------------------------------------------------------
+
+    async def show(self, session_id: str) -> Shown:
+        """What is committed of a session. Nothing is loaded for it."""
+        end = self._ends.get(session_id)
+        if end is not None and end.told is not None:
+            return Shown(end.told, end.committed)
+        told = await self.log.look_up(lambda: self._stored(session_id))
+        return Shown(told, told.record.event_count)
+
+    def _stored(self, session_id: str) -> Told:
+        record = self.log.store.session(session_id)
+        if record is None:
+            raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
+        return told_of(record, self._pending(session_id))
+
+    def _pending(self, session_id: str) -> list[Requested]:
+        rows = self.log.store.pending(session_id)
+        found = (decode_data(_KINDS[row.kind], row.body) for row in rows)
+        return [one for one in found if isinstance(one, PermissionRequested | QuestionRequested)]
+
+    async def page(self, before: int | None, limit: int) -> list[tuple[int, SessionInfo]]:
+        """Newest first, each with its ordinal."""
+        rows = await self.log.look_up(lambda: self.log.store.sessions(before, limit))
+        page = []
+        for ordinal, record in rows:
+            end = self._ends.get(record.session_id)
+            if end is not None and end.told is not None:
+                page.append((ordinal, end.told.info(end.committed)))
+            else:
+                page.append((ordinal, told_of(record).info(record.event_count)))
+        return page
+
+    async def queue(self, session_id: str, after: int, limit: int) -> list[tuple[int, QueuedMessage]]:
+        await self.show(session_id)
+        return await self.log.look_up(lambda: self.log.store.queue_page(session_id, after, limit))
+
+    async def end(self, session_id: str) -> End:
+        """A session's end of the log, to follow it."""
+        async with self._locks.hold(session_id):
+            end = self._ends.get(session_id)
+            if end is None:
+                told = await self.log.look_up(lambda: self._stored(session_id))
+                end = self._keep_end(told)
+            if end.told is None:
+                raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
+            return end
+
+    def _keep_end(self, told: Told) -> End:
+        record = told.record
+        end = End(record.session_id, record.folder, record.event_count, told)
+        end.announced = told.news
+        end.channel.on_left = lambda: self._drop_end(end)
+        self._ends[record.session_id] = end
+        return end
+
+    def _drop_end(self, end: End) -> None:
+        if end.listener is None and not end.channel.readers and self._ends.get(end.session_id) is end:
+            del self._ends[end.session_id]
+
+    # -- commands -----------------------------------------------------------------------------
+
+    async def create(self, record: SessionRecord, secrets: Secrets) -> Created:
+        """Start an agent for a new session. An error raised here created nothing; one returned ended the session."""
+        id = record.session_id
+        stored = await self.log.look_up(lambda: self.log.store.session(id))
+        # Looked at last, so that nobody comes between: of several who want an id at once, one gets it.
+        if stored is not None or id in self._live:
+            raise SessionAlreadyExists(f"session {id} exists", sessionId=id)
+        agent = self._agents[record.agent]
+        end = End(id, record.folder, 0, None)
+        end.channel.on_left = lambda: self._drop_end(end)
+        create = inputs.Create(next_command_id(), secrets)
+        folder = self._image_folder(record)
+        machine = Machine.create(agent, record, create, self._world, self._limits, folder)
+        live = LiveSession(self, agent, machine, end, secrets)
+        self._live[id], self._ends[id] = live, end
+        created: Created = await live.create(create)
+        return created
+
+    async def exists(self, session_id: str) -> bool:
+        """Whether the id is taken, also by a session that is just being created."""
+        stored = await self.log.look_up(lambda: self.log.store.session(session_id))
+        return stored is not None or session_id in self._live
+
+    async def ask(self, session_id: str, command: Callable[[int], inputs.Command]) -> Any:
+        """Put a command to a session, and wait for what it answers."""
+        async with self.loaded(session_id) as live:
+            return await live.ask(command(next_command_id()))
+
+    @asynccontextmanager
+    async def loaded(self, session_id: str) -> AsyncIterator[LiveSession]:
+        """The session in memory, for as long as somebody asks it something."""
+        live = await self._load(session_id)
+        try:
+            yield live
+        finally:
+            live.pins -= 1
+            live.rest_if_idle()
+
+    async def _load(self, session_id: str) -> LiveSession:
+        async with self._locks.hold(session_id):
+            live = self._live.get(session_id)
+            if live is None:
+                live = await self._restore(session_id)
+            elif live.end.told is None:  # it is being created, and nobody can see it
+                raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
+            live.pins += 1
+            return live
+
+    async def _restore(self, session_id: str) -> LiveSession:
+        """Read from the store what a machine must know: its record, what was open, what waits."""
+        log, store = self.log, self.log.store
+        told = await log.look_up(lambda: self._stored(session_id))
+        record = told.record
+        secrets, call_ids, heads = await log.look_up(
+            lambda: (store.secrets(session_id), store.call_ids(session_id), store.queue_heads(session_id))
+        )
+        # One that --acp-agent named, and does not any more, is never started: its sessions can be read and deleted.
+        agent = self._agents.get(record.agent) or Acp(record.agent, [record.agent])
+        end = self._ends.get(session_id) or self._keep_end(told)
+        machine = Machine.load(agent, record, call_ids, self._world, self._limits, self._image_folder(record))
+        live = LiveSession(self, agent, machine, end, secrets)
+        live.pins += 1
+        try:
+            if record.open_since is not None:
+                after = record.open_since - 1
+                while rows := await log.read(session_id, after):
+                    live.step(inputs.Replay([decode_event(row.body) for row in rows]))
+                    after = rows[-1].sequence
+        except BaseException:
+            end.listener = None
+            self._drop_end(end)
+            raise
+        self._live[session_id] = live
+        startable = record.agent in self._agents and not self._draining
+        if record.agent not in self._agents:
+            logger.warning("session %s waits for its agent, %s", session_id, record.agent)
+        pending = tuple(_id_of(one) for one in told.pending)
+        live.step(inputs.Restored(pending, tuple(heads), startable))
+        live.pins -= 1
+        return live
+
+    def _image_folder(self, record: SessionRecord) -> str:
+        return f"{self.attachments.folder(record.folder)}/"
+
+    # -- letting go ---------------------------------------------------------------------------
+
+    def forget(self, live: LiveSession, *, gone: bool) -> None:
+        """Everything of it is in the store, or nothing is any more."""
+        if self._live.get(live.id) is live:
+            del self._live[live.id]
+        live.end.listener = None
+        if gone:
+            live.end.told = None
+            live.end.channel.close()
+            if self._ends.get(live.id) is live.end:
+                del self._ends[live.id]
+        else:
+            self._drop_end(live.end)
+
+    def load_again(self, live: LiveSession) -> None:
+        """A fault of ours left only the store to know how the session stands."""
+        if self._live.get(live.id) is live:
+            del self._live[live.id]
+        live.end.listener = None
+        if self._ends.get(live.id) is live.end:
+            del self._ends[live.id]
+        live.end.channel.close()  # its readers come back, and find what is stored
+        self.spawn(self._load_again(live))
+
+    async def _load_again(self, live: LiveSession) -> None:
+        async with self._locks.hold(live.id):
+            await live.close_link()
+        try:
+            async with self.loaded(live.id):
+                pass
+        except SessionNotFound:
+            pass  # it was never stored
+
+    # -- the daemon's beginning and end ---------------------------------------------------------
+
+    async def resume(self) -> None:
+        """Close what an earlier life left open, and go on with its queues."""
+        for session_id in await self.log.look_up(self.log.store.active_sessions):
+            async with self.loaded(session_id):
+                pass
+
+    async def drain(self, seconds: float) -> None:
+        """No new turns; those that run get this much time."""
+        self._draining = True
+        deadline = asyncio.get_running_loop().time() + seconds
+        for live in list(self._live.values()):
+            live.step(inputs.Drain())
+        while self._turns() and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(0.02)
+
+    async def rest(self) -> None:
+        """End every turn as unknown and let the agents go; readers see it before they are sent away."""
+        await asyncio.gather(*(self._rest(live) for live in list(self._live.values())))
+        for end in list(self._ends.values()):
+            end.channel.close()
+
+    async def _rest(self, live: LiveSession) -> None:
+        try:
+            await live.ask(inputs.Rest(next_command_id()))
+        except SandboxAgentError as problem:
+            logger.warning("session %s: %s", live.id, problem.detail)
+
+    def _turns(self) -> bool:
+        return any(live.scribe.turn is not None for live in self._live.values())
+
+    def counts(self) -> dict[str, int]:
+        states = [live.end.told.state for live in self._live.values() if live.end.told is not None]
+        return {
+            "sessions_loaded": len(self._live),
+            "turns_running": sum(state in ("running", "requires_action") for state in states),
+            "readers": self.log.channel.readers + sum(end.channel.readers for end in self._ends.values()),
+        }
+
+
+def _id_of(asked: Requested) -> str:
+    return asked.permission_id if isinstance(asked, PermissionRequested) else asked.question_id

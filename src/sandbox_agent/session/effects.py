@@ -1,0 +1,117 @@
+"""What a session wants done. The runtime carries effects out in their order and does nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from ..agents.scribe import Draft
+from ..schema.inputs import Answer as QuestionAnswer
+from ..schema.inputs import Decision, Prompt, Settings
+from ..store.base import Change
+from .inputs import TimerKind
+from .told import Told
+
+
+class Append(Struct, frozen=True):
+    """All of it, or nothing."""
+
+    number: int
+    drafts: list[Draft]
+    changes: Sequence[Change]
+    told: Told | None
+    """What clients are told from the moment it is written; None when that stays as it is."""
+    refusable: bool
+    """An offer: the log may refuse it, and then nothing has happened. A fact is kept until it is written."""
+    blobs: Mapping[str, bytes]
+    """Files to store before it, by name."""
+    deletes: bool = False
+    """The session goes with it."""
+
+
+class Answer(Struct, frozen=True):
+    """The answer to a command: a result, or the error that its caller gets."""
+
+    command: int
+    result: Any = None
+
+
+class Connect(Struct, frozen=True):
+    attempt: int
+    settings: Settings
+    native_id: str | None
+    resume: bool
+
+
+class GivePrompt(Struct, frozen=True):
+    turn: str
+    prompt: Prompt
+
+
+class GiveDecision(Struct, frozen=True):
+    key: str
+    decision: Decision
+
+
+class GiveAnswer(Struct, frozen=True):
+    key: str
+    answer: QuestionAnswer
+
+
+class Interrupt(Struct, frozen=True):
+    pass
+
+
+class Switch(Struct, frozen=True):
+    settings: Settings
+
+
+Words = GivePrompt | GiveDecision | GiveAnswer | Interrupt | Switch
+
+
+class Say(Struct, frozen=True):
+    """Words for the agent."""
+
+    attempt: int
+    words: Words
+
+
+class Stop(Struct, frozen=True):
+    """End the process, or leave the shared one; `Closed` follows."""
+
+    attempt: int
+
+
+class Arm(Struct, frozen=True):
+    kind: TimerKind
+    seconds: float
+    tag: str = ""
+
+
+class Disarm(Struct, frozen=True):
+    kind: TimerKind
+
+
+class LookUpKey(Struct, frozen=True):
+    send: int
+    key: str
+
+
+class LookUpAsked(Struct, frozen=True):
+    command: int
+    id: str
+
+
+class Load(Struct, frozen=True):
+    """The body of a queued message."""
+
+    turn: str
+
+
+class RemoveFiles(Struct, frozen=True):
+    folder: str
+
+
+Effect = Append | Answer | Connect | Say | Stop | Arm | Disarm | LookUpKey | LookUpAsked | Load | RemoveFiles

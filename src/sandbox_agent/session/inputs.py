@@ -1,0 +1,253 @@
+"""What a session hears: commands of clients, and news from the log, the store, the link and the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from ..agents.failures import Failure
+from ..errors import SandboxAgentError
+from ..schema.events import Event, Stderr
+from ..schema.inputs import Answer, Decision, PermissionMode, Prompt
+from ..store.base import KeyRow, QueuedHead, QueuedMessage, Secrets
+
+# -- commands: `id` is the runtime's handle on whoever waits ------------------------------------
+
+
+class Create(Struct, frozen=True):
+    id: int
+    secrets: Secrets
+
+
+class Send(Struct, frozen=True):
+    id: int
+    prompt: Prompt
+    fresh: bool = False
+    key: str | None = None
+    digest: bytes = b""
+
+
+class Withdraw(Struct, frozen=True):
+    id: int
+    turn: str
+
+
+class Cancel(Struct, frozen=True):
+    id: int
+
+
+class Decide(Struct, frozen=True):
+    id: int
+    permission: str
+    decision: Decision
+
+
+class Reply(Struct, frozen=True):
+    id: int
+    question: str
+    answer: Answer
+
+
+class Configure(Struct, frozen=True):
+    """Holds only what changes, so that two of them cannot undo each other."""
+
+    id: int
+    title: str | None = None
+    model: str | None = None
+    variant: str | None = None
+    agent_mode: str | None = None
+    permission_mode: PermissionMode | None = None
+
+
+class Terminate(Struct, frozen=True):
+    id: int
+
+
+class Delete(Struct, frozen=True):
+    id: int
+
+
+class Drain(Struct, frozen=True):
+    """The daemon is about to stop: nothing new begins."""
+
+
+class Rest(Struct, frozen=True):
+    """The daemon stops."""
+
+    id: int
+
+
+Command = Create | Send | Withdraw | Cancel | Decide | Reply | Configure | Terminate | Delete | Rest
+
+# -- from the log -----------------------------------------------------------------------------
+
+
+class Committed(Struct, frozen=True):
+    """Every append up to this number is on disk."""
+
+    number: int
+
+
+class Refused(Struct, frozen=True):
+    """An offer was not written, and nothing of it is left in the log."""
+
+    number: int
+    problem: SandboxAgentError
+
+
+class Stalled(Struct, frozen=True):
+    """Facts wait to be written, and nobody knows for how long."""
+
+    problem: SandboxAgentError
+
+
+# -- from the store ---------------------------------------------------------------------------
+
+
+class KeyFound(Struct, frozen=True):
+    send: int
+    row: KeyRow | None
+
+
+class AskedBefore(Struct, frozen=True):
+    command: int
+    id: str
+    known: bool
+
+
+class Loaded(Struct, frozen=True):
+    turn: str
+    message: QueuedMessage | None
+
+
+class Replay(Struct, frozen=True):
+    """Stored events, from where something may be open."""
+
+    events: Sequence[Event]
+
+
+class Restored(Struct, frozen=True):
+    """All that was replayed; what else the store knows."""
+
+    pending: tuple[str, ...]
+    queue: tuple[QueuedHead, ...]
+    startable: bool
+
+
+# -- from a link: everything about a process carries the number of the attempt that started it ---
+
+
+class Ready(Struct, frozen=True):
+    attempt: int
+    version: str | None = None
+    by_signal: bool = False
+
+
+class OpenFailed(Struct, frozen=True):
+    attempt: int
+    problem: SandboxAgentError
+    exited: bool = False
+    gone: bool = False
+    """The agent does not know the conversation that it was asked to resume."""
+
+
+class Leaving(Struct, frozen=True):
+    """The process ends by itself after this turn, or after it failed before it read the prompt."""
+
+    attempt: int
+    unread: Failure | None = None
+
+
+class Stale(Struct, frozen=True):
+    """It could not switch to other settings while it runs."""
+
+    attempt: int
+
+
+class Unsaid(Struct, frozen=True):
+    """The process was found ending: nothing was written to it."""
+
+    attempt: int
+
+
+class SayFailed(Struct, frozen=True):
+    attempt: int
+    message: str
+
+
+class Dying(Struct, frozen=True):
+    """The process is gone. What it said last is still to be heard; then `Exited` follows."""
+
+    attempt: int
+
+
+class Exited(Struct, frozen=True):
+    attempt: int
+    code: int | None = None
+    signal: str | None = None
+    stderr: Stderr | None = None
+    message: str = ""
+
+
+class Closed(Struct, frozen=True):
+    """The process that we stopped, or our place on it, is gone."""
+
+    attempt: int
+
+
+class Heard(Struct, frozen=True):
+    """The scribe has something notable."""
+
+
+class Broken(Struct, frozen=True):
+    """A fault of ours while the agent was heard."""
+
+    message: str
+
+
+class Steered(Struct, frozen=True):
+    """Recordings only: a prompt into an open turn."""
+
+    prompt: Prompt
+
+
+HEARD = Heard()
+
+# -- from the clock ---------------------------------------------------------------------------
+
+TimerKind = Literal["turn", "cancel", "patience", "idle"]
+
+
+class Timer(Struct, frozen=True):
+    kind: TimerKind
+    tag: str = ""
+    """Which turn; for `idle`, whether the conversation is `resumable`."""
+
+
+Input = (
+    Command
+    | Drain
+    | Committed
+    | Refused
+    | Stalled
+    | KeyFound
+    | AskedBefore
+    | Loaded
+    | Replay
+    | Restored
+    | Ready
+    | OpenFailed
+    | Leaving
+    | Stale
+    | Unsaid
+    | SayFailed
+    | Dying
+    | Exited
+    | Closed
+    | Heard
+    | Broken
+    | Steered
+    | Timer
+)

@@ -1,0 +1,229 @@
+"""A session's beginning and end: create, terminate, delete, the daemon's stop, and ends that cannot be written."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ..errors import NotFound, SandboxAgentError, SessionNotFound, Unavailable
+from ..schema.events import SessionEnded
+from ..store.base import DeleteSession, SaveSecrets
+from . import admission, turns
+from .core import Core
+from .effects import Arm, Disarm, RemoveFiles
+from .inputs import Delete, Drain, OpenFailed, Rest, Stalled, Terminate, Timer
+from .phases import (
+    WITH_TURN,
+    Absent,
+    Deleting,
+    Ended,
+    Ending,
+    Gone,
+    Idle,
+    New,
+    Resting,
+)
+
+
+class Created(Struct, frozen=True):
+    native_id: str | None
+    problem: SandboxAgentError | None = None
+    """Why the agent could not be started: the session has ended with it."""
+
+
+# -- create -------------------------------------------------------------------------------------
+
+
+def announce(core: Core) -> None:
+    if not core.scribe.started:
+        core.scribe.start_session(core.agent.metadata(core.record.agent_version, core.record.settings))
+
+
+def created(core: Core, phase: New) -> None:
+    announce(core)
+    _write_session(core, phase, None)
+
+
+def not_created(core: Core, phase: New, failed: OpenFailed) -> None:
+    """An agent that is there and could not start leaves a session that ended with that error. Any other failure leaves nothing."""
+    if not failed.exited:
+        core.refuse(phase.create.id, failed.problem)
+        core.enter(Gone())
+        return
+    announce(core)
+    facts = failed.problem.facts
+    core.scribe.end_session(
+        "error",
+        message=failed.problem.detail,
+        exit_code=facts.get("exitCode"),
+        stderr=facts.get("stderr"),
+    )
+    _write_session(core, phase, failed.problem)
+
+
+def _write_session(core: Core, phase: New, problem: SandboxAgentError | None) -> None:
+    create, before = phase.create, core.snapshot()
+    secrets = SaveSecrets(core.record.session_id, create.secrets)
+    number = core.propose(create.id, before, secrets)
+    core.enter(Idle() if problem is None else Ended())
+    core.answer(create.id, Created(core.record.native_id, problem), after=number)
+
+
+def create_refused(core: Core) -> None:
+    """What was started for it goes; nobody ever saw it."""
+    core.stop()
+    core.enter(Gone())
+
+
+# -- terminate and delete -----------------------------------------------------------------------
+
+
+def stop_at_once(core: Core) -> None:
+    """What a session started ends without waiting for anything, the disk least of all."""
+    core.stop()
+    core.emit(Arm("patience", core.limits.patience))
+
+
+def terminate(core: Core, command: Terminate | Delete) -> None:
+    match core.phase:
+        case Ended():
+            if isinstance(command, Delete):
+                core.enders = (command,)
+                _delete(core)
+            else:
+                core.answer(command.id)
+        case Ending():
+            core.enders = (*core.enders, command)
+            core.emit(Arm("patience", core.limits.patience))
+        case New() | Gone():
+            core.refuse(command.id, _not_found(core))
+        case Resting():
+            core.refuse(command.id, Unavailable("the daemon is stopping", retryAfter=5))
+        case _:
+            stop_at_once(core)
+            core.enders = (command,)
+            _end(core, SessionEnded("terminated", "daemon"))
+
+
+def agent_left(core: Core, wish: SessionEnded) -> None:
+    """The agent has ended the conversation."""
+    core.stop()
+    _end(core, wish)
+
+
+def _end(core: Core, end: SessionEnded) -> None:
+    """Nothing may follow the end, so everything else comes before it."""
+    if isinstance(core.phase, WITH_TURN):
+        core.emit(Disarm("turn"))
+        core.emit(Disarm("cancel"))
+    withdrawn = [admission.take_out(core, head.turn_id) for head in core.queue]
+    core.scribe.end_session(end.reason, by=end.terminated_by)
+    number = core.fact(*withdrawn)
+    core.unsay()
+    if core.admission == "probing":
+        core.admission = "known"
+    core.enter(Ending(number))
+    turns.answer_cancels(core)
+
+
+def finish_ending(core: Core, phase: Ending) -> bool:
+    """The end is written, and nothing of the session runs any more."""
+    if phase.number > core.committed or not isinstance(core.link, Absent):
+        return False
+    core.emit(Disarm("patience"))
+    core.enter(Ended())
+    for command in core.enders:
+        if isinstance(command, Terminate):
+            core.answer(command.id)
+    core.enders = tuple(one for one in core.enders if isinstance(one, Delete))
+    if core.enders:
+        _delete(core)
+    return True
+
+
+def _delete(core: Core) -> None:
+    before = core.snapshot()
+    core.enter(Deleting())
+    core.propose(None, before, DeleteSession(core.record.session_id), deletes=True)
+
+
+def deleted(core: Core) -> None:
+    core.enter(Gone())
+    core.emit(RemoveFiles(core.record.folder))
+    _answer_enders(core)
+
+
+def _answer_enders(core: Core) -> None:
+    enders, core.enders = core.enders, ()
+    for command in enders:
+        core.answer(command.id)
+
+
+def refuse_enders(core: Core, problem: SandboxAgentError) -> None:
+    enders, core.enders = core.enders, ()
+    for command in enders:
+        core.refuse(command.id, problem)
+
+
+def _not_found(core: Core) -> NotFound | SessionNotFound:
+    id = core.record.session_id
+    return SessionNotFound(f"no session {id}", sessionId=id)
+
+
+# -- the daemon stops ---------------------------------------------------------------------------
+
+
+def drain(core: Core, _: Drain) -> None:
+    core.startable = False
+
+
+def rest(core: Core, command: Rest) -> None:
+    core.startable = False
+    core.stop()
+    core.emit(Arm("patience", core.limits.rest))
+    match core.phase:
+        case New(create):
+            core.refuse(create.id, Unavailable("the daemon is stopping", retryAfter=5))
+            core.scribe.take()
+        case Ending() | Ended() | Gone() | Deleting():
+            pass
+        case _:
+            core.scribe.end_turn("outcome_unknown", source="daemon")
+            core.scribe.close_background()
+            core.fact()
+    turns.answer_cancels(core)
+    for one in core.enders:
+        if isinstance(one, Delete):
+            core.refuse(one.id, Unavailable("the daemon is stopping", retryAfter=5))
+    core.enders = (*(one for one in core.enders if not isinstance(one, Delete)), command)
+    core.enter(Resting(core.last))
+
+
+def finish_resting(core: Core, phase: Resting) -> bool:
+    if not core.enders or phase.number > core.committed or not isinstance(core.link, Absent):
+        return False
+    core.emit(Disarm("patience"))
+    _answer_enders(core)
+    return True
+
+
+# -- ends that cannot be written ----------------------------------------------------------------
+
+
+def stalled(core: Core, news: Stalled) -> None:
+    _lose_patience(core, news.problem)
+
+
+def patience_ran_out(core: Core, _: Timer) -> None:
+    problem = Unavailable(
+        "it could not be written down yet; processes were ended all the same",
+        retryAfter=5,
+        sessionId=core.record.session_id,
+    )
+    _lose_patience(core, problem)
+
+
+def _lose_patience(core: Core, problem: SandboxAgentError) -> None:
+    """Whoever waits for what is not written is told so. What happened stays, and is written when it can be."""
+    core.give_up_waiting(problem)
+    if isinstance(core.phase, Ending | Resting):
+        refuse_enders(core, problem)

@@ -1,0 +1,244 @@
+"""The process behind a session: opened when there is something for it to do, opened again when it went, let go when it rests."""
+
+from __future__ import annotations
+
+from ..errors import SandboxAgentError
+from ..store.base import QueuedMessage
+from . import admission, life, turns
+from .core import Core
+from .effects import Arm, Connect, Disarm, Switch
+from .inputs import Closed, Dying, Exited, Leaving, OpenFailed, Ready, Stale, Timer, Unsaid
+from .phases import (
+    Absent,
+    Cancelling,
+    Closing,
+    Gone,
+    Idle,
+    New,
+    Open,
+    Opening,
+    Reopening,
+    Running,
+    Starting,
+)
+
+MOST_TRIES = 3
+"""So many processes may end before they read a prompt."""
+
+
+def proceed(core: Core) -> bool:
+    """The one place that starts work; whether it started any."""
+    phase, link = core.phase, core.link
+    if isinstance(phase, Idle) and core.queue and core.startable and core.admission != "probing":
+        turns.start_next(core)
+        return True
+    if _wants_link(core):
+        match link:
+            case Absent():
+                connect(core)
+                return True
+            case Open(stale=True):
+                core.stop()
+                return True
+            case Open():
+                if isinstance(phase, Starting):
+                    assert phase.message is not None
+                    turns.begin(core, phase.message)
+                    return True
+                if isinstance(phase, Reopening):
+                    turns.give_prompt(core, phase.turn, phase.message, phase.tries + 1)
+                    return True
+    if isinstance(link, Open) and not link.stale and link.settings != core.record.settings:
+        core.say_now(Switch(core.record.settings))
+        core.link_to(Open(link.attempt, core.record.settings, link.by_signal))
+    _watch_idleness(core)
+    return False
+
+
+def _wants_link(core: Core) -> bool:
+    match core.phase:
+        case Starting(_, message):
+            return core.startable and message is not None
+        case Reopening():
+            return True
+        case Idle():
+            return core.admission == "probing"
+    return False
+
+
+def connect(core: Core, *, fresh: bool = False) -> None:
+    """Start a process that goes on with the conversation, or begins one."""
+    attempt, record = core.next_attempt(), core.record
+    core.link_to(Opening(attempt, record.settings, record.prompted, fresh))
+    core.emit(Connect(attempt, record.settings, record.native_id, record.prompted))
+
+
+def ready(core: Core, news: Ready) -> None:
+    link = core.link
+    if not isinstance(link, Opening) or link.attempt != news.attempt:
+        return
+    # One that was started with settings of the past is started again before the next turn.
+    stale = link.settings != core.record.settings
+    core.link_to(Open(link.attempt, link.settings, news.by_signal, stale))
+    if news.version is not None and news.version != core.record.agent_version:
+        core.change(agent_version=news.version)
+    if isinstance(core.phase, New):
+        life.created(core, core.phase)
+    elif core.scribe.drafts:
+        core.fact()
+
+
+def open_failed(core: Core, failed: OpenFailed) -> None:
+    link = core.link
+    if not isinstance(link, Opening) or link.attempt != failed.attempt:
+        return
+    core.link_to(Absent())
+    if isinstance(core.phase, New):
+        life.not_created(core, core.phase, failed)
+    elif not link.fresh and _may_start_anew(core, failed):
+        _start_anew(core)
+    else:
+        _give_up(core, failed.problem, failed.gone)
+
+
+def _may_start_anew(core: Core, failed: OpenFailed) -> bool:
+    """The conversation is lost, and that is no loss, or whoever sent the message can bear it."""
+    message = _message_of(core)
+    fresh = message is not None and message.fresh
+    if failed.gone:
+        return fresh or not core.record.native_stored
+    # It does not say that the conversation is gone, and cannot go on with it either.
+    return failed.exited and fresh and core.record.prompted
+
+
+def _message_of(core: Core) -> QueuedMessage | None:
+    return core.phase.message if isinstance(core.phase, Starting | Reopening) else None
+
+
+def _start_anew(core: Core) -> None:
+    lost = core.record.native_id
+    core.scribe.native_session_id = None
+    core.scribe.status(
+        "resume_lost",
+        {"native_session_id": lost},
+        "the agent had not stored this conversation: a new one begins",
+        source="daemon",
+    )
+    chosen = core.agent.choose_native_id(core.world)
+    core.scribe.native_session_id = chosen
+    core.change(native_id=chosen, native_stored=False, prompted=False)
+    core.fact()
+    connect(core, fresh=True)
+    if isinstance(core.phase, Reopening):
+        core.change(prompted=True)  # its turn is written, and the next process hears of it
+
+
+def _give_up(core: Core, problem: SandboxAgentError, gone: bool) -> None:
+    match core.phase:
+        case Starting(_, QueuedMessage() as message):
+            turns.fail_to_begin(core, message, problem)
+        case Reopening():
+            turns.write_failure(core, problem)
+            turns.end_by_us(core)
+        case Idle() if core.admission == "probing":
+            admission.try_failed(core, problem, gone)
+
+
+def leaving(core: Core, news: Leaving) -> None:
+    """The process takes no more prompts. One that never read the last passes it on to the next process."""
+    if not core.is_current(news.attempt):
+        return
+    turns.make_stale(core)
+    if news.unread is not None:
+        _pass_on(core, news.unread.message, news.unread.code, news.unread.details)
+
+
+def unsaid(core: Core, news: Unsaid) -> None:
+    if core.is_current(news.attempt):
+        turns.make_stale(core)
+        _pass_on(core, "the agent's process ended before it read the prompt", "agent_process_exited", None)
+
+
+def _pass_on(core: Core, message: str, code: object, details: object) -> None:
+    phase = core.phase
+    if not isinstance(phase, Running) or phase.message is None:
+        return
+    if phase.tries < MOST_TRIES:
+        core.enter(Reopening(phase.turn, phase.message, phase.tries))
+        return
+    core.scribe.error(message, code, details)  # type: ignore[arg-type]
+    core.scribe.end_turn("error")
+    turns.end_by_us(core)
+
+
+def stale(core: Core, news: Stale) -> None:
+    if core.is_current(news.attempt):
+        turns.make_stale(core)
+
+
+def dying(core: Core, news: Dying) -> None:
+    """Nothing may be said to it any more; what it said last is heard before its exit counts."""
+    if core.is_current(news.attempt):
+        core.link_to(Closing(news.attempt))
+
+
+def exited(core: Core, exit: Exited) -> None:
+    """The process is gone by itself: a crash of its turn, nothing between turns."""
+    if not core.is_current(exit.attempt):
+        return
+    core.link_to(Absent())
+    scribe = core.scribe
+    match core.phase:
+        case Running():
+            scribe.crash(exit.code, exit.signal, exit.stderr, exit.message)
+            turns.end_by_us(core)
+        case Cancelling():
+            scribe.end_turn("interrupted", source="daemon")
+            scribe.close_background()
+            turns.end_by_us(core)
+        case _:
+            _close_background(core)
+
+
+def closed(core: Core, news: Closed) -> None:
+    """The process that we stopped is gone."""
+    if isinstance(core.link, Closing) and core.link.attempt == news.attempt:
+        core.link_to(Absent())
+        _close_background(core)
+
+
+def _close_background(core: Core) -> None:
+    if isinstance(core.phase, New | Gone):
+        return
+    core.scribe.close_background()
+    if core.scribe.drafts:
+        core.fact()
+
+
+# -- idleness -----------------------------------------------------------------------------------
+
+
+def _watch_idleness(core: Core) -> None:
+    idle = _may_rest(core)
+    if idle and not core.idle_armed:
+        core.emit(Arm("idle", core.limits.idle))
+    elif core.idle_armed and not idle:
+        core.emit(Disarm("idle"))
+    core.idle_armed = idle
+
+
+def _may_rest(core: Core) -> bool:
+    return (
+        isinstance(core.phase, Idle)
+        and isinstance(core.link, Open)
+        and not core.queue
+        and not core.sends
+        and core.scribe.nothing_open()
+    )
+
+
+def idled(core: Core, timer: Timer) -> None:
+    """Nothing happened for long: the process is stopped, unless nobody could go on with its conversation."""
+    core.idle_armed = False
+    if timer.tag == "resumable" and _may_rest(core):
+        core.stop()

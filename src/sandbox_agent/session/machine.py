@@ -1,0 +1,252 @@
+"""The machine: one object that decides everything about one session, and does no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..agents.base import Agent
+from ..agents.scribe import Draft, Scribe
+from ..schema.world import World
+from ..store.base import SessionRecord
+from . import admission, life, link, requests, turns
+from .core import Core, Limits
+from .effects import Effect
+from .inputs import (
+    AskedBefore,
+    Broken,
+    Cancel,
+    Closed,
+    Committed,
+    Configure,
+    Create,
+    Decide,
+    Delete,
+    Drain,
+    Dying,
+    Exited,
+    Heard,
+    Input,
+    KeyFound,
+    Leaving,
+    Loaded,
+    OpenFailed,
+    Ready,
+    Refused,
+    Replay,
+    Reply,
+    Rest,
+    Restored,
+    SayFailed,
+    Send,
+    Stale,
+    Stalled,
+    Steered,
+    Terminate,
+    Timer,
+    TimerKind,
+    Unsaid,
+    Withdraw,
+)
+from .phases import Absent, Deleting, Ended, Ending, Gone, Handing, Idle, New, Resting
+from .restore import Restore
+
+
+class Machine:
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self._restore: Restore | None = None
+
+    @classmethod
+    def create(
+        cls,
+        agent: Agent,
+        record: SessionRecord,
+        create: Create,
+        world: World,
+        limits: Limits,
+        image_folder: str = "",
+    ) -> Machine:
+        """A new session: it exists once its agent is ready and the log has it."""
+        scribe = Scribe(world, (), image_folder)
+        scribe.native_session_id = record.native_id
+        core = Core(agent, record, scribe, New(create), world, limits)
+        link.connect(core)
+        if not agent.capabilities.shared_process:
+            life.announce(core)
+        return cls(core)
+
+    @classmethod
+    def load(
+        cls,
+        agent: Agent,
+        record: SessionRecord,
+        call_ids: Iterable[str],
+        world: World,
+        limits: Limits,
+        image_folder: str = "",
+    ) -> Machine:
+        """A session of the store. `Replay` what may be open in it, then say that it is `Restored`."""
+        scribe = Scribe(world, call_ids, image_folder)
+        scribe.native_session_id = record.native_id
+        scribe.started = record.event_count > 0
+        scribe.pen.ended = record.ended
+        machine = cls(Core(agent, record, scribe, Ended() if record.ended else Idle(), world, limits))
+        machine._restore = Restore(machine.core)
+        return machine
+
+    def begin(self) -> list[Effect]:
+        """The first effects of a new session."""
+        return self.core.take_effects()
+
+    def step(self, input: Input) -> list[Effect]:
+        """One input in, effects out. Behind an offer most of what comes waits until the offer is settled."""
+        core = self.core
+        kind = type(input)
+        if core.offer is None or kind in AT_ONCE or _is_noted(core, input):
+            self._handle(input)
+        else:
+            if kind in STOPS_AT_ONCE:
+                life.stop_at_once(core)
+            core.inbox.append(input)
+        self._settle()
+        return core.take_effects()
+
+    def _handle(self, input: Input) -> None:
+        if isinstance(input, Replay | Restored):
+            assert self._restore is not None
+            if isinstance(input, Replay):
+                self._restore.replay(input)
+            else:
+                self._restore.finish(input)
+                self._restore = None
+        else:
+            HANDLERS[type(input)](self.core, input)
+
+    def _settle(self) -> None:
+        """Do what has become possible, until nothing has."""
+        core = self.core
+        while True:
+            core.release()
+            if core.offer is not None or self._restore is not None:
+                return
+            phase = core.phase
+            if isinstance(phase, Handing) and phase.number <= core.committed:
+                turns.hand_over(core, phase)
+            elif (isinstance(phase, Ending) and life.finish_ending(core, phase)) or (
+                isinstance(phase, Resting) and life.finish_resting(core, phase)
+            ):
+                pass
+            elif core.inbox:
+                HANDLERS[type(core.inbox[0])](core, core.inbox.popleft())
+            elif not admission.admit_next(core) and not link.proceed(core):
+                core.release()
+                return
+
+    # -- what the runtime asks ------------------------------------------------------------------
+
+    @property
+    def holding(self) -> bool:
+        """The agent must not be heard now."""
+        return self.core.holding
+
+    @property
+    def only_pieces(self) -> bool:
+        """What the scribe has is nothing to decide about: it goes to the log as it is."""
+        return self.core.only_pieces
+
+    def take_pieces(self) -> list[Draft]:
+        return self.core.take_pieces()
+
+    @property
+    def at_rest(self) -> bool:
+        """Everything there is to know of the session is in the store: this object can go."""
+        core = self.core
+        return (
+            isinstance(core.phase, Idle | Ended | Gone)
+            and isinstance(core.link, Absent)
+            and core.offer is None
+            and not (core.owes or core.sends or core.inbox or (core.queue and core.startable))
+            and core.last == core.committed
+            and core.scribe.nothing_open()
+        )
+
+
+def _is_noted(core: Core, input: Input) -> bool:
+    """A cancel of a turn that is being written can only mean that turn."""
+    return isinstance(input, Cancel) and isinstance(core.phase, Handing)
+
+
+def _committed(core: Core, news: Committed) -> None:
+    core.committed = max(core.committed, news.number)
+    if core.offer is not None and core.offer.number <= core.committed:
+        core.offer = None
+        if isinstance(core.phase, Deleting):
+            life.deleted(core)
+
+
+def _refused(core: Core, news: Refused) -> None:
+    """Nothing has happened, for the command that asked least of all."""
+    if core.offer is None or core.offer.number != news.number:
+        return
+    phase = core.phase
+    offer = core.take_back()
+    if offer.command is not None:
+        core.refuse(offer.command, news.problem)
+    if isinstance(phase, Deleting):
+        life.refuse_enders(core, news.problem)
+    elif isinstance(phase, Handing) and phase.number == offer.number:
+        turns.answer_cancels(core)  # nothing runs
+    if isinstance(core.phase, New):
+        life.create_refused(core)
+
+
+def _timer(core: Core, timer: Timer) -> None:
+    TIMERS[timer.kind](core, timer)
+
+
+Handler = Callable[[Core, Any], None]
+
+HANDLERS: dict[type[Any], Handler] = {
+    Send: admission.send,
+    Withdraw: admission.withdraw,
+    Configure: admission.configure,
+    KeyFound: admission.key_found,
+    Cancel: turns.cancel,
+    Loaded: turns.loaded,
+    Heard: turns.heard,
+    Broken: turns.broken,
+    Steered: turns.steered,
+    SayFailed: turns.say_failed,
+    Decide: requests.decide,
+    Reply: requests.reply,
+    AskedBefore: requests.asked_before,
+    Ready: link.ready,
+    OpenFailed: link.open_failed,
+    Leaving: link.leaving,
+    Unsaid: link.unsaid,
+    Stale: link.stale,
+    Dying: link.dying,
+    Exited: link.exited,
+    Closed: link.closed,
+    Terminate: life.terminate,
+    Delete: life.terminate,
+    Drain: life.drain,
+    Rest: life.rest,
+    Stalled: life.stalled,
+    Committed: _committed,
+    Refused: _refused,
+    Timer: _timer,
+}
+
+TIMERS: dict[TimerKind, Handler] = {
+    "turn": turns.time_ran_out,
+    "cancel": turns.cancel_ran_out,
+    "patience": life.patience_ran_out,
+    "idle": link.idled,
+}
+
+AT_ONCE = frozenset({Committed, Refused, Stalled, Dying, Send, Drain})
+"""What is heard behind an offer, too: it settles the offer, or changes nothing that the offer could undo."""
+
+STOPS_AT_ONCE = frozenset({Terminate, Delete, Rest})

@@ -1,0 +1,147 @@
+"""What a session does (`Phase`), what it has of an agent (`Link`), and what may follow what (`ALLOWED`)."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ..schema.inputs import Settings
+from ..store.base import QueuedHead, QueuedMessage
+from .inputs import Create
+
+# -- phases -----------------------------------------------------------------------------------
+
+
+class New(Struct, frozen=True):
+    """Not in the store yet: nobody can see it."""
+
+    create: Create
+
+
+class Idle(Struct, frozen=True):
+    """No turn. What outlives a turn may be open all the same."""
+
+
+class Starting(Struct, frozen=True):
+    """A queued message waits for its body, or for the link."""
+
+    head: QueuedHead
+    message: QueuedMessage | None = None
+
+
+class Handing(Struct, frozen=True):
+    """The turn is being written; the agent knows nothing of it."""
+
+    turn: str
+    message: QueuedMessage
+    number: int
+    """Of the append that writes it."""
+
+
+class Reopening(Struct, frozen=True):
+    """The turn is written, and there is no process that could take it."""
+
+    turn: str
+    message: QueuedMessage
+    tries: int = 0
+
+
+class Running(Struct, frozen=True):
+    turn: str
+    message: QueuedMessage | None = None
+    """None: the agent began the turn by itself."""
+    tries: int = 1
+    """How many processes were offered the prompt."""
+
+
+class Cancelling(Struct, frozen=True):
+    turn: str
+
+
+class Ending(Struct, frozen=True):
+    """`session.ended` is appended, and either not written yet or the process still lives."""
+
+    number: int
+
+
+class Ended(Struct, frozen=True):
+    pass
+
+
+class Deleting(Struct, frozen=True):
+    pass
+
+
+class Resting(Struct, frozen=True):
+    """The daemon stops."""
+
+    number: int
+
+
+class Gone(Struct, frozen=True):
+    """Deleted, or never created: the runtime forgets it."""
+
+
+Phase = (
+    New
+    | Idle
+    | Starting
+    | Handing
+    | Reopening
+    | Running
+    | Cancelling
+    | Ending
+    | Ended
+    | Deleting
+    | Resting
+    | Gone
+)
+
+# -- links ------------------------------------------------------------------------------------
+
+
+class Absent(Struct, frozen=True):
+    pass
+
+
+class Opening(Struct, frozen=True):
+    attempt: int
+    settings: Settings
+    resume: bool
+    fresh: bool = False
+    """It is the second try for a message: the conversation was lost, and this one is new."""
+
+
+class Open(Struct, frozen=True):
+    attempt: int
+    settings: Settings
+    by_signal: bool = False
+    """It knows no word for "stop", only a signal that ends its process."""
+    stale: bool = False
+    """It must be started again before the next turn."""
+
+
+class Closing(Struct, frozen=True):
+    """It takes nothing more; `Closed` or `Exited` follows."""
+
+    attempt: int
+
+
+Link = Absent | Opening | Open | Closing
+
+ALLOWED: dict[type[Phase], tuple[type[Phase], ...]] = {
+    New: (Idle, Ended, Gone, Ending, Resting),
+    Idle: (Starting, Handing, Running, Ending, Resting),
+    Starting: (Idle, Starting, Handing, Running, Ending, Resting),
+    Handing: (Idle, Running, Reopening, Ending, Resting),
+    Reopening: (Idle, Running, Reopening, Ending, Resting),
+    Running: (Idle, Running, Reopening, Cancelling, Ending, Resting),
+    Cancelling: (Idle, Running, Cancelling, Ending, Resting),
+    Ending: (Ending, Ended, Resting),
+    Ended: (Deleting, Resting),
+    Deleting: (Ended, Gone, Resting),
+    Resting: (Resting,),
+    Gone: (Resting,),
+}
+"""What may follow a phase. A refused offer goes back to the phase before it, whatever this says."""
+
+WITH_TURN = (Handing, Reopening, Running, Cancelling)

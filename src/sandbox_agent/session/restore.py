@@ -1,0 +1,35 @@
+"""After a restart: what was open is closed, and what was queued goes on."""
+
+from __future__ import annotations
+
+from ..agents.scribe import Recovery
+from ..store.base import Change, ResolvePending
+from . import life
+from .core import Core
+from .inputs import Replay, Restored
+
+
+class Restore:
+    """What an earlier life of the session left, read from the log page by page."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._recovery = Recovery(core.scribe)
+
+    def replay(self, page: Replay) -> None:
+        self._recovery.read(page.events)
+
+    def finish(self, news: Restored) -> None:
+        core = self._core
+        core.startable = news.startable
+        core.queue = news.queue
+        id = core.record.session_id
+        known = {one.id for one in core.scribe.pending.values()}
+        changes: list[Change] = [ResolvePending(id, asked) for asked in news.pending if asked not in known]
+        # No process is left, so nothing goes on in the background either: all of it ends with the turn.
+        core.scribe.close_background()
+        core.scribe.end_turn("outcome_unknown", source="daemon")
+        life.announce(core)
+        if core.record.turn_id is not None:
+            core.change(turn_id=None)
+        core.fact(*changes)

@@ -1,0 +1,58 @@
+"""What clients are told of a session. It is computed from what is committed, in one way, wherever that is found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from ..schema.events import PermissionRequested, QuestionRequested
+from ..schema.inputs import Settings
+from ..schema.sessions import SessionInfo, SessionState, SessionUsage
+from ..store.base import SessionRecord
+
+Requested = PermissionRequested | QuestionRequested
+
+
+class Told(Struct, frozen=True):
+    record: SessionRecord
+    pending: tuple[Requested, ...]
+    """What waits for an answer, in the order it was asked."""
+
+    @property
+    def state(self) -> SessionState:
+        if self.record.ended:
+            return "ended"
+        if self.pending:
+            return "requires_action"
+        return "running" if self.record.turn_id is not None else "idle"
+
+    @property
+    def news(self) -> tuple[SessionState, str | None, Settings]:
+        """What the readers of all sessions want to know at once."""
+        return (self.state, self.record.title, self.record.settings)
+
+    def info(self, event_count: int) -> SessionInfo:
+        """`event_count` is the committed end of the log, which is read where the rows are."""
+        record, settings = self.record, self.record.settings
+        return SessionInfo(
+            record.session_id,
+            record.agent,
+            settings.agent_mode,
+            settings.permission_mode,
+            settings.model,
+            settings.variant,
+            record.title,
+            settings.directory,
+            record.native_id,
+            self.state,
+            record.ended,
+            event_count,
+            record.created_at,
+            record.updated_at,
+            SessionUsage.of(record.usage),
+        )
+
+
+def told_of(record: SessionRecord, pending: Iterable[Requested] = ()) -> Told:
+    return Told(record, tuple(pending))

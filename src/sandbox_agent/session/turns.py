@@ -1,0 +1,255 @@
+"""Turns: how they begin, are handed over, end, are cancelled, and run out of time."""
+
+from __future__ import annotations
+
+from ..errors import AgentProcessExited, SandboxAgentError
+from ..schema.events import ErrorCode, TurnEnded, TurnStarted
+from ..store.base import QueuedMessage
+from . import admission, life, requests
+from .core import Core
+from .effects import Arm, Disarm, GivePrompt, Interrupt, Load
+from .inputs import Broken, Cancel, Heard, Loaded, SayFailed, Steered, Timer
+from .phases import (
+    WITH_TURN,
+    Cancelling,
+    Ended,
+    Ending,
+    Gone,
+    Handing,
+    Idle,
+    New,
+    Open,
+    Reopening,
+    Resting,
+    Running,
+    Starting,
+)
+
+# -- beginning ----------------------------------------------------------------------------------
+
+
+def write_beginning(core: Core, message: QueuedMessage, *, heard: bool = True) -> None:
+    """A turn starts with its prompt. That the agent was prompted is written before it hears anything."""
+    core.scribe.start_turn(message.turn_id)
+    core.scribe.user_message(message.prompt.text, message.prompt.attachments)
+    if heard and not core.record.prompted:
+        core.change(prompted=True)
+
+
+def write_failure(core: Core, problem: SandboxAgentError) -> None:
+    code: ErrorCode = "agent_process_exited" if isinstance(problem, AgentProcessExited) else "agent_error"
+    core.scribe.error(problem.detail, code, problem.facts, source="daemon")
+    core.scribe.end_turn("error", source="daemon")
+
+
+def start_next(core: Core) -> None:
+    """The first queued message is next: its body is in the store."""
+    head = core.queue[0]
+    core.enter(Starting(head))
+    core.emit(Load(head.turn_id))
+
+
+def loaded(core: Core, found: Loaded) -> None:
+    phase = core.phase
+    if not isinstance(phase, Starting) or phase.head.turn_id != found.turn:
+        return
+    if found.message is None:
+        core.fact(admission.dequeue(core, found.turn))
+        core.enter(Idle())
+        answer_cancels(core)
+        return
+    core.enter(Starting(phase.head, found.message))
+    if core.cancels:
+        _cancel_start(core, found.message)
+
+
+def begin(core: Core, message: QueuedMessage) -> None:
+    """A queued message becomes a turn. It was promised, so this is a fact."""
+    dequeue = admission.dequeue(core, message.turn_id)
+    write_beginning(core, message)
+    number = core.fact(dequeue)
+    core.enter(Handing(message.turn_id, message, number))
+
+
+def fail_to_begin(core: Core, message: QueuedMessage, problem: SandboxAgentError) -> None:
+    """There is no agent for a queued message: its turn begins and fails."""
+    dequeue = admission.dequeue(core, message.turn_id)
+    write_beginning(core, message, heard=False)
+    write_failure(core, problem)
+    core.fact(dequeue)
+    core.enter(Idle())
+
+
+def hand_over(core: Core, phase: Handing) -> None:
+    """The turn is written: now the agent may know, unless somebody has cancelled it meanwhile."""
+    if core.cancels:
+        core.scribe.end_turn("interrupted", source="daemon")
+        core.fact()
+        core.enter(Idle())
+        answer_cancels(core)
+        return
+    _arm_time_limit(core, phase.turn)
+    if isinstance(core.link, Open):
+        give_prompt(core, phase.turn, phase.message, tries=1)
+    else:
+        core.enter(Reopening(phase.turn, phase.message))
+
+
+def give_prompt(core: Core, turn: str, message: QueuedMessage, tries: int) -> None:
+    core.enter(Running(turn, message, tries))
+    core.say_now(GivePrompt(turn, message.prompt))
+
+
+def _arm_time_limit(core: Core, turn: str) -> None:
+    if core.record.turn_timeout_ms is not None:
+        core.emit(Arm("turn", core.record.turn_timeout_ms / 1000, turn))
+
+
+# -- what the agent says -------------------------------------------------------------------------
+
+
+def heard(core: Core, _: Heard) -> None:
+    """The scribe has written something that is more than a piece of an item."""
+    scribe = core.scribe
+    if isinstance(core.phase, New):
+        return  # kept until the session is created
+    if isinstance(core.phase, Ending | Ended | Gone | Resting):
+        scribe.take()
+        return
+    replies = requests.judge(core)
+    if scribe.wish is not None:
+        life.agent_left(core, scribe.wish)
+        return
+    told = [data for _, data in scribe.notable]
+    number = core.fact()
+    for data in told:
+        if isinstance(data, TurnStarted):
+            _began(core, data.turn_id)
+        elif isinstance(data, TurnEnded):
+            over(core, number)
+    for reply in replies:
+        core.say(reply, after=number)
+
+
+def _began(core: Core, turn: str) -> None:
+    """The agent began a turn by itself. The head of a session that starts is still in the queue, and waits."""
+    if isinstance(core.phase, Idle | Starting):
+        core.enter(Running(turn))
+        _arm_time_limit(core, turn)
+
+
+def over(core: Core, number: int) -> None:
+    """The turn has ended, by this append."""
+    phase = core.phase
+    if not isinstance(phase, WITH_TURN):
+        return
+    core.enter(Idle())
+    core.emit(Disarm("turn"))
+    if isinstance(phase, Cancelling):
+        core.emit(Disarm("cancel"))
+    answer_cancels(core, after=number)
+
+
+def end_by_us(core: Core) -> None:
+    """The scribe has ended the turn already: write it down."""
+    over(core, core.fact())
+
+
+def say_failed(core: Core, failed: SayFailed) -> None:
+    if core.is_current(failed.attempt) and isinstance(core.phase, Running | Cancelling):
+        core.scribe.error(failed.message, "agent_error", source="daemon")
+        core.scribe.end_turn("error", source="daemon")
+        end_by_us(core)
+
+
+def broken(core: Core, fault: Broken) -> None:
+    """A fault of ours while the agent was heard: it ends this turn and this process, and nothing else."""
+    core.stop()
+    if isinstance(core.phase, WITH_TURN):
+        core.scribe.error(fault.message, "agent_error", source="daemon")
+        core.scribe.end_turn("error", source="daemon")
+    core.scribe.close_background()
+    if not isinstance(core.phase, New):
+        end_by_us(core)
+
+
+def steered(core: Core, input: Steered) -> None:
+    """Recordings only: somebody prompted an agent in the middle of a turn."""
+    core.scribe.user_message(input.prompt.text, input.prompt.attachments)
+    core.fact()
+
+
+# -- cancelling ---------------------------------------------------------------------------------
+
+
+def cancel(core: Core, command: Cancel) -> None:
+    match core.phase:
+        case Handing() | Starting(_, None) | Cancelling():
+            core.cancels = (*core.cancels, command)
+        case Starting(_, QueuedMessage() as message):
+            core.cancels = (command,)
+            _cancel_start(core, message)
+        case Reopening() | Running():
+            core.cancels = (command,)
+            _cancel_turn(core)
+        case _:
+            core.answer(command.id)
+
+
+def _cancel_start(core: Core, message: QueuedMessage) -> None:
+    """The message was next: its turn begins and ends. The link goes on opening, for the message after it."""
+    dequeue = admission.dequeue(core, message.turn_id)
+    write_beginning(core, message, heard=False)
+    core.scribe.end_turn("interrupted", source="daemon")
+    core.fact(dequeue)
+    core.enter(Idle())
+    answer_cancels(core)
+
+
+def answer_cancels(core: Core, *, after: int | None = None) -> None:
+    """What they wanted has happened, by this append."""
+    cancels, core.cancels = core.cancels, ()
+    for cancel in cancels:
+        core.answer(cancel.id, after=after)
+
+
+def _cancel_turn(core: Core) -> None:
+    phase = core.phase
+    assert isinstance(phase, Reopening | Running)
+    if isinstance(phase, Reopening):
+        core.scribe.end_turn("interrupted", source="daemon")
+        end_by_us(core)
+        return
+    core.scribe.requests.withdraw_all("the turn was cancelled")
+    core.fact()
+    core.unsay()
+    core.say_now(Interrupt())
+    if isinstance(core.link, Open) and core.link.by_signal:
+        make_stale(core)
+    core.emit(Arm("cancel", core.limits.cancel, phase.turn))
+    core.enter(Cancelling(phase.turn))
+
+
+def make_stale(core: Core) -> None:
+    link = core.link
+    if isinstance(link, Open) and not link.stale:
+        core.link_to(Open(link.attempt, link.settings, link.by_signal, stale=True))
+
+
+def cancel_ran_out(core: Core, timer: Timer) -> None:
+    """The agent does not listen: end the turn without it. The next message resumes the conversation."""
+    if isinstance(core.phase, Cancelling) and core.phase.turn == timer.tag:
+        core.scribe.end_turn("interrupted", source="daemon")
+        core.scribe.close_background()
+        core.stop()
+        end_by_us(core)
+
+
+def time_ran_out(core: Core, timer: Timer) -> None:
+    phase = core.phase
+    if not isinstance(phase, Reopening | Running) or phase.turn != timer.tag:
+        return
+    core.scribe.error(f"the turn took longer than {core.record.turn_timeout_ms} ms", source="daemon")
+    assert core.scribe.turn is not None
+    core.scribe.turn.stop_reason = "limit"
+    _cancel_turn(core)

@@ -1,0 +1,192 @@
+"""The files of an open SQLite store: whether they are still those that were opened, and hold what was written.
+
+SQLite trusts its files. It goes on writing into one that was removed, and appends behind the hole where a write-ahead log
+was cut; all of that is lost with the process. So somebody looks before each commit and each read. `log.db-mark` tells the
+next start how far the log was written, as a write-ahead log that lost its end looks like one that never had it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from pathlib import Path
+from typing import Literal
+
+import apsw
+
+from .base import StoreCorrupt, StoreGone
+
+
+def beside(path: Path, what: str) -> Path:
+    return path.with_name(f"{path.name}-{what}")
+
+
+def require_complete(path: Path) -> None:
+    """SQLite would take a missing file for a new one, and delete the write-ahead log that belonged to the old."""
+    wal = beside(path, "wal")
+    if _size(wal) and not _size(path):
+        raise StoreCorrupt(
+            f"{path} is {'empty' if path.exists() else 'gone'}, but {wal.name} beside it is not: a part of the log is "
+            f"missing. Bring the file back, or move {wal.name} away to start with an empty log."
+        )
+
+
+def require_end(path: Path, connection: apsw.Connection) -> None:
+    """Raise `StoreCorrupt` when an earlier life wrote more than there is."""
+    mark = beside(path, "mark")
+    try:
+        identity, written = mark.read_text().split()
+        marked = int(written)
+    except (OSError, ValueError):
+        return
+    # All that is left of a young log whose end is lost may be an empty file of SQLite's.
+    is_young = not any(True for _ in connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'meta'"))
+    position = 0 if is_young else newest_event(connection)
+    if marked > position and (is_young or identity_of(connection) == identity):
+        raise StoreCorrupt(
+            f"{path} ends at position {position}, but was written up to {marked}: its end is lost, or it is an older copy. "
+            f"It was left as it is: remove {mark} to go on with what is there."
+        )
+
+
+class StoreFiles:
+    """Made when SQLite has opened them. `require` may be called by any thread, the rest by the one that writes."""
+
+    def __init__(self, path: Path, identity: str, position: int, *, marks: bool) -> None:
+        self.path = path
+        self._name = str(path)  # a third quicker to look at than a Path, before each commit
+        self.wal = beside(path, "wal")
+        self.position = position
+        """That of the newest event that was committed."""
+        self._identity = identity
+        self._looking = threading.Lock()
+        self._known = os.stat(path)
+        self._wal_fd = os.open(self.wal, os.O_RDONLY | os.O_CLOEXEC)
+        self._wal_size = os.fstat(self._wal_fd).st_size
+        self._lost: str | None = None
+        """What cannot be well again as long as the files are open."""
+        self._mark_fd: int | None = None
+        self._marked = 0
+        if marks:
+            with contextlib.suppress(OSError):  # a full disk
+                self._mark_fd = os.open(beside(path, "mark"), os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+
+    # -- while it is open ---------------------------------------------------------------------
+
+    def require(self) -> None:
+        """Raise `StoreGone` unless the file is the one that was opened and, where it changed, still holds our log."""
+        if self._lost is not None:
+            raise StoreGone(self._lost)
+        try:
+            now = os.stat(self._name)
+        except OSError:
+            raise StoreGone(f"{self.path} was removed while the daemon has it open") from None
+        known = self._known
+        if (
+            now.st_mtime_ns == known.st_mtime_ns
+            and now.st_size == known.st_size
+            and now.st_ino == known.st_ino
+        ):
+            return
+        if not os.path.samestat(now, known):
+            raise StoreGone(f"{self.path} was replaced while the daemon has it open")
+        with self._looking:
+            self._look_closer(now)
+
+    def _look_closer(self, now: os.stat_result) -> None:
+        """What was written ahead is moved into the file every few hundred commits: most often it was that."""
+        position = self.position
+        try:
+            found = self._found(now.st_size < self._known.st_size)
+        except apsw.Error as error:
+            raise self._changed(" ".join(str(error).split())) from error
+        if found[0] != self._identity:
+            raise self._changed("it holds another log")
+        if found[1] < position:
+            raise self._changed(f"it ends at position {found[1]}, but was written up to {position}")
+        self._known = now
+
+    def _found(self, shrank: bool) -> tuple[str, int]:
+        """Identity and position, seen with fresh eyes: what an open connection remembers may not be true any more."""
+        connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            if shrank:
+                self._require_every_page(connection)
+            return identity_of(connection), newest_event(connection)
+        finally:
+            connection.close()
+
+    def _require_every_page(self, connection: apsw.Connection) -> None:
+        """Removed sessions let the file shrink, but not below what its header says."""
+        header = connection.read("main", 0, 0, 100)[1]
+        page, pages = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
+        if not pages or os.stat(self.path).st_size < page * pages:
+            raise apsw.CorruptError("pages are missing")
+
+    def _changed(self, how: str) -> StoreGone:
+        return StoreGone(f"{self.path} was changed by another program while the daemon has it open: {how}")
+
+    def missing_of_wal(self) -> Literal["nothing", "all", "name"]:
+        """`all` of it may have been moved into the file by another program; without its `name` it can still be read."""
+        now = os.fstat(self._wal_fd)
+        if now.st_size < self._wal_size:
+            if now.st_size:
+                raise self.wal_was_cut()
+            return "all"
+        return "nothing" if now.st_nlink else "name"
+
+    def wal_was_cut(self) -> StoreGone:
+        return self._lose(f"{self.wal} was cut while the daemon has it open: a part of the log is lost")
+
+    def wal_was_removed(self) -> StoreGone:
+        return self._lose(f"{self.wal} was removed while the daemon has it open: start the daemon anew")
+
+    def _lose(self, what: str) -> StoreGone:
+        self._lost = what
+        return StoreGone(what)
+
+    def wal_is_ours(self) -> bool:
+        with contextlib.suppress(OSError):
+            return os.path.samestat(os.stat(self.wal), os.fstat(self._wal_fd))
+        return False
+
+    def was_replaced(self) -> bool:
+        with contextlib.suppress(OSError):
+            return not os.path.samestat(os.stat(self.path), self._known)
+        return False
+
+    def committed(self, position: int) -> None:
+        self.position = position
+        self.wal_resized()
+
+    def wal_resized(self) -> None:
+        self._wal_size = os.lseek(self._wal_fd, 0, os.SEEK_END)
+
+    # -- from one life to the next ------------------------------------------------------------
+
+    def mark(self) -> None:
+        """Not synced, and needs not be: a mark that is lost is too low, never too high."""
+        if self._mark_fd is not None and self._marked != self.position:
+            os.pwrite(self._mark_fd, b"%b %020d\n" % (self._identity.encode(), self.position), 0)
+            self._marked = self.position
+
+    def close(self) -> None:
+        os.close(self._wal_fd)
+        if self._mark_fd is not None:
+            os.close(self._mark_fd)
+
+
+def identity_of(connection: apsw.Connection) -> str:
+    return str(next(iter(connection.execute("SELECT value FROM meta WHERE name = 'identity'")), ("",))[0])
+
+
+def newest_event(connection: apsw.Connection) -> int:
+    """Its position; at least, where events were deleted since. Every schema there ever was can be asked."""
+    kept = next(iter(connection.execute("SELECT value FROM meta WHERE name = 'position'")), (0,))[0]
+    newest = next(iter(connection.execute("SELECT max(position) FROM events")))[0]
+    return max(int(kept), int(newest or 0))
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0

@@ -1,0 +1,405 @@
+"""Interleavings that once went wrong, each in a few lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.session.world import (
+    Actor,
+    Command,
+    ToyWorld,
+    allow,
+    ask_permission,
+    ask_plan,
+    end_turn,
+    prompt,
+    say,
+)
+
+from sandbox_agent.errors import Conflict, NotFound, SandboxAgentError, Unavailable
+from sandbox_agent.schema.events import SessionEnded, TurnEnded, TurnStarted
+from sandbox_agent.schema.inputs import Answer
+from sandbox_agent.session import effects, inputs
+from sandbox_agent.session.phases import Cancelling, Idle, Open, Reopening, Running
+
+S = "s"
+
+
+def session() -> tuple[ToyWorld, Actor]:
+    """A session with its agent, and nothing going on."""
+    world = ToyWorld()
+    command = world.create(S)
+    world.open(S)
+    world.settle()
+    assert command.answer.problem is None
+    return world, world.actors[S]
+
+
+def running() -> tuple[ToyWorld, Actor]:
+    world, actor = session()
+    sent = send(world)
+    world.settle()
+    assert isinstance(actor.core.phase, Running)
+    assert sent.answer.queued is False
+    return world, actor
+
+
+def send(world: ToyWorld, text: str = "hello", **more: Any) -> Command:
+    return world.ask(S, lambda id: inputs.Send(id, prompt(text), **more))
+
+
+def words(actor: Actor) -> list[effects.Words]:
+    return actor.process.words if actor.process else []
+
+
+def status(command: Command) -> int:
+    answer = command.answer
+    return answer.status if isinstance(answer, SandboxAgentError) else 200
+
+
+def waiting(world: ToyWorld) -> str:
+    told = world.actors[S].end.told
+    assert told is not None
+    [asked] = told.pending
+    return getattr(asked, "permission_id", None) or getattr(asked, "question_id", "")
+
+
+def stop_reasons(world: ToyWorld) -> list[str]:
+    ends = (event.data for event in world.events(S))
+    return [data.metadata.stop_reason for data in ends if isinstance(data, TurnEnded)]
+
+
+def test_of_two_answers_to_a_permission_one_wins_and_the_other_conflicts() -> None:
+    world, actor = running()
+    actor.feed(ask_permission("k"))
+    world.settle()
+    asked = waiting(world)
+    first = world.ask(S, lambda id: inputs.Decide(id, asked, allow()))
+    second = world.ask(S, lambda id: inputs.Decide(id, asked, allow()))
+    assert (first.answers, second.answers) == ([], [])
+    world.settle()
+    world.answer_lookups()
+    assert first.answer is None
+    assert isinstance(second.answer, Conflict)
+    assert words(actor)[1:] == [effects.GiveDecision("k", allow())]
+
+
+def test_a_change_of_mode_that_is_refused_is_not_in_force() -> None:
+    world, actor = running()
+    world.disk.is_full = True
+    changed = world.ask(S, lambda id: inputs.Configure(id, permission_mode="bypass"))
+    world.settle()
+    assert status(changed) == 503
+    world.disk.is_full = False
+    world.settle()
+    actor.feed(ask_permission("k"))
+    world.settle()
+    assert actor.end.told is not None
+    assert (actor.end.told.record.settings.permission_mode, actor.end.told.state) == (
+        "default",
+        "requires_action",
+    )
+    assert not any(isinstance(one, effects.Switch) for one in words(actor))
+
+
+def test_terminate_on_a_full_disk_ends_the_process_and_promises_nothing() -> None:
+    world, actor = running()
+    queued = send(world, "next")
+    world.settle()
+    assert queued.answer.queued is True
+    world.disk.is_full = True
+    ended = world.ask(S, inputs.Terminate)
+    assert actor.process is not None
+    assert not actor.process.is_open
+    world.close(S)
+    world.settle()
+    assert status(ended) == 503
+    world.kill()
+    assert not any(isinstance(event.data, SessionEnded) for event in world.events(S))
+    world.come_to_rest()
+    assert world.store.session(S) is not None
+
+
+def test_a_session_whose_end_could_not_be_written_ends_when_there_is_space() -> None:
+    world, actor = running()
+    world.disk.is_full = True
+    first = world.ask(S, inputs.Terminate)
+    world.close(S)
+    world.settle()
+    world.disk.is_full = False
+    world.settle()
+    second = world.ask(S, inputs.Terminate)
+    world.settle()
+    assert (status(first), second.answer) == (503, None)
+    assert actor.end.told is not None
+    assert actor.end.told.state == "ended"
+
+
+def test_a_slow_disk_does_not_make_terminate_lie() -> None:
+    world, actor = running()
+    ended = world.ask(S, inputs.Terminate)
+    world.close(S)
+    world.fire(S, "patience")
+    assert status(ended) == 503
+    world.settle()
+    assert actor.end.told is not None
+    assert actor.end.told.state == "ended"
+
+
+def test_a_prompt_that_is_refused_never_becomes_a_turn() -> None:
+    world, actor = session()
+    world.disk.is_full = True
+    sent = send(world)
+    world.settle()
+    assert isinstance(sent.answer, Unavailable)
+    world.disk.is_full = False
+    world.come_to_rest()
+    assert not any(isinstance(event.data, TurnStarted) for event in world.events(S))
+    assert words(actor) == []
+
+
+def test_a_decision_that_is_refused_leaves_the_request_waiting() -> None:
+    world, actor = running()
+    actor.feed(ask_permission("k"))
+    world.settle()
+    asked = waiting(world)
+    world.disk.is_full = True
+    decided = world.ask(S, lambda id: inputs.Decide(id, asked, allow()))
+    world.settle()
+    assert status(decided) == 503
+    assert waiting(world) == asked
+    assert len(words(actor)) == 1
+
+
+def test_a_withdrawal_that_is_refused_leaves_the_message_in_the_queue() -> None:
+    world, _ = running()
+    queued = send(world, "next")
+    world.settle()
+    world.disk.is_full = True
+    withdrawn = world.ask(S, lambda id: inputs.Withdraw(id, queued.answer.turn_id))
+    world.settle()
+    assert status(withdrawn) == 503
+    assert [head.turn_id for head in world.store.queue_heads(S)] == [queued.answer.turn_id]
+
+
+def test_the_end_of_another_run_does_not_end_the_turn_that_is_being_written() -> None:
+    world, actor = session()
+    actor.feed(lambda scribe: scribe.start_turn(source="agent"))
+    actor.feed(end_turn)
+    sent = send(world)
+    actor.feed(lambda scribe: scribe.start_turn(source="agent"))
+    world.settle()
+    assert [type(one) for one in words(actor)] == [effects.GivePrompt]
+    assert isinstance(actor.core.phase, Running)
+    actor.feed(end_turn)
+    world.settle()
+    assert sent.answer.queued is False
+    assert stop_reasons(world) == ["end_turn", "end_turn"]
+
+
+def test_an_exit_while_a_prompt_is_written_passes_it_on_to_the_next_process() -> None:
+    world, actor = session()
+    sent = send(world)
+    world.exit(S)
+    world.settle()
+    assert sent.answer.queued is False
+    assert isinstance(actor.core.phase, Reopening)
+    world.open(S)
+    assert [type(one) for one in words(actor)] == [effects.GivePrompt]
+    assert stop_reasons(world) == []
+
+
+def test_a_process_that_is_always_found_ending_counts_as_a_try() -> None:
+    world, actor = session()
+    assert actor.process is not None
+    actor.process.is_deaf = True
+    send(world)
+    world.settle()
+    for _ in range(2):
+        world.close(S)
+        actor.process.is_deaf = True
+        world.open(S)
+        world.settle()
+    assert stop_reasons(world) == ["error"]
+    assert isinstance(actor.core.phase, Idle)
+
+
+def test_a_change_while_the_process_starts_makes_it_stale() -> None:
+    world, actor = session()
+    world.fire(S, "idle")
+    world.close(S)
+    sent = send(world)
+    world.settle()
+    world.answer_lookups()
+    changed = world.ask(S, lambda id: inputs.Configure(id, model="other"))
+    world.settle()
+    world.open(S)
+    assert actor.core.link.__class__.__name__ == "Closing"
+    world.close(S)
+    world.open(S)
+    world.settle()
+    assert (changed.answer, sent.answer.queued) == (None, False)
+    assert isinstance(actor.core.link, Open)
+    assert actor.core.link.settings.model == "other"
+
+
+def test_no_allow_follows_an_interrupt() -> None:
+    world, actor = running()
+    actor.feed(ask_permission("k"))
+    world.settle()
+    asked = waiting(world)
+    world.ask(S, lambda id: inputs.Decide(id, asked, allow()))
+    world.ask(S, inputs.Cancel)
+    world.settle()
+    assert [type(one) for one in words(actor)] == [
+        effects.GivePrompt,
+        effects.GiveDecision,
+        effects.Interrupt,
+    ]
+
+
+def test_a_rule_that_decided_is_not_said_after_an_interrupt() -> None:
+    world, actor = session()
+    world.ask(S, lambda id: inputs.Configure(id, permission_mode="bypass"))
+    world.settle()
+    send(world)
+    world.settle()
+    actor.feed(ask_permission("k"))
+    world.ask(S, inputs.Cancel)
+    world.settle()
+    assert isinstance(actor.core.phase, Cancelling)
+    assert not any(isinstance(one, effects.GiveDecision) for one in words(actor))
+
+
+def test_a_time_limit_touches_its_own_turn_alone() -> None:
+    world, actor = running()
+    armed = actor.timers["turn"]
+
+    def ends_and_goes_on(scribe: Any) -> None:
+        scribe.end_turn("end_turn")
+        scribe.start_turn(source="agent")
+
+    actor.feed(ends_and_goes_on)
+    actor.step(inputs.Timer("turn", armed.tag))
+    world.settle()
+    assert isinstance(actor.core.phase, Running)
+    assert stop_reasons(world) == ["end_turn"]
+
+
+def test_an_agent_that_leaves_withdraws_the_queue_first() -> None:
+    world, actor = running()
+    queued = send(world, "next")
+    world.settle()
+    actor.feed(lambda scribe: scribe.agent_left("completed"))
+    world.close(S)
+    world.settle()
+    types = [event.type for event in world.events(S)]
+    assert types[-1] == "session.ended"
+    assert world.store.queue_heads(S) == []
+    assert queued.answer.queued is True
+    world.check()
+
+
+def test_a_delete_that_is_refused_leaves_one_truth() -> None:
+    world, actor = session()
+    first = world.ask(S, inputs.Delete)
+    world.close(S)
+    world.disk.finish() if world.disk.is_busy else world.loop.run()
+    world.loop.run()
+    if world.disk.is_busy:
+        world.disk.finish()
+    world.disk.is_full = True
+    world.settle()
+    assert status(first) == 503
+    assert actor.end.told is not None
+    assert actor.end.told.state == "ended"
+    world.disk.is_full = False
+    world.settle()
+    renamed = world.ask(S, lambda id: inputs.Configure(id, title="kept"))
+    world.settle()
+    assert renamed.answer is None
+    second = world.ask(S, inputs.Delete)
+    world.settle()
+    assert second.answer is None
+    assert world.store.session(S) is None
+
+
+def test_free_text_rejects_a_plan_and_reaches_the_agent_as_feedback() -> None:
+    world, actor = session()
+    world.ask(S, lambda id: inputs.Configure(id, permission_mode="plan"))
+    world.settle()
+    send(world)
+    world.settle()
+    actor.feed(ask_plan("p"))
+    world.settle()
+    asked = waiting(world)
+    answered = world.ask(S, lambda id: inputs.Reply(id, asked, Answer((("use fewer steps",),))))
+    world.settle()
+    assert answered.answer is None
+    assert words(actor)[-1] == effects.GiveAnswer("p", Answer(None, "use fewer steps"))
+    assert actor.end.told is not None
+    assert actor.end.told.record.settings.permission_mode == "plan"
+
+
+def test_an_approved_plan_leaves_plan_mode() -> None:
+    world, actor = session()
+    world.ask(S, lambda id: inputs.Configure(id, permission_mode="plan", agent_mode="plan"))
+    world.settle()
+    send(world)
+    world.settle()
+    actor.feed(ask_plan("p"))
+    world.settle()
+    asked = waiting(world)
+    world.ask(S, lambda id: inputs.Reply(id, asked, Answer((("approve",),))))
+    world.settle()
+    assert actor.end.told is not None
+    settings = actor.end.told.record.settings
+    assert (settings.permission_mode, settings.agent_mode) == ("default", "build")
+
+
+def test_answers_that_do_not_match_the_questions_are_refused() -> None:
+    world, actor = running()
+    actor.feed(ask_plan("p"))
+    world.settle()
+    asked = waiting(world)
+    answered = world.ask(S, lambda id: inputs.Reply(id, asked, Answer((("a",), ("b",)))))
+    assert status(answered) == 400
+    assert waiting(world) == asked
+
+
+def test_an_id_that_nobody_asked_is_not_found() -> None:
+    world, _ = running()
+    answered = world.ask(S, lambda id: inputs.Decide(id, "perm_none", allow()))
+    world.answer_lookups()
+    assert isinstance(answered.answer, NotFound)
+
+
+def test_a_full_queue_refuses_the_next_message() -> None:
+    world, _ = running()
+    for _ in range(3):
+        send(world)
+        world.settle()
+    assert status(send(world)) == 429
+    assert len(world.store.queue_heads(S)) == 3
+
+
+def test_the_same_key_gives_the_same_turn() -> None:
+    world, _ = session()
+    first = send(world, key="k", digest=b"1")
+    second = send(world, key="k", digest=b"1")
+    other = send(world, key="k", digest=b"2")
+    for _ in range(4):
+        world.answer_lookups()
+        world.settle()
+    assert first.answer.turn_id == second.answer.turn_id
+    assert status(other) == 422
+
+
+def test_state_is_told_only_when_the_end_of_the_turn_can_be_read() -> None:
+    world, actor = running()
+    actor.feed(say("hi"))
+    actor.feed(end_turn)
+    assert actor.end.told is not None
+    assert actor.end.told.state == "running"
+    world.settle()
+    assert (actor.end.told.state, stop_reasons(world)) == ("idle", ["end_turn"])

@@ -1,0 +1,719 @@
+"""The world around session machines, by hand: a log whose writes are released one at a time, processes that do as they are told.
+
+The log, its store and the machines are the real ones. Everything that would take time waits until a test lets it happen, and after
+every step the promises that must hold at any moment are looked at (`check`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Callable
+from typing import Any, cast
+
+import msgspec
+
+from sandbox_agent.agents import AGENTS
+from sandbox_agent.agents.failures import Failure
+from sandbox_agent.agents.scribe import Ask, Frame, Rule, Scribe
+from sandbox_agent.errors import AgentProcessExited, Conflict, SandboxAgentError
+from sandbox_agent.runtime.group import Group, Written
+from sandbox_agent.runtime.log import End, Log
+from sandbox_agent.schema.events import (
+    Event,
+    PermissionRequested,
+    PermissionResolved,
+    QuestionRequested,
+    QuestionResolved,
+    SessionEnded,
+    TurnStarted,
+    decode_data,
+    decode_event,
+)
+from sandbox_agent.schema.inputs import Decision, Prompt, Settings
+from sandbox_agent.schema.world import World as Given
+from sandbox_agent.schema.world import counted
+from sandbox_agent.session import effects, inputs
+from sandbox_agent.session.admission import Accepted
+from sandbox_agent.session.core import Limits
+from sandbox_agent.session.inputs import HEARD, Input, TimerKind
+from sandbox_agent.session.machine import Machine
+from sandbox_agent.session.phases import (
+    WITH_TURN,
+    Absent,
+    Ended,
+    Gone,
+    Handing,
+    New,
+    Open,
+    Opening,
+)
+from sandbox_agent.session.told import told_of
+from sandbox_agent.store.base import ImpossibleChange, Secrets, SessionRecord
+from sandbox_agent.store.memory import MemoryStore
+from sandbox_agent.testing.rules import Checker
+
+LIMITS = Limits(queued_messages=3, queued_bytes=2_000)
+DIRECTORY = "/ws"
+
+
+class Loop:
+    """As much of an event loop as the log uses; nothing runs by itself."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.soon: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
+
+    def call_soon(self, callback: Callable[..., object], *args: Any) -> None:
+        self.soon.append((callback, args))
+
+    def call_later(self, seconds: float, callback: Callable[..., object], *args: Any) -> Loop:
+        self.call_soon(callback, *args)
+        return self
+
+    def cancel(self) -> None: ...
+
+    def time(self) -> float:
+        self.now += 1.0
+        return self.now
+
+    def run(self) -> None:
+        """What is to run now; not what that brings about."""
+        for _ in range(len(self.soon)):
+            callback, args = self.soon.popleft()
+            callback(*args)
+
+
+class Disk:
+    """Where groups wait until they are written or refused."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._waiting: tuple[Group, Written] | None = None
+        self.is_full = False
+        self.poisoned: str | None = None
+        """A session of which nothing can be written, by a fault of ours."""
+
+    def write(self, group: Group, written: Written) -> None:
+        self._waiting = (group, written)
+
+    def close(self) -> None: ...
+
+    @property
+    def is_busy(self) -> bool:
+        return self._waiting is not None
+
+    def finish(self) -> None:
+        """The group that is being written is written, or the disk refuses it."""
+        assert self._waiting is not None
+        (group, written), self._waiting = self._waiting, None
+        changes = group.changes()
+        error: Exception | None = None
+        if self.is_full:
+            error = OSError("no space left on device")
+        elif self.poisoned is not None and any(one.session_id == self.poisoned for one in group.ends()):
+            error = ImpossibleChange("poisoned")
+            if len(group.ends()) == 1:
+                self.poisoned = None
+        else:
+            self._store.write(changes)
+        written(error)
+
+
+class Process:
+    """One that a session started: what it was told, and whether it lives."""
+
+    def __init__(self, attempt: int) -> None:
+        self.attempt = attempt
+        self.is_open = False
+        self.is_dead = False
+        self.is_deaf = False
+        """It was found ending: what is said to it is not written."""
+        self.words: list[effects.Words] = []
+
+
+class Command:
+    def __init__(self, input: inputs.Command, before: Any) -> None:
+        self.input = input
+        self.before = before
+        self.answers: list[Any] = []
+
+    @property
+    def answer(self) -> Any:
+        assert len(self.answers) == 1, self.answers
+        return self.answers[0]
+
+
+class Actor:
+    """A session in memory, as the runtime would keep it."""
+
+    def __init__(self, world: ToyWorld, machine: Machine, end: End) -> None:
+        self.world = world
+        self.machine = machine
+        self.end = end
+        self.process: Process | None = None
+        self.timers: dict[TimerKind, effects.Arm] = {}
+        self.lookups: list[Callable[[], Input]] = []
+        self.is_dropped = False
+        self._inputs: deque[Input] = deque()
+        self._busy = False
+        self._offer_before: Any = None
+        end.listener = self
+
+    @property
+    def id(self) -> str:
+        return self.end.session_id
+
+    @property
+    def core(self) -> Any:
+        return self.machine.core
+
+    @property
+    def scribe(self) -> Scribe:
+        return self.machine.core.scribe
+
+    # the log's listener
+
+    def committed(self, number: int) -> None:
+        self.step(inputs.Committed(number))
+
+    def refused(self, number: int, problem: SandboxAgentError) -> None:
+        self.step(inputs.Refused(number, problem))
+
+    def stalled(self, problem: SandboxAgentError) -> None:
+        self.step(inputs.Stalled(problem))
+
+    def lost(self, error: Exception) -> None:
+        self.world.lose(self)
+
+    # steps
+
+    def begin(self) -> None:
+        self._carry_out(self.machine.begin())
+
+    def step(self, input: Input) -> None:
+        if self.is_dropped:
+            return
+        self._inputs.append(input)
+        if self._busy:
+            return
+        self._busy = True
+        while self._inputs and not self.is_dropped:
+            self._one(self._inputs.popleft())
+        self._busy = False
+        if not self.is_dropped:
+            self.world.settle_holds()
+
+    def _one(self, input: Input) -> None:
+        refused = isinstance(input, inputs.Refused) and self.core.offer is not None
+        quiet = not self.core.inbox and not self.core.sends and not self.core.cancels
+        before = self.state()
+        had_offer = self.core.offer
+        found = self.machine.step(input)
+        if refused and quiet and self._offer_before is not None and not self._created_nothing():
+            # A refused command left the machine as it was.
+            assert self.state() == self._offer_before, (input, self.state(), self._offer_before)
+        if self.core.offer is not had_offer and self.core.offer is not None:
+            direct = isinstance(input, inputs.Send | inputs.Decide | inputs.Reply | inputs.Configure)
+            self._offer_before = before if direct and had_offer is None else None
+        self._carry_out(found)
+
+    def _created_nothing(self) -> bool:
+        return isinstance(self.core.phase, Gone | New)
+
+    def state(self) -> Any:
+        """What an offer may change, but for the link."""
+        core, scribe = self.core, self.scribe
+        turn = scribe.turn.id if scribe.turn else None
+        record = msgspec.structs.replace(core.record, event_count=0)
+        return (record, core.queue, core.phase, core.count, turn, tuple(scribe.pending), core.last)
+
+    def _carry_out(self, found: list[effects.Effect]) -> None:
+        for effect in found:
+            if not self.is_dropped:
+                self._do(effect)
+
+    def _do(self, effect: effects.Effect) -> None:
+        world = self.world
+        match effect:
+            case effects.Append():
+                world.log.append(self.end, effect)
+            case effects.Answer(command, result):
+                world.answered(self, command, result)
+            case effects.Connect(attempt):
+                assert self.process is None or self.process.is_dead, "two processes at once"
+                self.process = Process(attempt)
+            case effects.Say(attempt, words):
+                self._say(attempt, words)
+            case effects.Stop(attempt):
+                assert self.process is not None
+                assert self.process.attempt == attempt, "an effect names an old attempt"
+                self.process.is_open = False
+            case effects.Arm(kind):
+                self.timers[kind] = effect
+            case effects.Disarm(kind):
+                self.timers.pop(kind, None)
+            case effects.LookUpKey(send, key):
+                self.lookups.append(lambda: inputs.KeyFound(send, world.store.key(self.id, key)))
+            case effects.LookUpAsked(command, id):
+                known = world.store.was_asked
+                self.lookups.append(lambda: inputs.AskedBefore(command, id, known(self.id, id)))
+            case effects.Load(turn):
+                self.lookups.append(lambda: inputs.Loaded(turn, world.store.queued(self.id, turn)))
+
+    def _say(self, attempt: int, words: effects.Words) -> None:
+        process = self.process
+        assert process is not None
+        assert (process.attempt, process.is_dead) == (attempt, False), "said to a process that is gone"
+        if process.is_deaf:
+            if isinstance(words, effects.GivePrompt):
+                self._inputs.append(inputs.Unsaid(attempt))
+            return
+        process.words.append(words)
+        self.world.said(self, words)
+
+    # what the agent does
+
+    def feed(self, what: Callable[[Scribe], object]) -> None:
+        """The agent says something: heard now, or when nobody holds the host."""
+        self.world.hear(self, what)
+
+    def hear(self, what: Callable[[Scribe], object]) -> None:
+        scribe = self.scribe
+        scribe.frame = Frame()
+        try:
+            what(scribe)
+        except RecursionError:
+            scribe.unparsed("too deep", "toy")
+        if not scribe.drafts and scribe.wish is None:
+            return
+        if self.machine.only_pieces:
+            self.world.log.append_pieces(self.end, self.machine.take_pieces())
+        else:
+            self.step(HEARD)
+
+
+class ToyWorld:
+    def __init__(self) -> None:
+        self.store = MemoryStore()
+        self.agent = AGENTS["mock"]
+        self.commands: dict[int, Command] = {}
+        self.accepted: dict[str, set[str]] = {}
+        """Turns that were promised, by session."""
+        self.prompts: dict[str, int] = {}
+        """How often each turn's prompt was heard."""
+        self.prompts_of_dead: set[str] = set()
+        self.actors: dict[str, Actor] = {}
+        self.checkers: dict[str, tuple[Checker, int]] = {}
+        self.startable = True
+        self._numbers = itertools.count(1)
+        self._clock = itertools.count(1)
+        self._given = self._give()
+        self._new_life()
+
+    def _give(self) -> Given:
+        return counted(lambda: float(next(self._clock)), lambda: f"t{next(self._clock):06}")
+
+    def _new_life(self) -> None:
+        self.loop = Loop()
+        self.disk = Disk(self.store)
+        self.log = Log(self.store, loop=cast(Any, self.loop), writer=self.disk)
+        self.actors = {}
+        self._held: list[tuple[Actor, Callable[[Scribe], object]]] = []
+        self._exits: list[tuple[Actor, Process]] = []
+        self._feeding = False
+
+    # -- sessions -----------------------------------------------------------------------------
+
+    def create(self, id: str) -> Command:
+        settings = Settings(DIRECTORY)
+        record = SessionRecord(id, "mock", settings, "t0", "t0", native_id=f"native-{id}", turn_timeout_ms=1)
+        end = End(id, id, 0, None)
+        create = inputs.Create(next(self._numbers), Secrets())
+        command = self.commands[create.id] = Command(create, None)
+        machine = Machine.create(self.agent, record, create, self._given, LIMITS)
+        actor = self.actors[id] = Actor(self, machine, end)
+        self.checkers[id] = (Checker(), 0)
+        self.accepted[id] = set()
+        actor.begin()
+        return command
+
+    def load(self, id: str) -> Actor:
+        record = self.store.session(id)
+        assert record is not None
+        told = self._stored_told(id)
+        end = End(id, id, record.event_count, told)
+        end.announced = told.news
+        machine = Machine.load(self.agent, record, self.store.call_ids(id), self._given, LIMITS)
+        actor = self.actors[id] = Actor(self, machine, end)
+        if record.open_since is not None:
+            rows = self.store.read(id, record.open_since - 1, 10_000, 1 << 30)
+            actor.step(inputs.Replay([decode_event(row.body) for row in rows]))
+        pending = tuple(row.id for row in self.store.pending(id))
+        heads = tuple(self.store.queue_heads(id))
+        actor.step(inputs.Restored(pending, heads, self.startable))
+        return actor
+
+    def unload(self, id: str) -> None:
+        actor = self.actors.pop(id)
+        actor.is_dropped = True
+        actor.end.listener = None
+
+    def lose(self, actor: Actor) -> None:
+        """A fault of ours: whoever waits gets a 500, and the session is loaded again."""
+        for command in self.commands.values():
+            if not command.answers and command.before is actor:
+                command.answers.append("lost")
+        if isinstance(actor.core.phase, New) or self.store.session(actor.id) is None:
+            for command in self.commands.values():
+                if isinstance(command.input, inputs.Create) and not command.answers:
+                    command.answers.append("lost")
+        self.unload(actor.id)
+        self._held = [one for one in self._held if one[0] is not actor]
+        if self.store.session(actor.id) is not None:
+            self.loop.call_soon(self._load_again, actor.id)
+
+    def _load_again(self, id: str) -> None:
+        if id not in self.actors and self.store.session(id) is not None:
+            self.load(id)
+
+    def kill(self) -> None:
+        """`kill -9`: only the store is left."""
+        for command in self.commands.values():
+            if not command.answers:
+                command.answers.append("killed")
+        self.prompts_of_dead |= set(self.prompts)
+        self._new_life()
+        self.startable = True
+        for id in self.store.active_sessions():
+            self.load(id)
+
+    def ask(self, id: str, make: Callable[[int], inputs.Command]) -> Command:
+        actor = self.actors.get(id) or self.load(id)
+        number = next(self._numbers)
+        command = self.commands[number] = Command(make(number), actor)
+        actor.step(command.input)
+        return command
+
+    # -- what happens -------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Let the log do what it can: everything that is appended is written, unless the disk refuses."""
+        for _ in range(50):
+            self.loop.run()
+            if self.disk.is_busy:
+                self.disk.finish()
+            elif not self.loop.soon:
+                return
+            if self.disk.is_full and self.log.failure is not None:
+                return
+
+    def answer_lookups(self) -> None:
+        for actor in list(self.actors.values()):
+            lookups, actor.lookups = actor.lookups, []
+            for question in lookups:
+                actor.step(question())
+
+    def open(self, id: str) -> None:
+        actor = self.actors[id]
+        process = actor.process
+        assert process is not None
+        process.is_open = True
+        actor.step(inputs.Ready(process.attempt))
+
+    def fail_open(self, id: str, *, exited: bool = False, gone: bool = False) -> None:
+        actor = self.actors[id]
+        assert actor.process is not None
+        actor.process.is_dead = True
+        problem = (
+            AgentProcessExited("it exited", exitCode=1, agent="mock")
+            if exited
+            else Conflict("it cannot", agent="mock")
+        )
+        actor.step(inputs.OpenFailed(actor.process.attempt, problem, exited, gone))
+
+    def close(self, id: str) -> None:
+        """The process that was stopped is gone."""
+        actor = self.actors[id]
+        assert actor.process is not None
+        actor.process.is_dead = True
+        actor.step(inputs.Closed(actor.process.attempt))
+
+    def exit(self, id: str) -> None:
+        """The process ends by itself; its exit counts when everything it said was heard."""
+        actor = self.actors[id]
+        process = actor.process
+        assert process is not None
+        process.is_dead, process.is_open = True, False
+        actor.step(inputs.Dying(process.attempt))
+        self._exits.append((actor, process))
+        self.settle_holds()
+
+    def leave(self, id: str, *, unread: bool) -> None:
+        actor = self.actors[id]
+        assert actor.process is not None
+        failure = Failure("it was broken before", "agent_error", {}) if unread else None
+        actor.process.is_deaf = True
+        actor.step(inputs.Leaving(actor.process.attempt, failure))
+
+    def fire(self, id: str, kind: TimerKind) -> None:
+        actor = self.actors[id]
+        armed = actor.timers.pop(kind)
+        tag = "resumable" if kind == "idle" else armed.tag
+        actor.step(inputs.Timer(kind, tag))
+
+    # -- the host: while one holds it, nobody hears -------------------------------------------------
+
+    @property
+    def is_holding(self) -> bool:
+        return any(actor.machine.holding for actor in self.actors.values())
+
+    def hear(self, actor: Actor, what: Callable[[Scribe], object]) -> None:
+        self._held.append((actor, what))
+        self.settle_holds()
+
+    def settle_holds(self) -> None:
+        if self._feeding:
+            return
+        self._feeding = True
+        while (self._held or self._exits) and not self.is_holding:
+            if self._held:
+                actor, what = self._held.pop(0)
+                if (
+                    (not actor.is_dropped and isinstance(actor.core.link, Open))
+                    or actor.process is None
+                    or (
+                        not actor.is_dropped
+                        and actor.process is not None
+                        and (actor, actor.process) in self._exits
+                    )
+                ):
+                    actor.hear(what)
+            else:
+                actor, process = self._exits.pop(0)
+                actor.step(inputs.Exited(process.attempt, 1, None, None, "it exited"))
+        self._feeding = False
+
+    # -- what clients and agents are told: nothing that is not in the store ---------------------------
+
+    def answered(self, actor: Actor, id: int, result: Any) -> None:
+        command = self.commands[id]
+        command.answers.append(result)
+        assert len(command.answers) == 1, f"answered twice: {command.input} {command.answers}"
+        if not isinstance(result, SandboxAgentError):
+            self._require_backed(actor, command.input, result)
+
+    def _require_backed(self, actor: Actor, command: Any, result: Any) -> None:
+        """A success is backed by the store at this very moment."""
+        store, id = self.store, actor.id
+        record = store.session(id)
+        match command:
+            case inputs.Create():
+                assert record is not None
+            case inputs.Send():
+                assert isinstance(result, Accepted)
+                self.accepted[id].add(result.turn_id)
+                assert result.turn_id in self._turns_of(id) or store.queued(id, result.turn_id)
+            case inputs.Withdraw(_, turn):
+                assert store.queued(id, turn) is None
+            case inputs.Decide(_, asked, decision):
+                resolved = [
+                    one for one in self._data_of(id, PermissionResolved) if one.permission_id == asked
+                ]
+                assert [one.status != "reject" for one in resolved] == [decision.reply != "reject"]
+                assert asked not in {row.id for row in store.pending(id)}
+            case inputs.Reply(_, asked):
+                assert any(one.question_id == asked for one in self._data_of(id, QuestionResolved))
+            case inputs.Configure() as wanted:
+                assert record is not None
+                for name in ("model", "permission_mode"):
+                    value = getattr(wanted, name)
+                    assert value is None or value in self._settings_seen(id, name)
+            case inputs.Terminate():
+                assert record is not None
+                assert record.ended
+                assert any(True for _ in self._data_of(id, SessionEnded))
+                assert isinstance(actor.core.link, Absent)
+                assert actor.process is None or actor.process.is_dead
+            case inputs.Delete():
+                assert record is None
+            case inputs.Cancel():
+                pass
+
+    def _settings_seen(self, id: str, name: str) -> set[Any]:
+        # Another PATCH may have followed in the same commit.
+        record = self.store.session(id)
+        assert record is not None
+        return {getattr(record.settings, name), *(getattr(one, name) for one in self.settings_written)}
+
+    settings_written: list[Settings] = []
+
+    def said(self, actor: Actor, words: effects.Words) -> None:
+        """The agent hears of nothing that is not written."""
+        match words:
+            case effects.GivePrompt(turn):
+                assert turn in self._turns_of(actor.id), "prompted before the turn was written"
+                assert turn not in self.prompts_of_dead, "prompted again after a kill"
+                self.prompts[turn] = self.prompts.get(turn, 0) + 1
+                assert self.prompts[turn] <= 3
+            case effects.GiveDecision(key):
+                assert f"perm:{key}" in self._resolved_keys(actor), "decided before it was written"
+            case _:
+                pass
+
+    def _resolved_keys(self, actor: Actor) -> set[str]:
+        return {
+            f"perm:{one.metadata.input['key']}"
+            for one in self._data_of(actor.id, PermissionResolved)
+            if one.metadata is not None
+        }
+
+    def events(self, id: str) -> list[Event]:
+        return [decode_event(row.body) for row in self.store.read(id, 0, 100_000, 1 << 30)]
+
+    def _data_of(self, id: str, kind: Any) -> list[Any]:
+        return [event.data for event in self.events(id) if isinstance(event.data, kind)]
+
+    def _turns_of(self, id: str) -> list[str]:
+        return [data.turn_id for data in self._data_of(id, TurnStarted)]
+
+    # -- what must hold at any moment -------------------------------------------------------------
+
+    def check(self) -> None:
+        for id in list(self.checkers):
+            if self.store.session(id) is not None:
+                self._check_session(id)
+
+    def _check_session(self, id: str) -> None:
+        record = self.store.session(id)
+        assert record is not None
+        checker, seen = self.checkers[id]
+        rows = self.store.read(id, seen, 100_000, 1 << 30)
+        assert [row.sequence for row in rows] == list(range(seen + 1, seen + 1 + len(rows)))
+        for row in rows:
+            checker.check(decode_event(row.body))
+        # The toy talks nonsense on purpose; that it is told as such is no fault.
+        assert [one for one in checker.found if "unparsed" not in one] == []
+        self.checkers[id] = (checker, seen + len(rows))
+        turns = self._turns_of(id)
+        assert len(turns) == len(set(turns))
+        waiting = {head.turn_id for head in self.store.queue_heads(id)}
+        assert self.accepted[id] <= {*turns, *waiting, *self._withdrawn(id)}, "a promised message is lost"
+        actor = self.actors.get(id)
+        if actor is not None and not actor.is_dropped:
+            self._check_actor(actor, record)
+
+    def _withdrawn(self, id: str) -> set[str]:
+        bodies = (row.body for row in self.store.read(id, 0, 100_000, 1 << 30))
+        found = set()
+        for body in bodies:
+            if b'"state":"withdrawn"' in body:
+                found.add(msgspec.json.decode(body)["data"]["item"]["content"][1]["json"]["turn_id"])
+        return found
+
+    def _check_actor(self, actor: Actor, record: SessionRecord) -> None:
+        end, core = actor.end, actor.core
+        assert end.committed == record.event_count
+        assert end.told == self._stored_told(actor.id), (end.told, self._stored_told(actor.id))
+        assert (core.scribe.turn is not None) == isinstance(core.phase, WITH_TURN), core.phase
+        assert actor.machine.holding == (core.offer is not None or isinstance(core.phase, Handing))
+        if isinstance(core.phase, Ended):
+            assert isinstance(core.link, Absent)
+        news = dict(self.store.news(0, 1_000))
+        mine = [msgspec.json.decode(body) for body in news.values()]
+        told = [one for one in mine if one["sessionId"] == actor.id and not one.get("deleted")]
+        assert [one["state"] for one in told] == [end.told.state] if end.told else True
+
+    def _stored_told(self, id: str) -> Any:
+        record = self.store.session(id)
+        assert record is not None
+        kinds = {"permission": PermissionRequested.TYPE, "question": QuestionRequested.TYPE}
+        pending = [decode_data(kinds[row.kind], row.body) for row in self.store.pending(id)]
+        told = told_of(record, cast(Any, pending))
+        actor = self.actors.get(id)
+        # `event_count` is read beside the record, never told from it.
+        count = actor.end.told.record.event_count if actor and actor.end.told else record.event_count
+        return told_of(msgspec.structs.replace(told.record, event_count=count), told.pending)
+
+    # -- silence ------------------------------------------------------------------------------
+
+    def come_to_rest(self) -> None:
+        """The disk is free, processes answer, the agent finishes its turn: then nothing is open and nobody waits."""
+        self.disk.is_full = False
+        for _ in range(300):
+            self.settle()
+            self.answer_lookups()
+            moved = False
+            for id, actor in list(self.actors.items()):
+                if actor.is_dropped:
+                    continue
+                link, process = actor.core.link, actor.process
+                if isinstance(link, Opening) and process is not None and not process.is_dead:
+                    self.open(id)
+                    moved = True
+                elif (
+                    process is not None
+                    and not process.is_open
+                    and not process.is_dead
+                    and not isinstance(link, Opening)
+                ):
+                    self.close(id)
+                    moved = True
+                elif actor.scribe.turn is not None and isinstance(link, Open) and not self.is_holding:
+                    actor.feed(lambda scribe: scribe.end_turn("end_turn"))
+                    moved = True
+                elif "cancel" in actor.timers:
+                    self.fire(id, "cancel")
+                    moved = True
+            if (
+                not moved
+                and not self.disk.is_busy
+                and not self.loop.soon
+                and not any(actor.lookups for actor in self.actors.values())
+            ):
+                break
+        self.check()
+        for command in self.commands.values():
+            assert command.answers, f"nobody answered {command.input}"
+        for id, (checker, _) in self.checkers.items():
+            actor = self.actors.get(id)
+            if self.store.session(id) is not None and (actor is None or actor.scribe.nothing_open()):
+                checker.finish()
+                assert [one for one in checker.found if "unparsed" not in one] == []
+
+
+# -- what an agent may do -----------------------------------------------------------------------
+
+
+def say(text: str) -> Callable[[Scribe], object]:
+    return lambda scribe: scribe.text(f"text-{scribe.turn.id}", text) if scribe.turn else None
+
+
+def ask_permission(key: str, kind: Any = "command") -> Callable[[Scribe], object]:
+    rule = Rule("bash", key)
+    return lambda scribe: (
+        scribe.ask(key, Ask("bash", {"key": key}, kind, needs=(rule,))) if scribe.turn else None
+    )
+
+
+def ask_plan(key: str) -> Callable[[Scribe], object]:
+    return lambda scribe: scribe.plan(key, "1. think") if scribe.turn else None
+
+
+def too_deep(scribe: Scribe) -> None:
+    value: Any = "x"
+    for _ in range(3_000):
+        value = [value]
+    scribe.status("deep", value)
+
+
+def end_turn(scribe: Scribe) -> None:
+    scribe.end_turn("end_turn")
+
+
+def prompt(text: str = "hello") -> Prompt:
+    return Prompt(text)
+
+
+def allow() -> Decision:
+    return Decision("once")

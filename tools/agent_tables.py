@@ -1,0 +1,113 @@
+"""The tables about agents that stand in pages written by hand: each a row per agent, from what its folder and the table of publishers say."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from sandbox_agent.agents import AGENTS
+from sandbox_agent.agents.credentials import KeyFile
+from sandbox_agent.install.publishers import (
+    MAIN_MACHINES,
+    MUSL_MACHINES,
+    NODE_OLDEST,
+    RECIPES,
+    Bucket,
+    Recipe,
+    Releases,
+)
+
+
+def credentials() -> str:
+    """Where each agent's credentials are looked for."""
+    rows = []
+    for name, agent in AGENTS.items():
+        if agent.credentials is None:
+            continue
+        variables = [f"`{variable.name}`" for variable in agent.credentials.variables]
+        if agent.credentials.provider_families:
+            variables.append("the model providers' keys")
+        rows.append([name, ", ".join(variables), _files(agent.credentials.files)])
+    return _table(["agent", "variables", "files"], rows)
+
+
+def _files(files: Iterable[KeyFile]) -> str:
+    """By folder: `auth.json` and `models.json` in `~/.pi/agent` or `PI_CODING_AGENT_DIR`."""
+    folders: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for file in files:
+        told = f"`{file.name}`" + (f" ({file.about})" if file.about else "")
+        folders[f"~/{file.default_folder}".rstrip("/"), file.folder_variable].append(told)
+    return "; ".join(
+        f"{' and '.join(names)} in `{folder}` or `{variable}`"
+        for (folder, variable), names in folders.items()
+    )
+
+
+def reach() -> str:
+    """Which agents see which variables."""
+    prefixes = sorted({prefix for agent in AGENTS.values() for prefix in agent.env_families})
+    groups: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+    for prefix in prefixes:
+        agents = (name for name, agent in AGENTS.items() if prefix.startswith(agent.env_families or "*"))
+        groups[tuple(agents)].append(f"`{prefix}*`" if prefix.endswith("_") else f"`{prefix}`")
+    return _table(
+        ["variables", "reach"], [[", ".join(names), ", ".join(agents)] for agents, names in groups.items()]
+    )
+
+
+def downloads() -> str:
+    """Where each agent's publisher has it, and how that is verified."""
+    return _table(
+        ["agent", "from", "checksum"],
+        [[name, *_download(recipe)] for name, recipe in RECIPES.items() if recipe.downloads],
+    )
+
+
+def _download(recipe: Recipe) -> tuple[str, str]:
+    match recipe.downloads:
+        case Bucket(manifest=None):
+            return "the publisher's bucket", "`<file>.sha256`, where there is one"
+        case Bucket(manifest=str(manifest)):
+            return "the publisher's bucket", f"`{manifest.rpartition('/')[2]}`"
+        case Releases(repo, _, assets, sums):
+            files = ", else ".join(f"`{asset.replace('{name}', '<build>')}`" for asset in assets)
+            return f"releases of `{repo}`: {files}", f"the release's digests, else `{sums}`"
+    return "npm alone", ""
+
+
+def machines() -> str:
+    """What each agent runs on."""
+    head = ["agent", *(f"`{machine}`" for machine in (*MAIN_MACHINES, *MUSL_MACHINES))]
+    return _table(
+        head,
+        [
+            [name, *(_on(recipe, machine) for machine in (*MAIN_MACHINES, *MUSL_MACHINES))]
+            for name, recipe in RECIPES.items()
+        ],
+    )
+
+
+def _on(recipe: Recipe, machine: str) -> str:
+    if machine in recipe.builds:
+        return "yes"
+    if not any(tree.runs_on_node for tree in recipe.npm):
+        return "no"
+    own = (
+        ""
+        if machine in MAIN_MACHINES
+        else f", with the machine's Node.js {'.'.join(map(str, NODE_OLDEST))} or newer"
+    )
+    return f"as JavaScript{own}"
+
+
+def workspaces() -> str:
+    """Which settings of an agent a repository can carry."""
+    return _table(
+        ["agent", "reads from the workspace"],
+        [[name, agent.reads_from_workspace] for name, agent in AGENTS.items() if agent.reads_from_workspace],
+    )
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

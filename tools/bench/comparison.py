@@ -1,0 +1,112 @@
+"""Two commits of ours beside each other: what the newer one costs, and which of its figures are worse.
+
+Figures of a shared machine scatter. One is worse only if it is so by more than five per cent and by more than lies between
+the best and the worst round of the old commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from .daemons import Ledger, Side
+from .report import Metric, load, machine, table_of, with_unit
+
+TOLERANCE = 0.05
+FAULTS = {
+    "lost": "events lost",
+    "doubled": "events doubled",
+    "hung": "requests hung",
+    "wrong": "requests refused",
+    "leaked": "processes leaked",
+}
+
+Verdict = Literal["worse", "better", ""]
+
+
+class Compared(Struct):
+    """One figure; less of it is better."""
+
+    name: str
+    title: str
+    unit: str
+    old: float | None
+    new: float | None
+    ratio: float | None
+    """New / old."""
+    spread: float
+    """From the best to the worst round of the old one, in the same unit."""
+    verdict: Verdict
+    rounds: dict[Side, list[float | None]]
+
+
+class Comparison(Struct):
+    commit: str
+    """The old one."""
+    machine: str
+    load: str
+    rounds: int
+    seconds: float
+    metrics: list[Compared]
+    counts: dict[Side, Ledger]
+
+    def worse(self) -> list[str]:
+        """The titles of what is worse."""
+        figures = [one.title for one in self.metrics if one.verdict == "worse"]
+        return [*figures, *(title for title, old, new in self.faults() if new > old)]
+
+    def faults(self) -> list[tuple[str, int, int]]:
+        old, new = self.counts["old"], self.counts["new"]
+        return [(title, getattr(old, name), getattr(new, name)) for name, title in FAULTS.items()]
+
+
+def compare(
+    commit: str, metrics: Iterable[Metric], counts: dict[Side, Ledger], rounds: int, seconds: float
+) -> Comparison:
+    compared = [_compared(metric) for metric in metrics]
+    return Comparison(commit, machine(), load(), rounds, round(seconds, 1), compared, counts)
+
+
+def _compared(metric: Metric) -> Compared:
+    old, new = metric.median("old"), metric.median("new")
+    known = [value for value in metric.rounds("old") if value is not None]
+    spread = max(known) - min(known) if known else 0.0
+    return Compared(
+        name=metric.name,
+        title=metric.title,
+        unit=metric.unit,
+        old=old,
+        new=new,
+        ratio=new / old if new is not None and old else None,
+        spread=spread,
+        verdict=_verdict(old, new, spread),
+        rounds={side: metric.rounds(side) for side in ("old", "new")},
+    )
+
+
+def _verdict(old: float | None, new: float | None, spread: float) -> Verdict:
+    if new is None or old is None:  # every round hung
+        return "" if new is old else "worse" if new is None else "better"
+    margin = max(abs(old) * TOLERANCE, spread)
+    return "worse" if new - old > margin else "better" if old - new > margin else ""
+
+
+def table(result: Comparison) -> str:
+    head = ("metric", "old", "new", "new / old", "spread of old", "")
+    rows = [_row(one) for one in result.metrics]
+    for title, old, new in result.faults():
+        rows.append((title, str(old), str(new), "", "", "worse" if new > old else ""))
+    return table_of(head, rows)
+
+
+def _row(one: Compared) -> Sequence[str]:
+    ratio = "" if one.ratio is None else f"{one.ratio:.2f}"
+    spread = f"{one.spread / one.old:.0%}" if one.old else ""
+    return one.title, with_unit(one.old, one.unit), with_unit(one.new, one.unit), ratio, spread, one.verdict
+
+
+def footnote(result: Comparison) -> str:
+    where = f"{result.rounds} rounds in {result.seconds:.0f} s on {result.machine}, load {result.load}"
+    return f"{where}; old is {result.commit}."
