@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.daemons import (
     Daemon,
     Frame,
     Reader,
+    client_of,
     of_type,
     running,
     stop_reason,
@@ -76,6 +78,42 @@ def test_a_reader_that_stops_reading_gets_everything_later_and_slows_nobody(
         assert len(ids) > 50_000
         assert ids_to_the_end(stalled) == ids
     assert grown < 64 << 20
+
+
+@pytest.mark.parametrize("query", ["", "?include_raw=true"])
+@pytest.mark.parametrize("prompt", ["flood 20000 200", "bigline 12m"])
+def test_a_reader_that_does_not_read_costs_next_to_nothing(tmp_path: Path, prompt: str, query: str) -> None:
+    """The second lot of them: what threads, caches and the allocator take once was taken by the first."""
+    with running(Daemon(tmp_path / "data")) as daemon, client_of(daemon) as client:
+        session = client.create()
+        client.turn(session, prompt)
+        path = f"/v1/sessions/{session}/events/sse{query}"
+        stalled, sizes = [], []
+        for count in (20, 40):
+            stalled += [client.reader(path, receive_buffer=4096) for _ in range(count)]
+            wait_until_quiet(daemon)
+            sizes.append(memory(daemon))
+        for reader in stalled:
+            reader.close()
+        assert sizes[1] - sizes[0] < 40 * (256 << 10)
+
+
+def wait_until_quiet(daemon: Daemon) -> None:
+    """Until it uses no time any more."""
+
+    def used() -> int:
+        fields = Path(f"/proc/{daemon.pid}/stat").read_text().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+
+    last, since = used(), time.monotonic()
+
+    def is_quiet() -> bool:
+        nonlocal last, since
+        if (now := used()) > last + 1:
+            last, since = now, time.monotonic()
+        return time.monotonic() - since > 1
+
+    wait_until(is_quiet)
 
 
 @pytest.mark.slow

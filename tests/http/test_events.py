@@ -87,7 +87,7 @@ def test_events_of_nobody_are_not_found(client: Client) -> None:
 def test_a_page_of_huge_events_is_bounded_in_bytes(client: Client) -> None:
     session = client.create()
     for _ in range(3):
-        client.turn(session, "bigline 3m")
+        client.turn(session, "bigline 500k")
     offset, sizes, seen = 0, [], 0
     while True:
         answer = client.get(f"/v1/sessions/{session}/events", offset=offset, limit=1000)
@@ -104,7 +104,7 @@ def test_a_page_of_huge_events_is_bounded_in_bytes(client: Client) -> None:
 
 def test_an_event_larger_than_a_page_is_a_page(client: Client) -> None:
     session = client.create()
-    client.turn(session, "bigline 9m")
+    client.turn(session, "bigline 2m")
     large = next(
         event
         for event in client.events(session)
@@ -228,12 +228,45 @@ def test_a_last_event_id_ahead_of_the_log_is_a_conflict(client: Client) -> None:
     assert refusal(answer) == (409, "conflict")
 
 
-def test_a_stream_of_an_ended_session_is_whole(client: Client) -> None:
+@pytest.mark.parametrize("query", ["", "?include_raw=true"])
+def test_the_stream_of_an_ended_session_is_whole_and_ends(client: Client, query: str) -> None:
     session = client.create()
     client.turn(session, "one")
+    path = f"/v1/sessions/{session}/events/sse{query}"
+    with client.reader(path) as live:
+        client.post(f"/v1/sessions/{session}/terminate")
+        with client.reader(path) as replayed:
+            for reader in (live, replayed):
+                *frames, end = reader.frames()
+                assert [frame.data["type"] for frame in frames[1:]] == types(client.events(session))
+                assert end.text == "event: end\ndata: {}"
+                assert reader.response.headers["connection"] == "close"
+
+
+def test_a_reader_that_has_everything_of_an_ended_session_need_not_come_back(client: Client) -> None:
+    session = client.create()
+    path = f"/v1/sessions/{session}/events/sse"
     client.post(f"/v1/sessions/{session}/terminate")
-    with client.follow(session) as reader:
-        assert reader.until_type("session.ended") == client.events(session)
+    last = str(client.info(session)["eventCount"])
+    for options in ({"headers": {"last-event-id": last}}, {"params": {"offset": last}}):
+        answer = client.request("GET", path, **options)
+        assert (answer.status_code, answer.content) == (204, b"")
+    with client.follow(session, last_event_id=int(last) - 1) as reader:
+        assert types(reader.rest()) == ["session.ended"]
+
+
+def test_a_session_that_was_loaded_from_the_store_has_ended_as_well(tmp_path: Path) -> None:
+    with running(Daemon(tmp_path / "data")) as daemon:
+        client = Client(daemon)
+        session = client.create()
+        client.turn(session, "end")
+        events = client.events(session)
+        daemon.stop()
+        daemon.start()
+        assert client.get(f"/v1/sessions/{session}/events/sse", offset=len(events)).status_code == 204
+        with client.follow(session) as reader:
+            assert list(reader.frames())[-1].text == "event: end\ndata: {}"
+        client.close()
 
 
 def test_a_quiet_stream_shows_signs_of_life() -> None:
@@ -249,7 +282,7 @@ def test_a_quiet_stream_shows_signs_of_life() -> None:
     async def send(message: Any) -> None:
         sent.append(message.get("body", b""))
 
-    asyncio.run(send_stream(receive, send, Stream(quiet()), []))
+    asyncio.run(send_stream({}, receive, send, Stream(quiet()), []))
     assert sent == [b"", b"retry: 3000\n\n", b": ping\n\n", b""]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -20,11 +19,14 @@ from tests.daemons import (
     texts,
     types,
 )
+from tests.runtime.paper import Paper
 
 from sandbox_agent.agents.scribe import Scribe
-from sandbox_agent.ops.events import _turn_frames
-from sandbox_agent.runtime.channel import Batch
+from sandbox_agent.runtime.channel import Channel, frame_of
+from sandbox_agent.runtime.following import TurnFollowing
 from sandbox_agent.runtime.log import SessionLog
+from sandbox_agent.runtime.reading import Reading
+from sandbox_agent.store.memory import MemoryStore
 
 
 def user_items(events: list[dict[str, object]]) -> list[object]:
@@ -121,14 +123,17 @@ def test_a_stream_is_not_ended_by_what_an_agent_says(content: dict[str, str]) ->
     scribe.end_turn("end_turn")
     bodies = [log.stamp(draft, 1, b"x", b"now").body for draft in scribe.drafts]
 
-    async def streamed() -> list[bytes]:
-        async def batches() -> AsyncIterator[Batch]:
-            for number, body in enumerate(bodies):
-                yield Batch([number], [body])
+    async def streamed() -> list[int]:
+        channel, paper = Channel(0), Paper()
+        reading = Reading(MemoryStore())
+        running = asyncio.create_task(TurnFollowing(reading, channel, "s", 0, "turn_1").run(paper))
+        await asyncio.sleep(0)
+        for number, body in enumerate(bodies, start=1):
+            channel.publish([(number, frame_of(number, body))])
+        await running
+        return paper.numbers
 
-        return [piece async for piece in _turn_frames(batches(), "turn_1") if piece is not None]
-
-    assert len(asyncio.run(streamed())) == len(bodies)
+    assert asyncio.run(streamed()) == list(range(1, len(bodies) + 1))
 
 
 @pytest.mark.parametrize("end", ["withdraw", "terminate"])

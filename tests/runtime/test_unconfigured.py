@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from tests.runtime.paper import followed
 
 from sandbox_agent.agents import AGENTS
 from sandbox_agent.agents.base import Agent
@@ -25,6 +26,7 @@ from sandbox_agent.ops.sessions import (
     update,
 )
 from sandbox_agent.runtime.daemon import Daemon
+from sandbox_agent.runtime.following import SessionFollowing
 from sandbox_agent.schema.inputs import Settings
 from sandbox_agent.store.base import Secrets
 
@@ -92,10 +94,8 @@ def test_what_waited_goes_on_when_its_agent_is_back(tmp_path: Path) -> None:
             assert [message.prompt.text for message in session.queue] == ["later"]
         async with running(tmp_path, {"cat": Cat()}) as daemon:
             session = await daemon.session("s")
-            async with aclosing(daemon.log.follow(session.log, 0, SOON)) as batches:
-                async for batch in batches:
-                    assert batch is not None, "the message was not answered"
-                    if any(b"You said: later" in body for body in batch.bodies):
-                        break
+            following = SessionFollowing(daemon.log, session.log.channel, session.id, 0)
+            async with followed(following) as paper:
+                await paper.until(lambda: b"You said: later" in paper.text)
 
     asyncio.run(scenario())

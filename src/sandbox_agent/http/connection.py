@@ -72,7 +72,7 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         self._in_head = True
         super().on_message_begin()
-        extensions: dict[str, Any] = {OUTLET: self._open_outlet, TRUST: self._trust}
+        extensions: dict[str, Any] = {OUTLET: {"open": self._open_outlet}, TRUST: self._trust}
         self.scope["extensions"] = extensions
 
     def on_headers_complete(self) -> None:

@@ -47,5 +47,5 @@ class Outlet:
 
 def outlet_of(scope: Scope) -> Outlet:
     """The outlet for an answer whose head has been sent."""
-    opened: Callable[[], Outlet] = scope["extensions"][OUTLET]
+    opened: Callable[[], Outlet] = scope["extensions"][OUTLET]["open"]
     return opened()

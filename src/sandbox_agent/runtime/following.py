@@ -14,7 +14,7 @@ from .channel import PIECE_BYTES, Channel, Numbered, Piece, cut
 from .pages import LogPages, Page, Pages, RawPages, SessionPages, Slice
 from .reading import Reading
 
-MOST_PAGE_BYTES = 1 << 20
+MOST_PAGE_BYTES = 256 << 10
 
 PING = b": ping\n\n"
 END = b"event: end\ndata: {}\n\n"
@@ -76,9 +76,13 @@ class Following:
     def published(self, frames: Sequence[Numbered], pieces: Sequence[Piece]) -> None:
         if not self._is_live:
             return
-        if not self._take(pieces):
+        if frames[0][0] <= self._after:
+            # The store told it before the channel did.
+            frames = [frame for frame in frames if frame[0] > self._after]
+            pieces = cut(frames)
+        if self._outlet.is_full or not self._take(self._chosen(frames, pieces)):
             self._is_live = False
-        elif self._channel.ended:
+        elif self._channel.ended or self._is_over():
             self.wake()
 
     async def _catch_up(self) -> bool:
@@ -92,17 +96,23 @@ class Following:
                 return not (channel.closed or channel.ended)
             self._is_live = False
             committed = channel.committed
-            page = await self._reading.look_up(self._read)
-            if page:
-                is_taken = self._take(self._chosen_of(page))
-                self._appetite = min(2 * self._appetite, MOST_PAGE_BYTES) if is_taken else PIECE_BYTES
-            elif self._part:
+            if await self._take_page():
+                continue
+            if self._part:
                 return False
-            else:
-                # What lay between was deleted with its session: go on behind it, but not behind what came while we
-                # looked.
-                self._after = committed
+            # What lay between was deleted with its session: go on behind it, but not behind what came while we looked.
+            self._after = committed
         return False
+
+    async def _take_page(self) -> bool:
+        """Write what comes next in the store. False when there is nothing."""
+        async with self._reading.pages:
+            page = await self._reading.look_up(self._read)
+            if not page or self._outlet.is_gone:
+                return bool(page)
+            is_taken = self._take(self._pieces_of(page))
+            self._appetite = min(2 * self._appetite, MOST_PAGE_BYTES) if is_taken else PIECE_BYTES
+            return True
 
     def _read(self) -> Page:
         return self._pages.read(self._after, self._part, self._appetite)
@@ -118,8 +128,12 @@ class Following:
                 return False
         return True
 
-    def _chosen_of(self, page: Page) -> Sequence[Piece]:
+    def _pieces_of(self, page: Page) -> Sequence[Piece]:
         return page.pieces if isinstance(page, Slice) else cut(page, self._part)
+
+    def _chosen(self, frames: Sequence[Numbered], pieces: Sequence[Piece]) -> Sequence[Piece]:
+        """What of all that was published is for this reader."""
+        return pieces
 
     def _is_over(self) -> bool:
         return False
@@ -165,26 +179,21 @@ class TurnFollowing(Following):
         self._has_started = False
         self._last: int | None = None
 
-    def published(self, frames: Sequence[Numbered], pieces: Sequence[Piece]) -> None:
-        if not self._is_live:
-            return
-        if not self._take(self._chosen(frames)):
-            self._is_live = False
-        elif self._last is not None or self._channel.ended:
-            self.wake()
-
     def _is_over(self) -> bool:
         return self._last is not None and self._after >= self._last
 
-    def _chosen_of(self, page: Page) -> Sequence[Piece]:
+    def _pieces_of(self, page: Page) -> Sequence[Piece]:
         if not isinstance(page, Slice):
-            return self._chosen(page, self._part)
+            return self._chosen_from(page, self._part)
         number, pieces = page
         if self._part or self._choose([(number, pieces[0].text)]):
             return pieces
         return [Piece(b"", number, 0)]
 
-    def _chosen(self, frames: Sequence[Numbered], part: int = 0) -> Sequence[Piece]:
+    def _chosen(self, frames: Sequence[Numbered], pieces: Sequence[Piece]) -> Sequence[Piece]:
+        return self._chosen_from(frames) if frames else pieces
+
+    def _chosen_from(self, frames: Sequence[Numbered], part: int = 0) -> Sequence[Piece]:
         return [*cut(self._choose(frames), part), Piece(b"", frames[-1][0], 0)]
 
     def _choose(self, frames: Sequence[Numbered]) -> list[Numbered]:

@@ -6,6 +6,7 @@ read only where the slice touches it.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -20,6 +21,9 @@ _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 _NO_RAW = b"null}"
 
 _encode = msgspec.json.Encoder().encode
+
+_whole_payload = threading.Lock()
+"""Large payloads are looked at one at a time: each takes its size in memory for a moment."""
 
 
 class Slice(NamedTuple):
@@ -96,11 +100,12 @@ class RawPages:
         body.size -= len(_NO_RAW)
         spliced: _Segment = raw
         if position != self._known_as_json:
-            whole = raw.read(0, raw.size)
-            if _is_json(whole):
-                self._known_as_json = position
-            else:
-                spliced = _Text(_as_string(whole))
+            with _whole_payload:
+                whole, _ = self._store.read_slice(position, 0, raw.size, raw=True)
+                if _is_json(whole):
+                    self._known_as_json = position
+                else:
+                    spliced = _Text(_as_string(whole))
         return _read(number, [_head(number), body, spliced, _Text(b"}\n\n")], part, max_bytes)
 
 

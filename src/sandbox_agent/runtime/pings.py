@@ -47,9 +47,9 @@ class Pings:
             await asyncio.wait([self._left], timeout=seconds)
 
     def _arm(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(1.0, self._tick)
+        self._timer = asyncio.get_running_loop().call_later(1.0, self.tick)
 
-    def _tick(self) -> None:
+    def tick(self) -> None:
         self._now = (self._now + 1) % PING_SECONDS
         self._arm()
         for stream in tuple(self._seconds[self._now]):

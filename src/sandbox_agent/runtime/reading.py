@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar
 
 from ..store.base import Store, StoredEvent
@@ -14,6 +15,7 @@ from .pings import Pings
 
 PAGE_BYTES = 1 << 20
 LEAVE_SECONDS = 2.0
+THREADS = 4
 
 Found = TypeVar("Found")
 
@@ -25,7 +27,9 @@ class Reading:
         """All sessions, numbered by position."""
         self.pings = Pings()
         self._loop = loop or asyncio.get_running_loop()
-        self._readers = ThreadPoolExecutor(4, "log-reader")
+        self._readers = ThreadPoolExecutor(THREADS, "log-reader")
+        self.pages = asyncio.Semaphore(THREADS)
+        """Who reads a page holds this until it is written: a thousand readers that are behind hold no thousand pages."""
 
     async def read(
         self,
@@ -42,9 +46,28 @@ class Reading:
 
     async def look_up(self, question: Callable[[], Found]) -> Found:
         """Ask the store something, away from the event loop."""
-        return await self._loop.run_in_executor(self._readers, question)
+        # Not by `run_in_executor`: its futures hold each other, and the answer, until the garbage collector comes.
+        answer: asyncio.Future[Found] = self._loop.create_future()
+        self._readers.submit(_ask, question, self._loop, answer)
+        return await answer
 
     async def stop_reading(self) -> None:
         """Channels are closed by now: readers that take what they are given get the rest."""
         await self.pings.all_left(LEAVE_SECONDS)
-        self._readers.shutdown()
+        self._readers.shutdown(cancel_futures=True)
+
+
+def _ask(
+    question: Callable[[], Found], loop: asyncio.AbstractEventLoop, answer: asyncio.Future[Found]
+) -> None:
+    settle: Callable[[], None]
+    try:
+        settle = partial(answer.set_result, question())
+    except Exception as error:
+        settle = partial(answer.set_exception, error)
+    loop.call_soon_threadsafe(_settle, answer, settle)
+
+
+def _settle(answer: asyncio.Future[Found], settle: Callable[[], None]) -> None:
+    if not answer.done():  # whoever asked may have gone
+        settle()

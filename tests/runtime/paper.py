@@ -1,0 +1,98 @@
+"""A reader in the same process: it keeps what it is given, takes as much as a test lets it, and goes when the test says so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from sandbox_agent.runtime.following import Following
+
+SOON = 10.0
+
+
+class Paper:
+    """An outlet with room for so many bytes; what is written beyond them fills it."""
+
+    def __init__(self, room: int = 1 << 40) -> None:
+        self.is_full = False
+        self.is_gone = False
+        self.on_change: Callable[[], None] = lambda: None
+        self.writes: list[bytes] = []
+        self._room = room
+        self._written = asyncio.Event()
+
+    def write(self, text: bytes) -> None:
+        assert not self.is_gone
+        self.writes.append(text)
+        self._room -= len(text)
+        self.is_full = self._room < 0
+        self._written.set()
+
+    def drain(self, room: int = 1 << 40) -> None:
+        self._room = room
+        self.is_full = False
+        self.on_change()
+
+    def leave(self) -> None:
+        self.is_gone = True
+        self.on_change()
+
+    @property
+    def text(self) -> bytes:
+        return b"".join(self.writes)
+
+    @property
+    def frames(self) -> list[bytes]:
+        """All that was written and is whole."""
+        return self.text.split(b"\n\n")[:-1]
+
+    @property
+    def numbered(self) -> list[tuple[int, bytes]]:
+        """Ids and data of the frames that have both."""
+        found = []
+        for frame in self.frames:
+            if frame.startswith(b"id: ") and b"\ndata: " in frame:
+                id, _, data = frame.removeprefix(b"id: ").partition(b"\ndata: ")
+                found.append((int(id), data))
+        return found
+
+    @property
+    def numbers(self) -> list[int]:
+        return [number for number, _ in self.numbered]
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait for what is written."""
+        async with asyncio.timeout(SOON):
+            while not holds():
+                self._written.clear()
+                await self._written.wait()
+
+    async def until_number(self, number: int) -> None:
+        await self.until(lambda: self.has_number(number))
+
+    def has_number(self, number: int) -> bool:
+        """The frame with this number is whole. Only the last writes are looked at: there may be many."""
+        if not self.writes or not self.writes[-1].endswith(b"\n\n"):
+            return False
+        recent = b""
+        for text in reversed(self.writes):
+            recent = text + recent
+            if b"id: %d\n" % number in recent:
+                return True
+            if b"id: " in recent:
+                return False
+        return False
+
+
+@asynccontextmanager
+async def followed(following: Following, room: int = 1 << 40) -> AsyncIterator[Paper]:
+    """The paper of a reader that follows for as long as a block lasts."""
+    paper = Paper(room)
+    running = asyncio.create_task(following.run(paper))
+    await asyncio.sleep(0)
+    try:
+        yield paper
+    finally:
+        paper.leave()
+        await running

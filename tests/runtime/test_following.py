@@ -1,0 +1,545 @@
+"""Following the log: every reader sees everything once, however slowly it reads, and what it does not take costs nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.runtime.paper import SOON, Paper, followed
+
+from sandbox_agent.agents.scribe import Draft, draft_of
+from sandbox_agent.errors import SandboxAgentError
+from sandbox_agent.runtime.channel import PIECE_BYTES, Channel, cut, frame_of
+from sandbox_agent.runtime.following import (
+    END,
+    PING,
+    Following,
+    LogFollowing,
+    RawFollowing,
+    SessionFollowing,
+    TurnFollowing,
+)
+from sandbox_agent.runtime.log import End, Log
+from sandbox_agent.runtime.pages import with_raw_spliced
+from sandbox_agent.runtime.pings import PING_SECONDS, Pings
+from sandbox_agent.schema.events import ItemDelta, SessionEnded, TurnStarted, decode_event
+from sandbox_agent.schema.inputs import Settings
+from sandbox_agent.session.effects import Append
+from sandbox_agent.session.told import Told
+from sandbox_agent.store.base import Change, DeleteSession, SaveSession, SessionRecord, Store, StoredEvent
+from sandbox_agent.store.memory import MemoryStore
+from sandbox_agent.store.sqlite import SqliteStore
+
+ENDED = Told(SessionRecord("a", "mock", Settings("/tmp"), "then", "now", ended=True), ())
+
+
+class Session:
+    """A session's end of the log, whose appends can be waited for."""
+
+    def __init__(self, log: Log, session_id: str) -> None:
+        self.session_id = session_id
+        self._log = log
+        self._end = End(session_id, "", 0, None)
+        self._end.listener = self
+        self._number = 0
+        self._waiting: dict[int, asyncio.Future[None]] = {}
+
+    @property
+    def channel(self) -> Channel:
+        return self._end.channel
+
+    async def append(self, drafts: list[Draft], *changes: Change, told: Told | None = None) -> None:
+        self._number += 1
+        done = self._waiting[self._number] = asyncio.get_running_loop().create_future()
+        self._log.append(self._end, Append(self._number, drafts, changes, told, False, {}))
+        await done
+
+    def append_pieces(self, drafts: list[Draft]) -> None:
+        self._log.append_pieces(self._end, drafts)
+
+    def committed(self, number: int) -> None:
+        self._waiting.pop(number).set_result(None)
+
+    def refused(self, number: int, problem: SandboxAgentError) -> None:
+        raise AssertionError(problem)
+
+    def stalled(self, problem: SandboxAgentError) -> None:
+        raise AssertionError(problem)
+
+    def lost(self, error: Exception) -> None:
+        raise AssertionError(error)
+
+
+def said(text: str, raw: bytes | None = None) -> Draft:
+    return draft_of(ItemDelta("itm_1", None, text), "agent", "native", raw)
+
+
+def filled(store: Store) -> Store:
+    store.write([SaveSession(SessionRecord(name, "mock", Settings("/tmp"), "then", "now")) for name in "abc"])
+    return store
+
+
+@pytest.fixture(params=[MemoryStore, SqliteStore])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    return filled(MemoryStore() if request.param is MemoryStore else SqliteStore(tmp_path / "log.db"))
+
+
+@asynccontextmanager
+async def opened(store: Store) -> AsyncIterator[Log]:
+    log = Log(store)
+    try:
+        async with asyncio.timeout(30):
+            yield log
+    finally:
+        await log.close()
+
+
+def of_session(log: Log, session: Session, after: int = 0) -> Following:
+    return SessionFollowing(log, session.channel, session.session_id, after)
+
+
+def of_all(log: Log, after: int = 0) -> Following:
+    return LogFollowing(log, after)
+
+
+def deltas(paper: Paper) -> list[tuple[int, str]]:
+    found = ((number, decode_event(body)) for number, body in paper.numbered)
+    return [(number, event.data.delta) for number, event in found if isinstance(event.data, ItemDelta)]
+
+
+# -- everything, once ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_reader_sees_every_event_exactly_once(store: Store, seed: int) -> None:
+    dice = random.Random(seed)
+    plans = {name: [dice.randrange(1, 9) for _ in range(20)] for name in "abc"}
+    totals = {name: sum(plan) for name, plan in plans.items()}
+    everything = sum(totals.values())
+
+    async def write(session: Session, plan: list[int]) -> None:
+        for count in plan:
+            # Some are larger than a piece, so that readers stop in the middle of one.
+            sizes = [dice.choice((10, 20_000, 3 * PIECE_BYTES)) for _ in range(count)]
+            drafts = [said("x" * size) for size in sizes]
+            if dice.random() < 0.5:
+                session.append_pieces(drafts)
+            else:
+                await session.append(drafts)
+            for _ in range(dice.randrange(4)):
+                await asyncio.sleep(0)
+
+    async def read(following: Callable[[int], Following], channel: Channel, until: int) -> bool:
+        for _ in range(dice.randrange(60)):
+            await asyncio.sleep(0)
+        after = dice.randrange(min(channel.committed + 1, until))
+        async with followed(following(after), room=dice.randrange(1, 300_000)) as paper:
+            while not paper.has_number(until):
+                await paper.until(lambda: paper.is_full or paper.has_number(until))
+                for _ in range(dice.randrange(30)):
+                    await asyncio.sleep(0)
+                paper.drain(room=dice.choice((1, 100_000, 10_000_000)))
+            return paper.numbers == list(range(after + 1, until + 1))
+
+    async def scenario() -> None:
+        async with opened(store) as log:
+            sessions = {name: Session(log, name) for name in "abc"}
+            readers = []
+            for name, session in sessions.items():
+                for kind in (SessionFollowing, SessionFollowing, RawFollowing):
+                    follow = partial(kind, log, session.channel, name)
+                    readers.append(read(follow, session.channel, totals[name]))
+            readers += [read(partial(of_all, log), log.channel, everything) for _ in range(2)]
+            writing = asyncio.gather(*(write(sessions[name], plan) for name, plan in plans.items()))
+            assert await asyncio.gather(*readers) == [True] * 11
+            await writing
+
+    asyncio.run(scenario())
+
+
+def test_live_and_replay_are_the_same_bytes(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            session = Session(log, "a")
+            async with followed(of_session(log, session)) as live:
+                for text in ("one", "two", "x" * 3 * PIECE_BYTES):
+                    await session.append([said(text), said(text * 2)])
+                await live.until_number(6)
+            async with followed(of_session(log, session)) as replayed:
+                await replayed.until_number(6)
+            rows = store.read("a", 0, 99, 1 << 30)
+            expected = b"".join(frame_of(row.sequence, row.body) for row in rows)
+            assert (live.text, replayed.text) == (expected, expected)
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_that_keeps_up_does_not_touch_the_store() -> None:
+    class Unread(MemoryStore):
+        def read(self, *_: object, **__: object) -> list[StoredEvent]:
+            raise AssertionError("the store was read")
+
+    async def scenario() -> None:
+        async with opened(filled(Unread())) as log:
+            session = Session(log, "a")
+            async with followed(of_session(log, session)) as paper:
+                for number in range(1, 6):
+                    await session.append([said("x" * 3 * PIECE_BYTES)])
+                    assert paper.numbers[-1] == number
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_that_falls_behind_reads_on_from_the_store(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            session = Session(log, "a")
+            async with followed(of_session(log, session), room=10) as paper:
+                await session.append([said("first")])
+                assert paper.is_full
+                for _ in range(40):
+                    await session.append([said("x" * 100_000)])
+                assert paper.numbers == [1]
+                paper.drain()
+                await paper.until_number(41)
+                assert paper.numbers == list(range(1, 42))
+
+    asyncio.run(scenario())
+
+
+def test_what_a_reader_does_not_take_is_not_written(store: Store) -> None:
+    """It is given one piece at a time, though an event has many."""
+
+    async def scenario() -> None:
+        async with opened(store) as log:
+            session = Session(log, "a")
+            await session.append([said("x" * 10 * PIECE_BYTES, b'"%b"' % (b"y" * 10 * PIECE_BYTES))])
+            kinds: list[Following] = [
+                of_session(log, session),
+                RawFollowing(log, session.channel, "a", 0),
+                of_all(log),
+            ]
+            for following in kinds:
+                async with followed(following, room=0) as paper:
+                    for number in range(1, 10):
+                        await paper.until(lambda paper=paper, number=number: len(paper.writes) == number)  # type: ignore[misc]
+                        assert paper.is_full
+                        paper.drain(room=0)
+                    paper.drain()
+                    await paper.until_number(1)
+                    assert max(map(len, paper.writes)) <= PIECE_BYTES
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    "raw", [b'{"text": "%b",\r\n"more": 1}' % (b"\xc3\xa9" * 200_000), b"no json \xff\n" * 40_000, None]
+)
+def test_large_events_with_their_payloads_are_whole(store: Store, raw: bytes | None) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            session = Session(log, "a")
+            await session.append([said("x" * 200_000, raw), said("small", raw), said("last")])
+            rows = store.read("a", 0, 9, 1 << 30, with_raw=True)
+            async with followed(RawFollowing(log, session.channel, "a", 0), room=0) as paper:
+                while not paper.has_number(3):
+                    await paper.until(lambda: paper.is_full)
+                    paper.drain(room=0)
+                assert [body for _, body in paper.numbered] == [with_raw_spliced(row) for row in rows]
+
+    asyncio.run(scenario())
+
+
+def test_frames_are_cut_where_pieces_end() -> None:
+    frames = [(1, b"a" * 10), (2, b"b" * (2 * PIECE_BYTES + 5)), (3, b"c" * (PIECE_BYTES - 1)), (4, b"dd")]
+    whole = b"".join(frame for _, frame in frames)
+    for part in (0, 3):
+        pieces = cut(frames, part)
+        assert b"".join(piece.text for piece in pieces) == whole[part:]
+        assert max(len(piece.text) for piece in pieces) <= PIECE_BYTES
+        places = [(piece.after, piece.part) for piece in pieces]
+        assert places == [(1, 0), (1, PIECE_BYTES), (1, 2 * PIECE_BYTES), (2, 0), (3, 0), (4, 0)]
+
+
+# -- all sessions -------------------------------------------------------------------------------
+
+
+def test_a_reader_of_everything_goes_through_the_positions(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            a, b = Session(log, "a"), Session(log, "b")
+            await a.append([said("a1"), said("a2")])
+            async with followed(of_all(log, 1)) as paper:
+                await paper.until_number(2)
+                await asyncio.gather(b.append([said("b1")]), a.append([said("a3")]))
+                assert deltas(paper) == [(2, "a2"), (3, "b1"), (4, "a3")]
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_goes_on_behind_what_was_deleted(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            a, b = Session(log, "a"), Session(log, "b")
+            await a.append([said("a1"), said("a2")])
+            await a.append([], DeleteSession("a"))
+            async with followed(of_all(log)) as paper:
+                await b.append([said("b1")])
+                await paper.until_number(3)
+                assert deltas(paper) == [(3, "b1")]
+
+    asyncio.run(scenario())
+
+
+def test_what_comes_while_a_reader_looks_at_deleted_events_is_not_lost() -> None:
+    class SlowReading(MemoryStore):
+        def __init__(self) -> None:
+            super().__init__()
+            self.looked = threading.Event()
+            self.go_on = threading.Event()
+
+        def read_log(
+            self, after: int, limit: int, max_bytes: int, *, whole: bool = True
+        ) -> list[StoredEvent]:
+            found = super().read_log(after, limit, max_bytes, whole=whole)
+            self.looked.set()
+            assert self.go_on.wait(SOON)
+            return found
+
+    async def scenario() -> None:
+        store = SlowReading()
+        filled(store)
+        async with opened(store) as log:
+            a, b = Session(log, "a"), Session(log, "b")
+            await a.append([said("a1")])
+            await a.append([], DeleteSession("a"))
+            async with followed(of_all(log)) as paper:
+                await asyncio.to_thread(store.looked.wait, SOON)
+                await b.append([said("b1")])
+                store.go_on.set()
+                await paper.until_number(2)
+                assert deltas(paper) == [(2, "b1")]
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_in_the_middle_of_an_event_that_is_deleted_is_let_go(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            session = Session(log, "a")
+            await session.append([said("x" * 10 * PIECE_BYTES)])
+            paper = Paper(room=0)
+            running = asyncio.create_task(of_all(log).run(paper))
+            await paper.until(lambda: paper.is_full)
+            await session.append([], DeleteSession("a"))
+            paper.drain()
+            await running
+            assert paper.numbers == []
+
+    asyncio.run(scenario())
+
+
+# -- ends ---------------------------------------------------------------------------------------
+
+
+def test_readers_end_when_there_is_nothing_more_to_come(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            session = Session(log, "a")
+            reading = asyncio.create_task(of_session(log, session).run(Paper()))
+            await asyncio.sleep(0)
+            assert session.channel.readers == 1
+            session.channel.close()
+            await reading
+            assert session.channel.readers == 0
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_that_goes_is_let_go_at_once(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            session = Session(log, "a")
+            paper = Paper()
+            reading = asyncio.create_task(of_session(log, session).run(paper))
+            await asyncio.sleep(0)
+            paper.leave()
+            await reading
+            assert session.channel.readers == 0
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_that_is_behind_gets_the_rest_when_the_log_is_closed(store: Store) -> None:
+    async def scenario() -> None:
+        log = Log(store)
+        session = Session(log, "a")
+        await session.append([said("x" * 50_000) for _ in range(100)])
+        paper, stalled = Paper(), Paper(room=0)
+        reading = [asyncio.create_task(of_session(log, session).run(one)) for one in (paper, stalled)]
+        await stalled.until(lambda: stalled.is_full)
+        session.channel.close()
+        await log.close()
+        await asyncio.gather(*reading)
+        assert paper.numbers == list(range(1, 101))
+        assert len(stalled.writes) == 1
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("kind", [SessionFollowing, RawFollowing])
+@pytest.mark.parametrize("when", ["live", "replayed", "loaded"])
+def test_the_end_of_a_session_ends_its_streams(
+    store: Store, kind: type[SessionFollowing | RawFollowing], when: str
+) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            session, paper = Session(log, "a"), Paper()
+            ending = [said("last"), draft_of(SessionEnded("completed", "agent"), "daemon", None, None)]
+            if when == "live":
+                reading = asyncio.create_task(kind(log, session.channel, "a", 0).run(paper))
+                await asyncio.sleep(0)
+                await session.append(ending, told=ENDED)
+            else:
+                await session.append(ending, told=ENDED)
+                assert session.channel.ended
+                channel = session.channel if when == "replayed" else End("a", "", 2, ENDED).channel
+                reading = asyncio.create_task(kind(log, channel, "a", 0).run(paper))
+            async with followed(of_all(log)) as everything:
+                await reading
+                await everything.until_number(2)
+                assert not everything.text.endswith(END)
+            assert paper.numbers == [1, 2]
+            assert paper.text.endswith(END)
+
+    asyncio.run(scenario())
+
+
+def test_a_turns_stream_goes_from_its_start_to_its_end(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            session, paper = Session(log, "a"), Paper()
+            following = TurnFollowing(log, session.channel, "a", 0, "turn_2")
+            reading = asyncio.create_task(following.run(paper))
+            await asyncio.sleep(0)
+            large = "x" * 3 * PIECE_BYTES
+            await session.append([said("before"), said(large), said(f'"turn_id":"turn_2" {large}')])
+            await session.append([draft_of(TurnStarted("turn_2"), "daemon", None, None), said("x")])
+            await session.append(
+                [said(large), draft_of(SessionEnded("completed", "agent"), "daemon", None, None)], told=ENDED
+            )
+            await reading
+            assert paper.numbers == [4, 5, 6, 7]
+            again = Paper(room=0)
+            reading = asyncio.create_task(TurnFollowing(log, session.channel, "a", 0, "turn_2").run(again))
+            while not reading.done():
+                again.drain(room=0)
+                await asyncio.sleep(0)
+            assert again.text == paper.text
+
+    asyncio.run(scenario())
+
+
+# -- signs of life ------------------------------------------------------------------------------
+
+
+def test_each_stream_is_pinged_once_in_a_round() -> None:
+    class Pinged:
+        pings = 0
+
+        def ping(self) -> None:
+            self.pings += 1
+
+    async def scenario() -> None:
+        pings = Pings()
+        streams = [Pinged() for _ in range(40)]
+        for stream in streams:
+            pings.add(stream)
+        at_once = []
+        for _ in range(PING_SECONDS):
+            before = sum(stream.pings for stream in streams)
+            pings.tick()
+            at_once.append(sum(stream.pings for stream in streams) - before)
+        assert {stream.pings for stream in streams} == {1}
+        assert max(at_once) == 3
+        for stream in streams:
+            pings.remove(stream)
+
+    asyncio.run(scenario())
+
+
+def test_a_ping_comes_neither_inside_a_frame_nor_into_a_full_outlet(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            session = Session(log, "a")
+            following = of_session(log, session)
+            async with followed(following, room=0) as paper:
+                following.ping()
+                assert paper.writes == [PING]
+                await session.append([said("x" * 3 * PIECE_BYTES)])
+                following.ping()
+                assert paper.writes == [PING]
+                paper.drain(room=0)
+                await paper.until(lambda: len(paper.writes) == 2)
+                assert paper.is_full
+                paper.is_full = False
+                following.ping()
+                assert len(paper.writes) == 2
+                paper.drain()
+                await paper.until_number(1)
+                following.ping()
+                assert paper.writes[-1] == PING
+
+    asyncio.run(scenario())
+
+
+# -- native payloads ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "raw, spliced",
+    [
+        (None, b"null"),
+        (b'{"a": [1, "\xc3\xa9"]}', b'{"a": [1, "\xc3\xa9"]}'),
+        (b'{"a":\r\n1}\r', b'{"a":  1} '),
+        (b"not json", b'"not json"'),
+        (b"", b'""'),
+        (b'{"a": 1', b'"{\\"a\\": 1"'),
+        (b'"\xff"', '"\\"\ufffd\\""'.encode()),
+        pytest.param(b"[" * 1500 + b"]" * 1500, b'"' + b"[" * 1500 + b"]" * 1500 + b'"', id="deep"),
+    ],
+)
+def test_a_reader_that_asks_gets_the_native_frame(raw: bytes | None, spliced: bytes) -> None:
+    body = b'{"event_id":"evt_1","type":"error","raw":null}'
+    event = with_raw_spliced(StoredEvent(1, 1, body, raw))
+    assert event == b'{"event_id":"evt_1","type":"error","raw":' + spliced + b"}"
+    msgspec.json.decode(event)
+
+
+def test_following_with_raws_shows_them(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            session = Session(log, "a")
+            async with followed(RawFollowing(log, session.channel, "a", 0)) as paper:
+                frame = b'{"native": true}'
+                await session.append([said("1", frame), said("2", frame)])
+                await paper.until_number(2)
+                assert [decode_event(body).raw for _, body in paper.numbered] == [{"native": True}] * 2
+
+    asyncio.run(scenario())
+
+
+# -- the channel --------------------------------------------------------------------------------
+
+
+def test_a_channel_without_readers_keeps_its_place_only() -> None:
+    channel = Channel(3)
+    channel.publish([(4, b"four"), (5, b"five")], ended=True)
+    assert (channel.committed, channel.ended, channel.readers) == (5, True, 0)
