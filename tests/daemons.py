@@ -269,7 +269,7 @@ class Reader:
 
     def events(self) -> Iterator[Frame]:
         """Frames that carry an event."""
-        return (frame for frame in self.frames() if frame.text.startswith("id: "))
+        return (frame for frame in self.frames() if frame.fields.keys() == {"id", "data"})
 
     def until(self, wanted: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
         """The events up to the first that is wanted, which must come."""
