@@ -40,6 +40,8 @@ def test_a_permission_is_listed_while_it_waits(client: Client) -> None:
                 "tool_name": "bash",
                 "input": {"command": "echo good morning"},
                 "call_id": asked["metadata"]["call_id"],
+                "kind": "command",
+                "title": "echo good morning",
             },
         }
         assert asked["permission_id"].startswith("perm_")

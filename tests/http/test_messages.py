@@ -18,14 +18,16 @@ from tests.daemons import (
     stop_reason,
     texts,
     types,
+    wait_until,
 )
 from tests.runtime.paper import Paper
 
 from sandbox_agent.agents.scribe import Scribe
 from sandbox_agent.runtime.channel import Channel, frame_of
 from sandbox_agent.runtime.following import TurnFollowing
-from sandbox_agent.runtime.log import SessionLog
+from sandbox_agent.runtime.log import End
 from sandbox_agent.runtime.reading import Reading
+from sandbox_agent.schema.world import counted
 from sandbox_agent.store.memory import MemoryStore
 
 
@@ -116,12 +118,12 @@ def test_a_stream_ends_with_the_session(client: Client) -> None:
 )
 def test_a_stream_is_not_ended_by_what_an_agent_says(content: dict[str, str]) -> None:
     """The input of a tool may be any JSON, also such that looks like an event and names the turn."""
-    scribe = Scribe(lambda kind: f"{kind}_1", lambda: 0.0, (), "")
-    log = SessionLog(None, "s", 0)  # type: ignore[arg-type]  # it only stamps
+    scribe = Scribe(counted())
+    end = End("s", "", 0, None)
     scribe.start_turn("turn_1")
     scribe.unknown({**content, "turn_id": "turn_1"})
     scribe.end_turn("end_turn")
-    bodies = [log.stamp(draft, 1, b"x", b"now").body for draft in scribe.drafts]
+    bodies = [row.body for row in end.stamp(scribe.drafts, 0, b"x", b"now")[0]]
 
     async def streamed() -> list[int]:
         channel, paper = Channel(0), Paper()
@@ -374,4 +376,4 @@ def test_attachments_go_with_their_session(client: Client) -> None:
     session = client.create()
     path = Path(str(upload(client, session, b"x")["path"]))
     client.delete(f"/v1/sessions/{session}")
-    assert not path.parent.exists()
+    wait_until(lambda: not path.parent.exists())

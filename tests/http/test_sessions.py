@@ -67,7 +67,7 @@ def test_the_first_event_tells_the_settings(client: Client, tmp_path: Path) -> N
     assert event == {
         "sequence": 1,
         "session_id": session,
-        "native_session_id": None,
+        "native_session_id": client.info(session)["nativeSessionId"],
         "source": "daemon",
         "synthetic": True,
         "type": "session.started",

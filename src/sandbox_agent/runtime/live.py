@@ -59,6 +59,7 @@ class LiveSession:
         self._link: AgentLink | None = None
         self._held: Host | None = None
         self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._settling: list[asyncio.Future[None]] = []
         self._timers: dict[TimerKind, asyncio.TimerHandle] = {}
         end.listener = self
 
@@ -94,16 +95,32 @@ class LiveSession:
         finally:
             self._waiting.pop(command.id, None)
 
+    async def settled(self) -> None:
+        """Wait until what the session has done so far is written, or is known not to be for now."""
+        if self._core.last > self._core.committed and not self._dropped:
+            written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._settling.append(written)
+            await written
+
+    def _tell_settled(self) -> None:
+        waiting, self._settling = self._settling, []
+        for one in waiting:
+            if not one.done():
+                one.set_result(None)
+
     # -- what the log tells -------------------------------------------------------------------
 
     def committed(self, number: int) -> None:
         self.step(inputs.Committed(number))
+        if self._settling and self._core.last == self._core.committed:
+            self._tell_settled()
 
     def refused(self, number: int, problem: SandboxAgentError) -> None:
         self.step(inputs.Refused(number, problem))
 
     def stalled(self, problem: SandboxAgentError) -> None:
         self.step(inputs.Stalled(problem))
+        self._tell_settled()
 
     def lost(self, error: Exception) -> None:
         self._drop(Internal(f"this cannot be written: {error}", sessionId=self.id))
@@ -167,6 +184,7 @@ class LiveSession:
             return
         self._dropped = True
         self._cancel_timers()
+        self._tell_settled()
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(problem)

@@ -262,8 +262,9 @@ class Sessions:
     async def resume(self) -> None:
         """Close what an earlier life left open, and go on with its queues."""
         for session_id in await self.log.look_up(self.log.store.active_sessions):
-            async with self.loaded(session_id):
-                pass
+            async with self.loaded(session_id) as live:
+                # Before this is written, clients would be told of a turn that nobody carries on.
+                await live.settled()
 
     async def drain(self, seconds: float) -> None:
         """No new turns; those that run get this much time."""

@@ -130,6 +130,8 @@ class ItemDelta(Struct, frozen=True):
     role: Role | None = "assistant"
     visibility: Visibility | msgspec.UnsetType = msgspec.UNSET
     """Of thinking: `public` or `private`; absent for everything else."""
+    parent_id: str | msgspec.UnsetType = msgspec.UNSET
+    """Of a sub-agent's items: the call that started it; absent where the item has no parent."""
 
 
 class ItemCompleted(Data, frozen=True):

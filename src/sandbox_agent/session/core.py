@@ -208,6 +208,8 @@ class Core:
         if scribe.calls.new_call_ids:
             written.append(RememberCalls(self.record.session_id, scribe.calls.new_call_ids))
             scribe.calls.new_call_ids = []
+        if len(self.queue) != self.record.queued:
+            self.change(queued=len(self.queue))
         if self.record is not self._saved:
             self.change(updated_at=self.world.now())
             self._saved = self.record

@@ -25,7 +25,8 @@ class Told(Struct, frozen=True):
             return "ended"
         if self.pending:
             return "requires_action"
-        return "running" if self.record.turn_id is not None else "idle"
+        # A message that was accepted is work to do, also before its turn begins.
+        return "running" if self.record.turn_id is not None or self.record.queued else "idle"
 
     @property
     def news(self) -> tuple[SessionState, str | None, Settings]:

@@ -48,6 +48,8 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     turn_id: str | None = None
     prompted: bool = False
     """A prompt was handed to the agent under this native id, so there may be something to resume."""
+    queued: int = 0
+    """How many messages wait for their turn."""
     ended: bool = False
     event_count: int = 0
     """How many events the log holds; filled in when the record is read."""

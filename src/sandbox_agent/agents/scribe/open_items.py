@@ -38,7 +38,7 @@ class OpenText:
         self.visibility = visibility
         self.outlives_turn = outlives_turn
         self.chunks: list[str] = []
-        self.ends = Ends(item_id, native_id, "message", role, visibility)
+        self.ends = Ends(item_id, native_id, "message", role, visibility, parent_id)
 
     def item(self, status: ItemStatus, text: str) -> Item:
         part = Text(text) if self.visibility is None else Reasoning(text, self.visibility)
@@ -85,12 +85,12 @@ class OpenCall:
         self.chunks: list[str] = []  # fragments of the arguments; after completion, of the output
         self.completed = False
         self.result_id: str | None = None
-        self.ends = Ends(item_id, native_id, "tool_call", "assistant")
+        self.ends = Ends(item_id, native_id, "tool_call", "assistant", None, parent_id)
         """Of the deltas that come now: the call's, later the result's."""
 
     def open_result(self, item_id: str) -> None:
         self.result_id = item_id
-        self.ends = Ends(item_id, self.native_id, "tool_result", "tool")
+        self.ends = Ends(item_id, self.native_id, "tool_result", "tool", None, self.parent_id)
 
     def call_item(self, status: ItemStatus, arguments: str) -> Item:
         part = ToolCall(self.name, arguments, self.call_id, self.kind, self.title or self.name)

@@ -44,9 +44,11 @@ class Ends:
         kind: Kind,
         role: Role | None,
         visibility: Visibility | None = None,
+        parent: str | None = None,
     ) -> None:
         self.before = b'{"item_id":%b,"native_item_id":%b,"delta":' % (encode(item_id), encode(native_id))
         seen = b',"visibility":%b' % encode(visibility) if visibility else b""
+        seen += b',"parent_id":%b' % encode(parent) if parent else b""
         self.after = b',"kind":"%b","role":%b%b}' % (kind.encode(), encode(role), seen)
 
 
@@ -173,5 +175,5 @@ class Pen:
         item_id = self.make_id("itm")
         self.start(item_id, native_id, parent, kind, role, content, source)
         if delta:
-            self.delta(Ends(item_id, native_id, kind, role), delta, source)
+            self.delta(Ends(item_id, native_id, kind, role, None, parent), delta, source)
         self.complete(Item(item_id, native_id, parent, kind, role, "completed", content), source)

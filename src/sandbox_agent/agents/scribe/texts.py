@@ -38,7 +38,7 @@ class Texts:
         item_id = pen.make_id("itm")
         pen.start(item_id, native_id, parent, "message", "user", (), source)
         if text:
-            pen.delta(Ends(item_id, native_id, "message", "user"), text, source)
+            pen.delta(Ends(item_id, native_id, "message", "user", None, parent), text, source)
         pen.complete(Item(item_id, native_id, parent, "message", "user", "completed", tuple(parts)), source)
 
     def text(
