@@ -165,7 +165,7 @@ class Session:
         self.scribe.start_turn()
         self.scribe.user_message(text)
         self.written()
-        self.wire.prompt(self.conversation, Prompt(text), {}, {})
+        self.wire.prompt(self.conversation, Prompt(text), {})
         self._prompted = self.peek()[-1]["id"] if self.wire.outbox else None
 
     def end(self, stop_reason: str = "end_turn", **more: Any) -> None:

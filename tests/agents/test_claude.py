@@ -81,7 +81,7 @@ class Session:
         """Open a turn and hand over its prompt; its uuid."""
         self.scribe.start_turn()
         self.scribe.user_message(text)
-        self.wire.prompt(self.conversation, Prompt(text), {}, {})
+        self.wire.prompt(self.conversation, Prompt(text), {})
         uuid = self.written()[0]["uuid"]
         assert isinstance(uuid, str)
         return uuid

@@ -112,7 +112,7 @@ class Link:
         for scribe in (self.scribe, self.reader_conversation.scribe):
             scribe.start_turn()
             scribe.user_message(text)
-        self.wire.prompt(self.conversation, Prompt(text), {}, {})
+        self.wire.prompt(self.conversation, Prompt(text), {})
         self.answer(turn={"id": turn})
 
     def start_turn(self, text: str = "hello", turn: str = "t1") -> None:
