@@ -453,7 +453,7 @@ def test_an_image_that_a_tool_returns_is_stored() -> None:
         "content": [{"type": "text", "text": "an image"}, {"type": "image", "source": source}],
     }
     session.feed(type="user", message={"content": [block]})
-    [(name, data)] = session.scribe.blobs.items()
+    [(name, data)] = session.scribe.calls.blobs.items()
     assert data == b"PNG"
     assert session.items()[-1].content == (ToolResult("toolu_1", "an image"), Image(name, "image/png"))
 

@@ -158,11 +158,14 @@ class Rpc(Generic[Meant, Asked]):
     # The agent's.
 
     def read(self, frame: bytes) -> Reply | Note | Call:
-        """What a frame of the agent is. A request that is nested too deep to be read is refused."""
+        """What a frame of the agent is. Of what is nested too deep to be read, a request is refused and an answer loses its depths."""
         try:
             return read(frame)
         except RecursionError:
-            if isinstance(told := read(shallow(frame)), Call):
+            told = read(shallow(frame))
+            if isinstance(told, Reply):
+                return told
+            if isinstance(told, Call):
                 self.refuse(told.id, "the request is nested too deep", INVALID_PARAMS)
             raise
 

@@ -39,3 +39,10 @@ def title_of(name: str, input: Any, kind: ToolKind = "other") -> str:
 
 def mcp_title(server: str, tool: str) -> str:
     return f"{server}/{tool}"
+
+
+def mcp_tool(name: str) -> tuple[str, str] | None:
+    """The server and the tool in a name like `mcp__server__tool`."""
+    prefix, _, rest = name.partition("__")
+    server, _, tool = rest.partition("__")
+    return (server, tool) if prefix == "mcp" and server and tool else None

@@ -15,6 +15,7 @@ from ...schema.events import StopReason, Usage
 from ...schema.items import Visibility
 from ..base import Conversation, Start, Wire
 from ..files import bytes_in
+from ..jsonrpc import Request
 from .frames import (
     AgentInfo,
     Chunk,
@@ -26,7 +27,6 @@ from .frames import (
     MessageChunk,
     Notice,
     Plan,
-    Request,
     SessionInfo,
     ThoughtChunk,
     TokenUsage,
@@ -81,6 +81,11 @@ class AcpConversation(Conversation):
         self._billed: float | None = None if start.resume else 0.0
 
     # -- the session --------------------------------------------------------------------------
+
+    @property
+    def session_id(self) -> str:
+        assert self.native_id is not None, "the session is not open yet"
+        return self.native_id
 
     def opened(self, offer: Offer) -> None:
         """The agent has opened the conversation."""
@@ -261,6 +266,7 @@ class AcpConversation(Conversation):
             self.scribe.call(
                 call.key,
                 call.name,
+                kind=call.tool_kind(),
                 call_id=call.id,
                 native_id=call.id,
                 parent=self._parent(call.parent),
@@ -284,7 +290,7 @@ class AcpConversation(Conversation):
         )
 
     def _end_call(self, call: Call) -> None:
-        self.scribe.end_call(call.key, call.name, call.arguments())
+        self.scribe.end_call(call.key, call.name, call.arguments(), kind=call.tool_kind(), title=call.title())
 
     # -- the end of a turn --------------------------------------------------------------------
 
@@ -293,7 +299,7 @@ class AcpConversation(Conversation):
             self.end_message()
         self._message = None
         for call in self._calls.values():
-            if call.opened and call.status == "pending" and call.input:
+            if call.opened and call.status == "pending" and call.input.value:
                 # It fails with its turn, and holds the arguments as far as they were told.
                 self.scribe.call_delta(call.key, call.arguments())
         if self._context is not None and self.scribe.turn is not None:
