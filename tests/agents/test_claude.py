@@ -27,7 +27,7 @@ from sandbox_agent.agents.base import (
     StartFailed,
 )
 from sandbox_agent.agents.claude import Claude
-from sandbox_agent.agents.claude.transcript import ClaudeConversation
+from sandbox_agent.agents.claude.conversation import ClaudeConversation
 from sandbox_agent.agents.claude.wire import ClaudeWire
 from sandbox_agent.agents.scribe import Rule, Scribe
 from sandbox_agent.schema.events import (
