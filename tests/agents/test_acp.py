@@ -1256,6 +1256,22 @@ def test_a_request_that_is_nested_too_deep_is_refused_and_the_turn_goes_on(
     assert session.said() == ([ToolCall("bash", "{}", "t1", title="bash"), ToolResult("t1", "a")])
 
 
+def test_a_request_of_any_depth_is_asked_or_refused() -> None:
+    session = in_turn()
+    ends = set()
+    for levels in range(850, 1_000):
+        call = {"toolCallId": f"t{levels}", "title": "bash", "rawInput": DEEP}
+        params = {"sessionId": "s1", "toolCall": call}
+        frame = {"id": levels, "method": "session/request_permission", "params": params}
+        session.wire.receive(deep(frame, levels))
+        asked = str(levels) in session.scribe.pending
+        assert asked == (str(levels) in session.wire._rpc.asked)
+        ends.add((asked, len(session.written())))
+    assert ends == {(True, 0), (False, 1)}
+    session.end()
+    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["end_turn"]
+
+
 @pytest.mark.parametrize("levels", [985, 3_000])
 def test_a_call_that_is_nested_too_deep_is_told_without_its_arguments(levels: int) -> None:
     session = in_turn()

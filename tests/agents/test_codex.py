@@ -894,6 +894,22 @@ def test_a_request_that_is_nested_too_deep_is_refused_and_reported(levels: int) 
     assert isinstance(link.events()[-1].data, TurnEnded)
 
 
+def test_a_request_of_any_depth_is_asked_or_refused() -> None:
+    link = Link()
+    link.start_turn()
+    ends = set()
+    for levels in range(850, 1_000):
+        link.wire.receive(
+            b'{"id":%d,"method":"item/permissions/requestApproval","params":{"threadId":"%b","turnId":"t1",'
+            b'"itemId":"p","permissions":%b}}' % (levels, THREAD.encode(), b"[" * levels + b"]" * levels)
+        )
+        asked = str(levels) in link.scribe.pending
+        assert asked == (str(levels) in link.wire._rpc.asked)
+        ends.add((asked, len(link.wire.outbox)))
+        link.wire.outbox.clear()
+    assert ends == {(True, 0), (False, 1)}
+
+
 def test_what_is_granted_is_told_back_however_deep_it_is() -> None:
     link = Link()
     link.start_turn()

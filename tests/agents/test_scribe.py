@@ -377,18 +377,25 @@ def test_a_permission_says_what_its_tool_does() -> None:
     assert asked.metadata == PermissionMetadata("WebFetch", {}, kind="fetch", title="http://a")
 
 
-@pytest.mark.parametrize("write", ["ask", "status"])
-def test_what_cannot_be_encoded_changes_nothing(write: str) -> None:
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda scribe, deep: scribe.ask("a", Ask("bash", deep)),
+        lambda scribe, deep: scribe.status("title", deep),
+        lambda scribe, deep: scribe.result("c", "", extra=[Json(deep)]),
+    ],
+    ids=["ask", "status", "result"],
+)
+def test_what_cannot_be_encoded_leaves_nothing_open(write: Callable[[Scribe, Any], None]) -> None:
     scribe = in_turn()
     deep: Any = "x"
     for _ in range(990):
         deep = [deep]
     with pytest.raises(RecursionError):
-        if write == "ask":
-            scribe.ask("a", Ask("bash", deep))
-        else:
-            scribe.status("title", deep)
-    assert (told(scribe), scribe.pending, scribe.nothing_open()) == ([], {}, False)
+        write(scribe, deep)
+    scribe.end_turn("end_turn")
+    assert (scribe.pending, scribe.nothing_open()) == ({}, True)
+    assert [data for data in told(scribe) if isinstance(data, PermissionRequested | ItemDelta)] == []
 
 
 def test_a_command_that_ended_with_another_code_than_0_has_failed_whether_its_agent_says_so_or_not() -> None:
@@ -488,8 +495,9 @@ def test_a_permission_is_resolved_once() -> None:
     told(scribe)
     ask = Ask("bash", {"command": "ls"}, "command", "c", ("/a",), "--- a", "shell", title="ls")
     scribe.ask("a", ask)
+    held = msgspec.structs.replace(asked(), input=msgspec.Raw(b'{"command":"ls"}'))
     assert scribe.pending == {
-        "a": Pending("perm_1", "a", PermissionRequested("perm_1", "bash", "requested", asked()), ask)
+        "a": Pending("perm_1", "a", PermissionRequested("perm_1", "bash", "requested", held), ask)
     }
     assert scribe.answer("a", (("yes",),), "client") is False
     assert scribe.decide("a", "accept_for_session", "client", "go on") is True
@@ -500,6 +508,19 @@ def test_a_permission_is_resolved_once() -> None:
             "perm_1", "bash", "accept_for_session", asked(decided_by="client", message="go on")
         ),
     ]
+
+
+def test_a_permission_that_could_be_asked_can_be_resolved_from_further_down_the_stack() -> None:
+    scribe = in_turn()
+    deep: Any = "x"
+    for _ in range(800):
+        deep = [deep]
+    scribe.ask("a", Ask("bash", deep))
+
+    def decide(frames: int) -> bool:
+        return decide(frames - 1) if frames else scribe.decide("a", "accept", "client")
+
+    assert decide(170) is True
 
 
 def asked(**facts: Any) -> PermissionMetadata:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
+from msgspec import Raw
 
 from ...schema.events import (
     AskedQuestion,
@@ -20,7 +21,7 @@ from ...schema.events import (
     Source,
 )
 from .calls import Calls, one_line
-from .drafts import Ask, Pending
+from .drafts import Ask, Pending, encode
 from .pen import Pen
 
 
@@ -37,7 +38,7 @@ class Requests:
             return
         metadata = PermissionMetadata(
             ask.action,
-            ask.input,
+            Raw(encode(ask.input)),  # once: what could be asked can be resolved, from however far down the stack
             self._calls.call_id_of(ask.call),
             ask.paths,
             ask.diff,
