@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox_agent.agents.acp import Acp, parse_acp_agents
-from sandbox_agent.agents.acp.transcript import AcpConversation
+from sandbox_agent.agents.acp.tools import Call
+from sandbox_agent.agents.acp.transcript import MOST_CALLS, MOST_UNSAID, AcpConversation
 from sandbox_agent.agents.acp.wire import AcpWire
 from sandbox_agent.agents.base import (
     Action,
@@ -1297,6 +1298,33 @@ def test_the_end_of_a_turn_in_words_of_its_own_is_an_error() -> None:
     session.end(7)  # type: ignore[arg-type]
     assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["error"]
     assert isinstance(session.data()[-1], AgentUnparsed)
+
+
+def test_what_a_call_said_is_not_remembered_once_it_is_told() -> None:
+    session = in_turn()
+    for n in range(MOST_CALLS + 1):
+        session.update(
+            "tool_call",
+            toolCallId=f"t{n}",
+            title="bash",
+            status="completed",
+            content=_shown("much"),
+            rawOutput="much",
+        )
+        session.scribe.take()
+    calls = session.conversation._calls
+    assert (len(calls), calls["t7"]) == (
+        MOST_CALLS,
+        Call("t7", "t7", "bash", status="completed", opened=True, told_title="bash"),
+    )
+
+
+def test_an_agent_that_talks_outside_of_a_turn_is_heard_before_it_has_said_too_much() -> None:
+    session = Session(opened={})
+    for _ in range(MOST_UNSAID):
+        session.say("word ")
+    assert session.said() == [Text("word " * MOST_UNSAID)]
+    assert len(session.data(TurnEnded)) == 1
 
 
 def test_an_agent_that_asks_without_end_is_refused_at_last() -> None:

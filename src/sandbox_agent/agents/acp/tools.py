@@ -103,6 +103,12 @@ class Call(Struct):
     def is_over(self) -> bool:
         return self.status in ("completed", "failed")
 
+    def forget(self) -> None:
+        """It is over and told: only that it was is remembered."""
+        self.input = self.asked_input = NOTHING
+        self.output, self.previewed = None, ""
+        self.content = self.asked_diffs = self.locations = ()
+
     def arguments(self) -> str:
         return next((one.json for one in (self.input, self.asked_input) if one.value), "{}")
 

@@ -48,6 +48,13 @@ FINISHED = ("end_turn", "max_tokens", "limit")
 """Ends of a turn that complete what was being said."""
 
 
+MOST_CALLS = 10_000
+"""How many calls of a process are remembered by the agent's ids for them."""
+
+MOST_UNSAID = 1_000
+"""How much an agent may say outside of a turn before it is told."""
+
+
 class _Message(Struct, frozen=True):
     """The message or thought that is being streamed."""
 
@@ -161,6 +168,8 @@ class AcpConversation(Conversation):
     def _hear_chunk(self, chunk: Chunk) -> None:
         if self.scribe.turn is None:
             self._unsaid.append(chunk)
+            if len(self._unsaid) >= MOST_UNSAID:
+                self.say_unsaid()
         else:
             self.say_unsaid()
             self._say(chunk)
@@ -239,6 +248,8 @@ class AcpConversation(Conversation):
             n += 1
             key = f"{told.tool_call_id}~{n}"
         call = self._calls[told.tool_call_id] = Call(told.tool_call_id, key, "")
+        if len(self._calls) > MOST_CALLS:
+            del self._calls[next(iter(self._calls))]
         return call
 
     def _hear_call(self, told: ToolCall) -> None:
@@ -288,6 +299,7 @@ class AcpConversation(Conversation):
             extra=call.shown(self.scribe),
             failed=call.status == "failed",
         )
+        call.forget()
 
     def _end_call(self, call: Call) -> None:
         self.scribe.end_call(call.key, call.name, call.arguments(), kind=call.tool_kind(), title=call.title())

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from ..scribe import Scribe
+from .calls import MOST_CALLS
 from .facts import FACTS, IGNORED
 from .frames import (
     AnySystem,
@@ -84,6 +85,8 @@ class News:
         """News of a sub-agent or a command; only some of it names the call."""
         if task.tool_use_id is not None:
             self._tasks[task.task_id] = task.tool_use_id
+            if len(self._tasks) > MOST_CALLS:
+                del self._tasks[next(iter(self._tasks))]
         call = self._tasks.get(task.task_id)
         if call and isinstance(task, TaskNotification):
             self._conversation.messages.abandon_of(call)

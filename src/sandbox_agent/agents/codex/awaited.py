@@ -6,6 +6,8 @@ from msgspec import Struct
 
 from ...schema.features import Model
 from .conversation import CodexConversation
+from .frames import ModelPage, UserInput
+from .prompts import prompt_of
 from .thread import Thread
 
 
@@ -43,9 +45,30 @@ class Listing(Struct, frozen=True):
     models: tuple[Model, ...] = ()
     default: str | None = None
 
+    def with_page(self, page: ModelPage) -> Listing:
+        models = tuple(
+            Model(
+                one.id,
+                one.display_name,
+                tuple(effort.reasoning_effort for effort in one.supported_reasoning_efforts) or None,
+                one.default_reasoning_effort,
+            )
+            for one in page.data
+        )
+        default = next((one.id for one in page.data if one.is_default), self.default)
+        return Listing(self.models + models, default)
+
 
 class Nothing(Struct, frozen=True):
     pass
 
 
 Awaited = Greeting | Opening | Prompting | Beginning | Stopping | Leaving | Listing | Nothing
+
+
+def prompting(thread: Thread, content: tuple[UserInput, ...]) -> Prompting:
+    """A prompt is on its way: codex will echo it, which is no news then."""
+    text = prompt_of(thread.scribe, content).text
+    if text:
+        thread.prompts.append(text)
+    return Prompting(thread, text, joins=thread.running is not None)

@@ -12,7 +12,7 @@ from ...schema.inputs import Answer, Decision, Settings
 from .. import jsonrpc
 from ..base import Action, Answered, Began, Cancelled, Decided, Prompted
 from ..jsonrpc import Call, Reply, Rpc, key_of
-from .awaited import Awaited, Beginning, Greeting, Listing, Opening, Stopping
+from .awaited import Awaited, Beginning, Greeting, Listing, Opening, Stopping, prompting
 from .conversation import CodexConversation, permission_mode
 from .frames import Params, UserInput
 from .pending import Asked, Pending
@@ -79,7 +79,7 @@ class RecordedClient:
                 yield Began(self._read_opening(call))
             case "turn/start" | "turn/steer" if thread is not None:
                 content = msgspec.json.decode(call.params, type=_SentTurn).input
-                expect(call.id, self._wire.prompting(thread, content))
+                expect(call.id, prompting(thread, content))
                 yield Prompted(thread.conversation, prompt_of(thread.scribe, content))
             case "turn/interrupt" if thread is not None:
                 expect(call.id, Stopping(thread))

@@ -5,6 +5,7 @@ A sub-agent's thread is announced only after it has begun to speak, so what an u
 
 from __future__ import annotations
 
+from .conversation import CodexConversation
 from .thread import Thread
 
 MOST_ORPHANS = 256
@@ -29,6 +30,12 @@ class Threads:
         self._owned[thread.id] = thread
         self._left.pop(thread.id, None)
         self._claimed.append(thread.id)
+
+    def adopt(self, agent: str, conversation: CodexConversation, call: str | None) -> None:
+        """A sub-agent's thread belongs to the conversation whose call started it."""
+        if agent not in self._owned:
+            conversation.agents[agent] = Thread(agent, conversation, parent=call, is_agent=True)
+            self.own(conversation.agents[agent])
 
     def forget(self, thread: Thread) -> None:
         if self._owned.get(thread.id) is thread:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw
 
 from ... import __version__
-from ...schema.features import Catalogue, Model
+from ...schema.features import Catalogue
 from ...schema.inputs import Answer, Decision, Prompt, Settings
 from ...schema.world import World
 from ..base import (
@@ -39,6 +39,7 @@ from .awaited import (
     Opening,
     Prompting,
     Stopping,
+    prompting,
 )
 from .commands import (
     ClientCapabilities,
@@ -63,11 +64,9 @@ from .frames import (
     TurnCompleted,
     TurnError,
     TurnStarted,
-    UserInput,
 )
 from .modes import MODES
 from .pending import Asked, Pending
-from .prompts import prompt_of
 from .recorded import RecordedClient
 from .requests import REQUESTS, UNSUPPORTED
 from .thread import Thread
@@ -128,7 +127,7 @@ class CodexWire(Wire):
         params = turn_params(thread, prompt)
         thread.conversation.told = thread.conversation.settings
         thread.conversation.wants_interrupt = False
-        self._call("turn/start", params, self.prompting(thread, params.input))
+        self._call("turn/start", params, prompting(thread, params.input))
 
     def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:
         self._pending.decide(key, decision)
@@ -191,13 +190,6 @@ class CodexWire(Wire):
         else:
             self._waiting.append(request)
 
-    def prompting(self, thread: Thread, content: tuple[UserInput, ...]) -> Prompting:
-        """A prompt is on its way: codex will echo it, which is no news then."""
-        text = prompt_of(thread.scribe, content).text
-        if text:
-            thread.prompts.append(text)
-        return Prompting(thread, text, joins=thread.running is not None)
-
     def _interrupt(self, thread: Thread) -> None:
         if thread.running:
             params = Interrupt(thread_id=thread.id, turn_id=thread.running)
@@ -257,7 +249,7 @@ class CodexWire(Wire):
             case _:
                 thread.hear(note, payload)
         for agent, call in thread.items.started_agents:
-            self._adopt(thread, agent, call)
+            self._threads.adopt(agent, thread.conversation, call)
         thread.items.started_agents.clear()
 
     def _hear_unknown(self, thread: Thread | None, frame: bytes) -> None:
@@ -269,13 +261,6 @@ class CodexWire(Wire):
         for unheard in self._threads.keep(thread_id, frame):
             if isinstance(told := read(unheard), Call):
                 self._rpc.refuse(told.id, "nobody is there to answer")
-
-    def _adopt(self, thread: Thread, agent: str, call: str | None) -> None:
-        """A sub-agent's thread belongs to the conversation whose call started it."""
-        if self._threads.find(agent) is None:
-            conversation = thread.conversation
-            conversation.agents[agent] = Thread(agent, conversation, parent=call, is_agent=True)
-            self._threads.own(conversation.agents[agent])
 
     def _hear_request(self, call: Call, frame: bytes) -> None:
         thread_id = _thread_id(call)
@@ -303,7 +288,7 @@ class CodexWire(Wire):
                 self._finish_opening(awaited, failed, result)
             case Prompting(thread=thread):
                 if failed is not None:
-                    self._refused(awaited, failed)
+                    _tell_refused(awaited, failed)
                 else:
                     _know_turn(thread, result)
             case Beginning(thread=thread) if failed is None:
@@ -361,36 +346,16 @@ class CodexWire(Wire):
     def _forget(self, conversation: CodexConversation) -> None:
         self._conversations = [one for one in self._conversations if one is not conversation]
 
-    def _refused(self, prompting: Prompting, failed: RpcError) -> None:
-        """Codex does not take the prompt: an error of its turn."""
-        thread = prompting.thread
-        if prompting.text in thread.prompts:
-            thread.prompts.remove(prompting.text)
-        thread.conversation.wants_interrupt = False
-        failure = failure_of(TurnError(message=failed.message, codex_error_info="badRequest"))
-        thread.scribe.error(failure.message, failure.code, {"code": failed.code})
-        if not prompting.joins:
-            thread.scribe.end_turn("error", thread.conversation.take_usage())
-
     def _finish_listing(self, listing: Listing, failed: RpcError | None, result: Raw) -> None:
         if failed is not None:
             self.notices.append(ListFailed(failed.message))
             return
         page = msgspec.json.decode(result, type=ModelPage)
-        models = listing.models + tuple(
-            Model(
-                one.id,
-                one.display_name,
-                tuple(effort.reasoning_effort for effort in one.supported_reasoning_efforts) or None,
-                one.default_reasoning_effort,
-            )
-            for one in page.data
-        )
-        default = next((one.id for one in page.data if one.is_default), listing.default)
+        listing = listing.with_page(page)
         if page.next_cursor:
-            self._call("model/list", ListModels(cursor=page.next_cursor), Listing(models, default))
+            self._call("model/list", ListModels(cursor=page.next_cursor), listing)
         else:
-            self.notices.append(Listed(Catalogue(models, MODES, default)))
+            self.notices.append(Listed(Catalogue(listing.models, MODES, listing.default)))
 
     # -- recordings ---------------------------------------------------------------------------
 
@@ -402,6 +367,18 @@ def _thread_of(conversation: Conversation) -> Thread:
     assert isinstance(conversation, CodexConversation)
     assert conversation.thread is not None, "a prompt before the thread was opened"
     return conversation.thread
+
+
+def _tell_refused(prompting: Prompting, failed: RpcError) -> None:
+    """Codex does not take the prompt: an error of its turn."""
+    thread = prompting.thread
+    if prompting.text in thread.prompts:
+        thread.prompts.remove(prompting.text)
+    thread.conversation.wants_interrupt = False
+    failure = failure_of(TurnError(message=failed.message, codex_error_info="badRequest"))
+    thread.scribe.error(failure.message, failure.code, {"code": failed.code})
+    if not prompting.joins:
+        thread.scribe.end_turn("error", thread.conversation.take_usage())
 
 
 def _is_gone(failed: RpcError) -> bool:

@@ -38,7 +38,9 @@ class Requests:
             return
         metadata = PermissionMetadata(
             ask.action,
-            Raw(encode(ask.input)),  # once: what could be asked can be resolved, from however far down the stack
+            Raw(
+                encode(ask.input)
+            ),  # once: what could be asked can be resolved, from however far down the stack
             self._calls.call_id_of(ask.call),
             ask.paths,
             ask.diff,
