@@ -30,6 +30,7 @@ from sandbox_agent.agents.base import (
     Start,
     StartFailed,
 )
+from sandbox_agent.agents.frames import encode_frame
 from sandbox_agent.agents.jsonrpc import MOST_WAITING
 from sandbox_agent.agents.scribe import Rule, Scribe
 from sandbox_agent.errors import InvalidRequest
@@ -195,7 +196,7 @@ class Session:
         return "7"
 
     def peek(self) -> list[dict[str, Any]]:
-        return [msgspec.json.decode(frame) for frame in self.wire.outbox]
+        return [msgspec.json.decode(encode_frame(frame)) for frame in self.wire.outbox]
 
     def written(self) -> list[dict[str, Any]]:
         """What was written to the agent since the last time."""
@@ -266,7 +267,7 @@ def read_back(session: Session, *received: dict[str, Any]) -> list[Action]:
     began.conversation.scribe.start_turn()
     for frame in received:
         reader.receive(msgspec.json.encode(frame))
-    return [action for frame in session.wire.outbox for action in reader.sent(frame)]
+    return [action for frame in session.wire.outbox for action in reader.sent(encode_frame(frame))]
 
 
 # -- what the operator names --------------------------------------------------------------------
@@ -565,7 +566,7 @@ def test_the_catalogue_is_what_a_new_session_offers() -> None:
         msgspec.json.encode({"id": 1, "result": {"protocolVersion": 1, "agentCapabilities": CAN_ALL}})
     )
     wire.receive(msgspec.json.encode({"id": 2, "result": {"sessionId": "s1", **chosen()}}))
-    asked = [msgspec.json.decode(frame)["method"] for frame in wire.outbox]
+    asked = [msgspec.json.decode(encode_frame(frame))["method"] for frame in wire.outbox]
     assert asked == ["initialize", "session/new", "session/delete"]
     wire.receive(b'{"id":3,"result":{}}')
     catalogue = Catalogue(

@@ -30,6 +30,7 @@ from sandbox_agent.agents.base import (
 from sandbox_agent.agents.claude import Claude
 from sandbox_agent.agents.claude.conversation import ClaudeConversation
 from sandbox_agent.agents.claude.wire import MOST_WAITING, ClaudeWire
+from sandbox_agent.agents.frames import encode_frame
 from sandbox_agent.agents.scribe import Rule, Scribe
 from sandbox_agent.schema.events import (
     AgentUnparsed,
@@ -122,7 +123,7 @@ class Session:
         self.feed(type="result", subtype="success", is_error=False, terminal_reason="completed", **more)
 
     def peek(self) -> list[dict[str, Any]]:
-        return [msgspec.json.decode(frame) for frame in self.wire.outbox]
+        return [msgspec.json.decode(encode_frame(frame)) for frame in self.wire.outbox]
 
     def written(self) -> list[dict[str, Any]]:
         """What was written to the agent since the last time."""
@@ -165,7 +166,7 @@ def read_back(session: Session, *received: dict[str, Any]) -> list[Action]:
         Claude().metadata(None, settings),
         native_id,
     )
-    frames = list(session.wire.outbox)
+    frames = [encode_frame(frame) for frame in session.wire.outbox]
     actions = list(
         reader.sent(b'{"type":"control_request","request_id":"r","request":{"subtype":"initialize"}}')
     )

@@ -32,6 +32,7 @@ from sandbox_agent.agents.codex.conversation import CodexConversation
 from sandbox_agent.agents.codex.frames import IGNORED, NOTIFICATIONS
 from sandbox_agent.agents.codex.threads import MOST_ORPHANED_BYTES, MOST_ORPHANS, Threads
 from sandbox_agent.agents.codex.wire import CodexWire
+from sandbox_agent.agents.frames import encode_frame
 from sandbox_agent.agents.scribe import Rule, Scribe
 from sandbox_agent.schema.events import (
     AgentUnparsed,
@@ -80,7 +81,7 @@ class Link:
     def written(self) -> list[Any]:
         """What was written since the last time, without the ids of requests, which only count."""
         frames, self.wire.outbox = self.wire.outbox, []
-        return [_without_own_id(self._read_along(frame)) for frame in frames]
+        return [_without_own_id(self._read_along(encode_frame(frame))) for frame in frames]
 
     def _read_along(self, frame: bytes) -> Any:
         self.actions += self.reader.sent(frame)
@@ -165,13 +166,16 @@ def test_what_is_opened_before_the_handshake_is_over_waits_for_it() -> None:
     wire = CodexWire(counted())
     wire.connected()
     wire.open(_start(HOME, None))
-    hello = json.loads(wire.outbox.pop())
+    hello = json.loads(encode_frame(wire.outbox.pop()))
     assert wire.outbox == []
     assert hello["method"] == "initialize"
     assert hello["params"]["capabilities"]["experimentalApi"] is True
     assert set(hello["params"]["capabilities"]["optOutNotificationMethods"]) < IGNORED
     wire.receive(json.dumps({"id": hello["id"], "result": {}}).encode())
-    assert [json.loads(frame)["method"] for frame in wire.outbox] == ["initialized", "thread/start"]
+    assert [json.loads(encode_frame(frame))["method"] for frame in wire.outbox] == [
+        "initialized",
+        "thread/start",
+    ]
 
 
 def opening(settings: Settings) -> Any:
@@ -187,7 +191,7 @@ def test_a_failed_handshake_fails_what_waits_for_it() -> None:
     wire.connected()
     conversation = wire.open(_start(HOME, None))
     wire.list_catalogue("/")
-    hello = json.loads(wire.outbox.pop())
+    hello = json.loads(encode_frame(wire.outbox.pop()))
     wire.receive(json.dumps({"id": hello["id"], "error": {"code": 1, "message": "too old"}}).encode())
     assert wire.notices == [StartFailed(conversation, "too old"), ListFailed("too old")]
     assert list(wire.conversations()) == []
@@ -886,7 +890,7 @@ def test_a_request_that_is_nested_too_deep_is_refused_and_reported(levels: int) 
         b'"id":"m","server":"s","tool":"t","arguments":%b}}}' % (THREAD.encode(), deep),
     ):
         link.wire.receive(frame)
-    refusals = [json.loads(frame) for frame in link.wire.outbox]
+    refusals = [json.loads(encode_frame(frame)) for frame in link.wire.outbox]
     assert [(one["id"], one["error"]["code"]) for one in refusals] == [(7, -32602)]
     assert [type(event.data) for event in link.events()[-2:]] == [AgentUnparsed] * 2
     assert (link.scribe.pending, link.wire._rpc.asked) == ({}, {})

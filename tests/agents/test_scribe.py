@@ -524,7 +524,7 @@ def test_a_permission_that_could_be_asked_can_be_resolved_from_further_down_the_
 
 
 def asked(**facts: Any) -> PermissionMetadata:
-    named = {"kind": "command", "title": "ls"}
+    named: dict[str, Any] = {"kind": "command", "title": "ls"}
     return PermissionMetadata("bash", {"command": "ls"}, "x", ("/a",), "--- a", "shell", **named, **facts)
 
 
