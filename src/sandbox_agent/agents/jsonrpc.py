@@ -157,17 +157,12 @@ class Rpc(Generic[Meant, Asked]):
 
     # The agent's.
 
-    def read(self, frame: bytes) -> Reply | Note | Call:
-        """What a frame of the agent is. Of what is nested too deep to be read, a request is refused and an answer loses its depths."""
-        try:
-            return read(frame)
-        except RecursionError:
-            told = read(shallow(frame))
-            if isinstance(told, Reply):
-                return told
-            if isinstance(told, Call):
-                self.refuse(told.id, "the request is nested too deep", INVALID_PARAMS)
-            raise
+    def read_surface(self, frame: bytes) -> Reply | None:
+        """Of what is nested too deep to be read: an answer without its depths, or nothing; a request is refused."""
+        told = read(shallow(frame))
+        if isinstance(told, Call):
+            self.refuse(told.id, "the request is nested too deep", INVALID_PARAMS)
+        return told if isinstance(told, Reply) else None
 
     def attend(self, call: Call, put: Callable[[Call], None]) -> None:
         """Put a request to whom it concerns. What cannot be understood, or told, is refused: its agent waits for an answer."""

@@ -26,7 +26,7 @@ from ..base import (
 )
 from ..files import images_in
 from ..frames import InFrame
-from ..jsonrpc import Call, Note, Reply, Rpc, RpcError
+from ..jsonrpc import Call, Note, Reply, Rpc, RpcError, read
 from .awaited import Awaited, Choose, Forgetting, Greeting, Listing, Opening, Prompting
 from .errors import failure_of
 from .frames import (
@@ -160,13 +160,19 @@ class AcpWire(Wire):
 
     def feed(self, frame: InFrame) -> None:
         assert isinstance(frame, bytes)
-        match self._rpc.read(frame):
-            case Reply() as reply:
-                self._hear_answer(reply)
-            case Note() as note:
-                self._hear_notification(note, frame)
-            case Call() as call:
-                self._rpc.attend(call, lambda call: self._hear_request(call, frame))
+        told: Reply | Note | Call | None
+        try:
+            told = read(frame)
+        except RecursionError:
+            if (told := self._rpc.read_surface(frame)) is None:
+                raise
+        match told:
+            case Note():
+                self._hear_notification(told, frame)
+            case Reply():
+                self._hear_answer(told)
+            case Call():
+                self._rpc.attend(told, lambda call: self._hear_request(call, frame))
 
     def of_session(self, session_id: str) -> AcpConversation | None:
         """The conversation of a session; one whose id is not known yet is the one that is being opened."""

@@ -8,7 +8,6 @@ from msgspec import Raw, Struct
 
 from ...schema.items import ContentPart, arguments_of
 from ..files import bytes_in
-from ..scribe import Scribe
 from .blocks import decoded
 from .frames import AnyToolResult, AnyToolUse, ImageBlock, TextBlock
 from .tools import exit_code_of, file_ref_of, kind_of_use, path_of, plan_of, title_of_use
@@ -35,11 +34,8 @@ class Call(Struct):
 class Calls:
     def __init__(self, conversation: ClaudeConversation) -> None:
         self._conversation = conversation
+        self._scribe = conversation.scribe
         self._calls: dict[str, Call] = {}
-
-    @property
-    def _scribe(self) -> Scribe:
-        return self._conversation.scribe
 
     def begin(self, owner: str | None, message_id: str, text_item: str | None, use: AnyToolUse) -> str:
         """A call whose arguments are being streamed. Returns its key."""

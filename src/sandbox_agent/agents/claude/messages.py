@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 from msgspec import Raw, Struct, field
 
-from ..scribe import Scribe
 from .blocks import decoded, text_of
 from .calls import Calls
 from .frames import (
@@ -67,12 +66,9 @@ class Message(Struct):
 class Messages:
     def __init__(self, conversation: ClaudeConversation, calls: Calls) -> None:
         self._conversation = conversation
+        self._scribe = conversation.scribe
         self._calls = calls
         self._messages: dict[str | None, Message] = {}
-
-    @property
-    def _scribe(self) -> Scribe:
-        return self._conversation.scribe
 
     def stream(self, frame: StreamEvent) -> None:
         owner = frame.parent_tool_use_id

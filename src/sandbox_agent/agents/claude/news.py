@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from ..scribe import Scribe
 from .calls import MOST_CALLS
 from .facts import FACTS, IGNORED
 from .frames import (
@@ -46,12 +45,9 @@ class Facts(Struct, frozen=True, omit_defaults=True):
 class News:
     def __init__(self, conversation: ClaudeConversation) -> None:
         self._conversation = conversation
+        self._scribe = conversation.scribe
         self._facts = Facts()
         self._tasks: dict[str, str] = {}  # task id -> the id of the call that started it
-
-    @property
-    def _scribe(self) -> Scribe:
-        return self._conversation.scribe
 
     def system(self, subtype: str, frame: bytes) -> None:
         if subtype in IGNORED:

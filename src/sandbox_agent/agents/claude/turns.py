@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...schema.events import StopReason, Usage
-from ..scribe import Scribe, Turn
+from ..scribe import Turn
 from .frames import Result
 from .outcome import Failure, error_code_of, error_details_of, message_of, stop_reason_of, usage_of
 
@@ -20,13 +20,10 @@ class Turns:
         self.failure: Failure | None = None
         """What went wrong in this turn, if it does not get over it."""
         self._conversation = conversation
+        self._scribe = conversation.scribe
         self._begun: set[str] = set()  # of what is awaited, the ones that Claude works on
         self._carried: Usage | None = None
         self._own_turn: Turn | None = None
-
-    @property
-    def _scribe(self) -> Scribe:
-        return self._conversation.scribe
 
     @property
     def woke_up(self) -> bool:

@@ -182,7 +182,11 @@ class ClaudeWire(Wire):
 
     def feed(self, frame: InFrame) -> None:
         assert isinstance(frame, bytes)
-        line = self._read(frame)
+        try:
+            line = frames.lines.decode(frame)
+        except RecursionError:
+            if (line := self._surface(frame)) is None:
+                raise
         if isinstance(line, ControlResponse):
             self._answered(line.response)
             return
@@ -222,16 +226,12 @@ class ClaudeWire(Wire):
             case _:
                 pass  # ToolProgress, PromptSuggestion, KeepAlive, TranscriptMirror: nothing to tell
 
-    def _read(self, frame: bytes) -> frames.AnyLine | None:
-        try:
-            return frames.lines.decode(frame)
-        except RecursionError:
-            line = frames.lines.decode(shallow(frame))
-            if isinstance(line, Result | ControlResponse):
-                return line  # the end of a turn is its end, whatever lies in its depths
-            if isinstance(line, ControlRequest):
-                self._refuse(line.request_id, "the request is nested too deep")
-            raise
+    def _surface(self, frame: bytes) -> frames.AnyLine | None:
+        """Of a line that is nested too deep to be read: the end of a turn, or an answer, without its depths; a request is refused."""
+        line = frames.lines.decode(shallow(frame))
+        if isinstance(line, ControlRequest):
+            self._refuse(line.request_id, "the request is nested too deep")
+        return line if isinstance(line, Result | ControlResponse) else None
 
     def _answered(self, reply: Reply) -> None:
         asked = self._asked.pop(reply.request_id, None)

@@ -12,7 +12,6 @@ from msgspec import Raw
 
 from ...schema.events import Source
 from ...schema.items import FileRef, ToolKind, Visibility, arguments_of
-from ..scribe import Scribe
 from .changes import file_ref
 from .contents import content_of, made_image, mcp_output
 from .frames import (
@@ -53,16 +52,13 @@ class Items:
         self.mcp_calls: dict[str, McpToolCall] = {}
         self.started_agents: list[tuple[str, str | None]] = []
         """Sub-agents that were just started: their thread and the item of the call."""
+        self.scribe = thread.scribe
         self._thread = thread
         self._commands: set[str] = set()
         self._left_running: set[str] = set()
         self._occurrences: dict[str, int] = {}
         self._finished: set[str] = set()
         self._reviewing = False
-
-    @property
-    def scribe(self) -> Scribe:
-        return self._thread.conversation.scribe
 
     def key(self, turn_id: str | None, item_id: str) -> str:
         """The scribe's key of an item. An id that the model uses again in one turn gets a new one."""

@@ -9,7 +9,6 @@ import msgspec
 from msgspec import Raw
 
 from ...schema.events import StopReason
-from ..scribe import Scribe
 from .errors import failure_of
 from .frames import (
     ErrorNotice,
@@ -45,6 +44,7 @@ class Thread:
     ) -> None:
         self.id = id
         self.conversation = conversation
+        self.scribe = conversation.scribe
         self.is_agent = is_agent
         """A sub-agent's thread: its turns give no turn events, and its items may outlive the turn."""
         self.parent = parent
@@ -58,10 +58,6 @@ class Thread:
         self._ended: deque[str] = deque(maxlen=64)
         self._failed = False
         self._total: Tokens | None = None
-
-    @property
-    def scribe(self) -> Scribe:
-        return self.conversation.scribe
 
     # -- turns --------------------------------------------------------------------------------
 

@@ -21,7 +21,8 @@ class Threads:
         self._orphans: dict[str, list[bytes]] = {}
         self._orphaned_bytes = 0
         self._left: dict[str, None] = {}  # the oldest first
-        self._claimed: list[str] = []  # orphans that have found their owner in this frame
+        self.claimed: list[str] = []
+        """Threads that have found their owner since the last `claim`."""
 
     def find(self, thread_id: str | None) -> Thread | None:
         return self._owned.get(thread_id or "")
@@ -29,7 +30,7 @@ class Threads:
     def own(self, thread: Thread) -> None:
         self._owned[thread.id] = thread
         self._left.pop(thread.id, None)
-        self._claimed.append(thread.id)
+        self.claimed.append(thread.id)
 
     def adopt(self, agent: str, conversation: CodexConversation, call: str | None) -> None:
         """A sub-agent's thread belongs to the conversation whose call started it."""
@@ -62,8 +63,8 @@ class Threads:
         return unheard
 
     def claim(self) -> list[bytes]:
-        """What threads said that have found their owner since the last time."""
-        claimed, self._claimed = self._claimed, []
+        """What they said while nobody owned them."""
+        claimed, self.claimed = self.claimed, []
         return [frame for thread_id in claimed for frame in self._take(thread_id)]
 
     def _take(self, thread_id: str) -> list[bytes]:

@@ -207,20 +207,27 @@ class CodexWire(Wire):
 
     def feed(self, frame: InFrame) -> None:
         assert isinstance(frame, bytes)
-        match self._rpc.read(frame):
-            case Reply() as reply:
-                self._hear_answer(reply)
-            case Note() as note:
-                self._hear_notification(note, frame)
-            case Call() as call:
-                self._rpc.attend(call, lambda call: self._hear_request(call, frame))
-        for waiting in self._threads.claim():
-            self.receive(waiting)
+        told: Reply | Note | Call | None
+        try:
+            told = read(frame)
+        except RecursionError:
+            if (told := self._rpc.read_surface(frame)) is None:
+                raise
+        match told:
+            case Note():
+                self._hear_notification(told, frame)
+            case Reply():
+                self._hear_answer(told)
+            case Call():
+                self._rpc.attend(told, lambda call: self._hear_request(call, frame))
+        if self._threads.claimed:
+            for waiting in self._threads.claim():
+                self.receive(waiting)
 
     def _hear_notification(self, told: Note, frame: bytes) -> None:
         if told.method in IGNORED:
             return
-        thread_id = _thread_id(told)
+        thread_id = _address.decode(told.params).thread_id
         thread = self._threads.find(thread_id)
         if told.method not in NOTIFICATIONS:
             self._hear_unknown(thread, frame)
