@@ -729,6 +729,42 @@ def test_a_call_and_its_permission_say_what_it_does_and_what_it_is_about(
         assert (asked.metadata.kind, asked.metadata.title) == (kind, title)
 
 
+RAN = {"stdout": "a", "stderr": "", "interrupted": False, "isImage": False}
+
+
+@pytest.mark.parametrize(
+    ("told", "code"),
+    [
+        (RAN, 0),
+        (RAN | {"interrupted": True}, None),
+        (RAN | {"backgroundTaskId": "b1"}, None),
+        (RAN | {"returnCodeInterpretation": "No matches found"}, None),
+        ("anything", None),
+        (None, None),
+    ],
+)
+def test_the_exit_code_of_a_command_that_ended_well_is_told(told: Any, code: int | None) -> None:
+    session = Session()
+    session.prompt()
+    session.assistant({"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": BASH})
+    block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "a"}
+    session.feed(type="user", message={"content": [block]}, tool_use_result=told)
+    assert session.items()[-1].content == (ToolResult("toolu_1", "a", code),)
+
+
+def test_much_output_is_told_as_far_as_claude_tells_it() -> None:
+    session = Session()
+    session.prompt()
+    session.assistant({"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": BASH})
+    shown = (
+        "<persisted-output>\nOutput too large (200KB). Full output saved to: /t\n\nPreview (first 2KB):\nxx"
+    )
+    block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": shown}
+    told = RAN | {"stdout": "x" * 30_000, "stderr": "oops"}
+    session.feed(type="user", message={"content": [block]}, tool_use_result=told)
+    assert session.items()[-1].content == (ToolResult("toolu_1", "x" * 30_000 + "\noops", 0),)
+
+
 def test_a_plan_without_a_text_still_has_a_prompt() -> None:
     session = Session()
     session.prompt()

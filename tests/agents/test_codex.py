@@ -747,6 +747,23 @@ def test_a_prompt_that_codex_refuses_ends_its_turn() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("message", "info", "code"),
+    [
+        ('{"error":{"message":"prompt is too long: 9 > 8"}}', "badRequest", "context_too_long"),
+        ("prompt is too long", {"httpConnectionFailed": {"httpStatusCode": 400}}, "context_too_long"),
+        ('{"type":"invalid_request_error","message":"the prompt is too long"}', None, "context_too_long"),
+        ("the model may not", "badRequest", "invalid_request"),
+    ],
+)
+def test_a_prompt_that_is_too_long_is_called_so(message: str, info: Any, code: str) -> None:
+    link = Link()
+    link.start_turn()
+    link.end_turn("failed", error={"message": message, "codexErrorInfo": info})
+    [error] = [event.data for event in link.events() if isinstance(event.data, ErrorEvent)]
+    assert error.code == code
+
+
 def test_a_message_that_somebody_else_typed_is_a_user_item_of_the_agent() -> None:
     link = Link()
     link.start_turn("mine")

@@ -10,7 +10,7 @@ from ...schema.items import ContentPart, arguments_of
 from ..files import bytes_in
 from .blocks import decoded
 from .frames import AnyToolResult, AnyToolUse, ImageBlock, TextBlock
-from .tools import exit_code_of, file_ref_of, kind_of_use, path_of, plan_of, title_of_use
+from .tools import command_of, exit_code_of, file_ref_of, kind_of_use, path_of, plan_of, title_of_use
 
 if TYPE_CHECKING:
     from .conversation import ClaudeConversation
@@ -80,7 +80,9 @@ class Calls:
         output, extra = self._output(block.content)
         if not failed and (changed := file_ref_of(call.name, call.path, told)):
             extra.append(changed)
-        code = exit_code_of(call.name, output, failed)
+        code = exit_code_of(call.name, output) if failed else None
+        if not failed and (ran := command_of(call.name, told)):
+            output, code = ran.output(output), ran.exit_code
         self._scribe.result(call.key, output, exit_code=code, extra=extra, failed=failed)
 
     def provider_result(self, owner: str | None, id: str, content: Any) -> None:

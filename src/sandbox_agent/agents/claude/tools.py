@@ -126,11 +126,43 @@ def _rules_of(request: CanUseTool) -> tuple[Rule, ...]:
 _exit_code = re.compile(r"(?:Error: )?Exit code (\d+)")
 
 
-def exit_code_of(tool: str, output: str, failed: bool) -> int | None:
-    """Claude tells the exit code of a command only when it failed, in words."""
-    if kind_of(tool) == "command" and failed and (found := _exit_code.match(output)):
-        return int(found[1])
-    return None
+class Ran(Struct, frozen=True, rename="camel"):
+    """`tool_use_result` of a command that did not fail."""
+
+    stdout: str
+    stderr: str = ""
+    interrupted: bool = False
+    background_task_id: str | None = None
+    return_code_interpretation: str | None = None
+    """What a code other than 0 means for a command with which that is no failure."""
+
+    @property
+    def exit_code(self) -> int | None:
+        ended = not self.interrupted and self.background_task_id is None
+        return 0 if ended and self.return_code_interpretation is None else None
+
+    def output(self, shown: str) -> str:
+        """Of much output the model sees the beginning, and we are told more."""
+        whole = "\n".join(part for part in (self.stdout, self.stderr) if part)
+        return whole if shown.startswith("<persisted-output>") and len(whole) > len(shown) else shown
+
+
+_ran = msgspec.json.Decoder(Ran)
+
+
+def command_of(tool: str, result: Raw) -> Ran | None:
+    if kind_of(tool) != "command":
+        return None
+    try:
+        return _ran.decode(result)
+    except msgspec.ValidationError:
+        return None
+
+
+def exit_code_of(tool: str, output: str) -> int | None:
+    """The exit code of a command that failed is told in words."""
+    found = _exit_code.match(output) if kind_of(tool) == "command" else None
+    return int(found[1]) if found else None
 
 
 class _Patch(Struct, frozen=True, rename="camel"):
