@@ -36,11 +36,11 @@ class Requests:
         """The agent asks for permission; what waits under this key already is not asked again."""
         if key in self.pending or self._pen.ended:
             return
+        # Encoded once: what could be asked can be resolved, from however far down the stack.
+        input = Raw(encode(ask.input))
         metadata = PermissionMetadata(
             ask.action,
-            Raw(
-                encode(ask.input)
-            ),  # once: what could be asked can be resolved, from however far down the stack
+            input,
             self._calls.call_id_of(ask.call),
             ask.paths,
             ask.diff,
