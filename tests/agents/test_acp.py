@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox_agent.agents.acp import Acp, parse_acp_agents
-from sandbox_agent.agents.acp.transcript import AcpConversation
+from sandbox_agent.agents.acp.tools import Call
+from sandbox_agent.agents.acp.transcript import MOST_CALLS, MOST_UNSAID, AcpConversation
 from sandbox_agent.agents.acp.wire import AcpWire
 from sandbox_agent.agents.base import (
     Action,
@@ -30,6 +31,8 @@ from sandbox_agent.agents.base import (
     StartFailed,
 )
 from sandbox_agent.agents.environment import environment
+from sandbox_agent.agents.frames import encode_frame
+from sandbox_agent.agents.jsonrpc import MOST_WAITING
 from sandbox_agent.agents.scribe import Rule, Scribe
 from sandbox_agent.errors import InvalidRequest
 from sandbox_agent.schema.events import (
@@ -136,7 +139,6 @@ class Session:
         logins: list[dict[str, Any]] | None = None,
         opened: dict[str, Any] | None = None,
         resume: str | None = None,
-        files: dict[str, bytes] | None = None,
     ) -> None:
         self.scribe = Scribe(counted(itertools.count().__next__))
         self.wire = AcpWire(counted())
@@ -166,7 +168,7 @@ class Session:
         self.scribe.start_turn()
         self.scribe.user_message(text)
         self.written()
-        self.wire.prompt(self.conversation, Prompt(text), {}, {})
+        self.wire.prompt(self.conversation, Prompt(text), {})
         self._prompted = self.peek()[-1]["id"] if self.wire.outbox else None
 
     def end(self, stop_reason: str = "end_turn", **more: Any) -> None:
@@ -195,7 +197,7 @@ class Session:
         return "7"
 
     def peek(self) -> list[dict[str, Any]]:
-        return [msgspec.json.decode(frame) for frame in self.wire.outbox]
+        return [msgspec.json.decode(encode_frame(frame)) for frame in self.wire.outbox]
 
     def written(self) -> list[dict[str, Any]]:
         """What was written to the agent since the last time."""
@@ -266,7 +268,7 @@ def read_back(session: Session, *received: dict[str, Any]) -> list[Action]:
     began.conversation.scribe.start_turn()
     for frame in received:
         reader.receive(msgspec.json.encode(frame))
-    return [action for frame in session.wire.outbox for action in reader.sent(frame)]
+    return [action for frame in session.wire.outbox for action in reader.sent(encode_frame(frame))]
 
 
 # -- what the operator names --------------------------------------------------------------------
@@ -606,7 +608,7 @@ def test_the_catalogue_is_what_a_new_session_offers() -> None:
         msgspec.json.encode({"id": 1, "result": {"protocolVersion": 1, "agentCapabilities": CAN_ALL}})
     )
     wire.receive(msgspec.json.encode({"id": 2, "result": {"sessionId": "s1", **chosen()}}))
-    asked = [msgspec.json.decode(frame)["method"] for frame in wire.outbox]
+    asked = [msgspec.json.decode(encode_frame(frame))["method"] for frame in wire.outbox]
     assert asked == ["initialize", "session/new", "session/delete"]
     wire.receive(b'{"id":3,"result":{}}')
     catalogue = Catalogue(
@@ -652,7 +654,7 @@ def test_what_the_agent_switches_itself_is_told() -> None:
     ],
 )
 def test_a_prompt_is_read_back(prompt: Prompt) -> None:
-    session = Session(opened={}, files={"/ws/a b.png": b"png"})
+    session = Session(opened={})
     session.wire.prompt(session.conversation, prompt, {})
     [action] = read_back(session)
     assert isinstance(action, Prompted)
@@ -663,8 +665,9 @@ def test_an_image_is_shown_to_an_agent_that_sees_images_and_linked_for_others() 
     prompt = Prompt("look", (Attachment("/ws/a.png"),))
     shown = []
     for can in (CAN_ALL, {}):
-        session = Session(can=can, opened={}, files={"/ws/a.png": b"png"})
-        session.wire.prompt(session.conversation, prompt, {})
+        session = Session(can=can, opened={})
+        files = dict.fromkeys(session.wire.wants(prompt), b"png")
+        session.wire.prompt(session.conversation, prompt, files)
         shown.append(session.written()[-1]["params"]["prompt"][1])
     assert shown == [
         {"type": "image", "data": "cG5n", "mimeType": "image/png", "uri": "file:///ws/a.png"},
@@ -767,7 +770,7 @@ def test_chunks_without_an_id_are_one_message_until_something_else_is_said() -> 
     assert session.said() == [
         Text("Hello"),
         Reasoning("hm", "public"),
-        ToolCall("bash", '{"command":"ls"}', "t1"),
+        ToolCall("bash", '{"command":"ls"}', "t1", title="bash"),
         Text("Meanwhile"),
         ToolResult("t1", "a.txt"),
         Text("Done"),
@@ -806,7 +809,7 @@ def test_what_is_no_text_is_told_all_the_same() -> None:
     [text, image, audio] = session.items()
     assert text.content == (Text("[a](file:///ws/a)"),)
     assert audio.content == (StatusPart("audio"), Json({"mime": "audio/wav"}))
-    [(name, content)] = session.scribe.blobs.items()
+    [(name, content)] = session.scribe.calls.blobs.items()
     assert (image.content, content) == (
         (StatusPart("image"), Json({"mime": "image/png", "path": name})),
         b"png",
@@ -842,7 +845,7 @@ def test_a_call_after_the_turn_goes_on_in_the_background() -> None:
     session.end()
     session.update("tool_call", toolCallId="t1", title="bash", rawInput={"command": "ls"})
     session.update("tool_call_update", toolCallId="t1", status="completed", rawOutput="a")
-    assert session.said() == [ToolCall("bash", '{"command":"ls"}', "t1"), ToolResult("t1", "a")]
+    assert session.said() == [ToolCall("bash", '{"command":"ls"}', "t1", title="bash"), ToolResult("t1", "a")]
     assert session.broken_rules() == []
 
 
@@ -869,7 +872,10 @@ def test_a_call_grows_and_its_output_is_previewed() -> None:
     session.update("tool_call_update", toolCallId="t1", status="completed", rawOutput="again")
     deltas = [one.delta for one in session.data() if type(one).__name__ == "ItemDelta"]
     assert deltas[1:] == ["a\n", "b\n"]
-    assert session.said() == [ToolCall("bash", '{"command":"ls"}', "t1"), ToolResult("t1", "a\nb\nc", 3)]
+    assert session.said() == [
+        ToolCall("bash", '{"command":"ls"}', "t1", "command", "ls"),
+        ToolResult("t1", "a\nb\nc", 3),
+    ]
 
 
 def _shown(text: str) -> list[dict[str, Any]]:
@@ -893,7 +899,7 @@ def test_a_call_that_the_turn_leaves_behind_fails_with_what_is_known_of_it() -> 
     session.end("cancelled")
     assert [(item.status, item.content) for item in session.items()] == [
         ("failed", (Text("half"),)),
-        ("failed", (ToolCall("bash", '{"command":"ls"}', "t1"),)),
+        ("failed", (ToolCall("bash", '{"command":"ls"}', "t1", title="bash"),)),
         ("failed", (ToolResult("t1", ""),)),
     ]
 
@@ -906,7 +912,7 @@ def test_a_sub_agent_is_told_below_its_call() -> None:
     session.update("tool_call", toolCallId="t2", title="ls", name="Bash", status="completed", **below)
     session.end()
     agent, *inner = session.items()[:4]
-    assert agent.content == (ToolCall("Agent", '{"prompt":"go"}', "t1"),)
+    assert agent.content == (ToolCall("Agent", '{"prompt":"go"}', "t1", "task", "go"),)
     assert {item.parent_id for item in inner} == {agent.item_id}
     assert session.broken_rules() == []
 
@@ -964,7 +970,7 @@ def test_an_image_that_a_tool_shows_is_stored() -> None:
     session = in_turn()
     image = {"type": "content", "content": {"type": "image", "data": "cG5n", "mimeType": "image/png"}}
     session.update("tool_call", toolCallId="t1", title="shot", status="completed", content=[image])
-    [(name, content)] = session.scribe.blobs.items()
+    [(name, content)] = session.scribe.calls.blobs.items()
     assert (session.items()[-1].content[1], content) == (Image(name, "image/png"), b"png")
 
 
@@ -987,7 +993,8 @@ def test_a_permission_is_of_its_kind_and_remembered_as_it_stands(
     call: dict[str, Any], kind: str, rules: tuple[Rule, ...]
 ) -> None:
     session = in_turn()
-    ask = session.scribe.pending[session.ask(**call)].ask
+    key = session.ask(**call)
+    ask = session.scribe.pending[key].ask
     assert ask is not None
     assert (ask.kind, ask.needs) == (kind, rules)
 
@@ -1259,6 +1266,146 @@ def test_a_request_of_the_wrong_shape_is_answered_all_the_same() -> None:
     session.feed(id=9, method="session/request_permission", params={"options": 3})
     assert session.written()[-1]["error"]["code"] == -32602
     assert isinstance(session.data()[-1], AgentUnparsed)
+
+
+DEEP = "DEEP"
+
+
+def deep(frame: dict[str, Any], levels: int) -> bytes:
+    """A frame with something nested so deep in it."""
+    return msgspec.json.encode(frame).replace(b'"DEEP"', b"[" * levels + b"]" * levels)
+
+
+@pytest.mark.parametrize("levels", [985, 3_000, 100_000])
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("session/request_permission", {"toolCall": {"toolCallId": "t1", "rawInput": DEEP}}),
+        ("elicitation/create", {"mode": "url", "url": DEEP}),
+        ("something/else", {"what": DEEP}),
+    ],
+)
+def test_a_request_that_is_nested_too_deep_is_refused_and_the_turn_goes_on(
+    method: str, params: dict[str, Any], levels: int
+) -> None:
+    session = in_turn()
+    session.wire.receive(deep({"id": 9, "method": method, "params": {"sessionId": "s1", **params}}, levels))
+    [refusal] = session.written()
+    assert (refusal["id"], refusal["error"]["code"]) == (9, -32602)
+    assert isinstance(session.data()[-1], AgentUnparsed)
+    assert (session.scribe.pending, session.wire._rpc.asked) == ({}, {})
+    session.update("tool_call_update", toolCallId="t1", title="bash", status="completed", rawOutput="a")
+    session.end()
+    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["end_turn"]
+    assert session.said() == ([ToolCall("bash", "{}", "t1", title="bash"), ToolResult("t1", "a")])
+
+
+def test_a_request_of_any_depth_is_asked_or_refused() -> None:
+    session = in_turn()
+    ends = set()
+    for levels in range(850, 1_000):
+        call = {"toolCallId": f"t{levels}", "title": "bash", "rawInput": DEEP}
+        params = {"sessionId": "s1", "toolCall": call}
+        frame = {"id": levels, "method": "session/request_permission", "params": params}
+        session.wire.receive(deep(frame, levels))
+        asked = str(levels) in session.scribe.pending
+        assert asked == (str(levels) in session.wire._rpc.asked)
+        ends.add((asked, len(session.written())))
+    assert ends == {(True, 0), (False, 1)}
+    session.end()
+    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["end_turn"]
+
+
+@pytest.mark.parametrize("levels", [985, 3_000])
+def test_a_call_that_is_nested_too_deep_is_told_without_its_arguments(levels: int) -> None:
+    session = in_turn()
+    call = {"sessionUpdate": "tool_call", "toolCallId": "t1", "title": "bash", "rawInput": DEEP}
+    session.wire.receive(
+        deep({"method": "session/update", "params": {"sessionId": "s1", "update": call}}, levels)
+    )
+    assert isinstance(session.data()[-1], AgentUnparsed)
+    session.update("tool_call_update", toolCallId="t1", title="bash", status="completed", rawOutput="a")
+    session.end()
+    assert session.said() == [ToolCall("bash", "{}", "t1", title="bash"), ToolResult("t1", "a")]
+
+
+@pytest.mark.parametrize("levels", [985, 3_000])
+def test_the_end_of_a_turn_is_its_end_however_deep_it_is(levels: int) -> None:
+    session = in_turn()
+    session.wire.receive(deep({"id": session._prompted, "result": {"_meta": DEEP}}, levels))
+    assert len(session.data(TurnEnded)) == 1
+
+
+def test_the_end_of_a_turn_in_words_of_its_own_is_an_error() -> None:
+    session = in_turn()
+    session.end(7)  # type: ignore[arg-type]
+    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["error"]
+    assert isinstance(session.data()[-1], AgentUnparsed)
+
+
+def test_what_a_call_said_is_not_remembered_once_it_is_told() -> None:
+    session = in_turn()
+    for n in range(MOST_CALLS + 1):
+        session.update(
+            "tool_call",
+            toolCallId=f"t{n}",
+            title="bash",
+            status="completed",
+            content=_shown("much"),
+            rawOutput="much",
+        )
+        session.scribe.take()
+    calls = session.conversation._calls
+    assert (len(calls), calls["t7"]) == (
+        MOST_CALLS,
+        Call("t7", "t7", "bash", status="completed", opened=True, told_title="bash"),
+    )
+
+
+def test_an_agent_that_talks_outside_of_a_turn_is_heard_before_it_has_said_too_much() -> None:
+    session = Session(opened={})
+    for _ in range(MOST_UNSAID):
+        session.say("word ")
+    assert session.said() == [Text("word " * MOST_UNSAID)]
+    assert len(session.data(TurnEnded)) == 1
+
+
+def test_an_agent_that_asks_without_end_is_refused_at_last() -> None:
+    session = in_turn()
+    params = {"sessionId": "s1", "toolCall": {"toolCallId": "t1", "title": "bash"}}
+    for id in range(MOST_WAITING + 2):
+        session.feed(id=f"ask {id}", method="session/request_permission", params=params)
+    assert [one["id"] for one in session.written()] == ["ask 1000", "ask 1001"]
+    assert len(session.scribe.pending) == MOST_WAITING
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "title"),
+    [
+        ({"kind": "execute", "title": "`ls`", "name": "Bash"}, "command", "ls"),
+        ({"kind": "execute", "title": "bash", "rawInput": {"command": "ls -l"}}, "command", "ls -l"),
+        ({"kind": "edit", "title": "write", "locations": [{"path": "/ws/a"}]}, "edit", "/ws/a"),
+        ({"kind": "move", "title": "Move it", "name": "mv"}, "edit", "Move it"),
+        ({"kind": "search", "title": "grep", "rawInput": {"pattern": "x", "path": "/ws"}}, "search", "x"),
+        ({"kind": "fetch", "title": "web", "rawInput": {"url": "http://a"}}, "fetch", "http://a"),
+        ({"kind": "other", "title": "demo", "name": "mcp__demo__add"}, "mcp", "demo/add"),
+        ({"kind": "think", "title": "x", "rawInput": {"prompt": "go", "description": "job"}}, "task", "job"),
+        ({"kind": "think", "title": "ponder"}, "other", "ponder"),
+        ({"title": "nothing"}, "other", "nothing"),
+    ],
+)
+def test_a_call_says_what_it_does_and_what_it_is_about(call: dict[str, Any], kind: str, title: str) -> None:
+    session = in_turn()
+    session.update("tool_call", toolCallId="t1", status="completed", **call)
+    part = session.said()[0]
+    assert (part.kind, part.title) == (kind, title)
+
+
+def test_a_permission_says_what_it_is_for() -> None:
+    session = in_turn()
+    session.ask(kind="fetch", rawInput={"url": "http://a"})
+    [asked] = session.data(PermissionRequested)
+    assert (asked.metadata.kind, asked.metadata.title) == ("fetch", "http://a")
 
 
 # -- nonsense ---------------------------------------------------------------------------------------

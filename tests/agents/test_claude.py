@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import itertools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +28,16 @@ from sandbox_agent.agents.base import (
     StartFailed,
 )
 from sandbox_agent.agents.claude import Claude
-from sandbox_agent.agents.claude.transcript import ClaudeConversation
-from sandbox_agent.agents.claude.wire import ClaudeWire
+from sandbox_agent.agents.claude.conversation import ClaudeConversation
+from sandbox_agent.agents.claude.wire import MOST_WAITING, ClaudeWire
+from sandbox_agent.agents.frames import encode_frame
 from sandbox_agent.agents.scribe import Rule, Scribe
 from sandbox_agent.schema.events import (
     AgentUnparsed,
     ErrorEvent,
     Event,
     ItemCompleted,
+    PermissionRequested,
     PermissionResolved,
     QuestionRequested,
     TurnEnded,
@@ -43,7 +46,17 @@ from sandbox_agent.schema.events import (
 )
 from sandbox_agent.schema.features import Catalogue, Model
 from sandbox_agent.schema.inputs import Answer, Attachment, Decision, McpServer, Prompt, Settings
-from sandbox_agent.schema.items import FileRef, Image, Item, Json, StatusPart, Text, ToolCall, ToolResult
+from sandbox_agent.schema.items import (
+    FileRef,
+    Image,
+    Item,
+    Json,
+    StatusPart,
+    Text,
+    ToolCall,
+    ToolKind,
+    ToolResult,
+)
 from sandbox_agent.schema.world import counted
 from sandbox_agent.testing.rules import violations
 
@@ -63,7 +76,7 @@ QUESTIONS = {
 class Session:
     """A wire with a conversation, as the runtime would hold them."""
 
-    def __init__(self, settings: Settings | None = None, files: dict[str, bytes] | None = None) -> None:
+    def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings("/ws")
         self.scribe = Scribe(counted(itertools.count().__next__))
         self.wire = ClaudeWire(counted())
@@ -81,7 +94,7 @@ class Session:
         """Open a turn and hand over its prompt; its uuid."""
         self.scribe.start_turn()
         self.scribe.user_message(text)
-        self.wire.prompt(self.conversation, Prompt(text), {}, {})
+        self.wire.prompt(self.conversation, Prompt(text), {})
         uuid = self.written()[0]["uuid"]
         assert isinstance(uuid, str)
         return uuid
@@ -110,7 +123,7 @@ class Session:
         self.feed(type="result", subtype="success", is_error=False, terminal_reason="completed", **more)
 
     def peek(self) -> list[dict[str, Any]]:
-        return [msgspec.json.decode(frame) for frame in self.wire.outbox]
+        return [msgspec.json.decode(encode_frame(frame)) for frame in self.wire.outbox]
 
     def written(self) -> list[dict[str, Any]]:
         """What was written to the agent since the last time."""
@@ -153,7 +166,7 @@ def read_back(session: Session, *received: dict[str, Any]) -> list[Action]:
         Claude().metadata(None, settings),
         native_id,
     )
-    frames = list(session.wire.outbox)
+    frames = [encode_frame(frame) for frame in session.wire.outbox]
     actions = list(
         reader.sent(b'{"type":"control_request","request_id":"r","request":{"subtype":"initialize"}}')
     )
@@ -182,17 +195,18 @@ def request(tool: str, input: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_a_prompt_is_read_back(prompt: Prompt) -> None:
-    session = Session(files={"/a.png": b"PNG"})
-    session.wire.prompt(session.conversation, prompt, {})
+    session = Session()
+    session.wire.prompt(session.conversation, prompt, dict.fromkeys(session.wire.wants(prompt), b"PNG"))
     [action] = read_back(session)
     assert isinstance(action, Prompted)
     assert action.prompt == prompt
 
 
 def test_an_image_is_shown_and_a_file_is_named() -> None:
-    session = Session(files={"/a.png": b"PNG"})
-    files = (Attachment("/a.png", "image/png"), Attachment("/b.txt"))
-    session.wire.prompt(session.conversation, Prompt("look", files), {})
+    session = Session()
+    prompt = Prompt("look", (Attachment("/a.png", "image/png"), Attachment("/b.txt")))
+    assert session.wire.wants(prompt) == ("/a.png",)
+    session.wire.prompt(session.conversation, prompt, {"/a.png": b"PNG"})
     [line] = session.written()
     source = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(b"PNG").decode()}
     assert (line["client_composed"], line["message"]["content"]) == (
@@ -278,7 +292,7 @@ def test_an_approved_plan_leaves_plan_mode(settings: Settings, mode: str) -> Non
 
 def test_a_plan_that_is_answered_with_words_is_rejected_with_them() -> None:
     session = Session()
-    session.wire.answer(session.conversation, session.ask("ExitPlanMode", {}), Answer((("shorter",),)))
+    session.wire.answer(session.conversation, session.ask("ExitPlanMode", {}), Answer(None, "shorter"))
     [line] = session.written()
     assert line["response"]["response"]["message"] == "shorter"
 
@@ -401,9 +415,9 @@ def test_a_call_id_that_the_model_repeats_is_made_unique() -> None:
     session.result()
     parts = [item.content[0] for item in session.items()]
     assert parts == [
-        ToolCall("Read", "{}", "toolu_1"),
+        ToolCall("Read", "{}", "toolu_1", "read", "Read"),
         ToolResult("toolu_1", "msg_1"),
-        ToolCall("Read", "{}", "toolu_1#2"),
+        ToolCall("Read", "{}", "toolu_1#2", "read", "Read"),
         ToolResult("toolu_1#2", "msg_2"),
     ]
     assert session.broken_rules() == []
@@ -420,7 +434,7 @@ def test_a_call_whose_block_ends_without_its_frame_was_abandoned() -> None:
     )
     session.stream(type="content_block_stop", index=0)
     assert [(item.kind, item.status, item.content) for item in session.items()] == [
-        ("tool_call", "failed", (ToolCall("Bash", '{"co', "toolu_1"),)),
+        ("tool_call", "failed", (ToolCall("Bash", '{"co', "toolu_1", "command", "Bash"),)),
         ("tool_result", "failed", (ToolResult("toolu_1", ""),)),
     ]
 
@@ -453,24 +467,24 @@ def test_an_image_that_a_tool_returns_is_stored() -> None:
         "content": [{"type": "text", "text": "an image"}, {"type": "image", "source": source}],
     }
     session.feed(type="user", message={"content": [block]})
-    [(name, data)] = session.scribe.blobs.items()
+    [(name, data)] = session.scribe.calls.blobs.items()
     assert data == b"PNG"
     assert session.items()[-1].content == (ToolResult("toolu_1", "an image"), Image(name, "image/png"))
 
 
 @pytest.mark.parametrize(
-    "tool",
+    ("tool", "kind"),
     [
-        "web_search",
-        "web_fetch",
-        "code_execution",
-        "bash_code_execution",
-        "text_editor_code_execution",
-        "tool_search",
-        "advisor",
+        ("web_search", "search"),
+        ("web_fetch", "fetch"),
+        ("code_execution", "command"),
+        ("bash_code_execution", "command"),
+        ("text_editor_code_execution", "edit"),
+        ("tool_search", "other"),
+        ("advisor", "other"),
     ],
 )
-def test_a_tool_of_the_provider_has_its_result(tool: str) -> None:
+def test_a_tool_of_the_provider_has_its_result(tool: str, kind: ToolKind) -> None:
     session = Session()
     session.prompt()
     result = {"type": f"{tool}_tool_result", "tool_use_id": "srv_1", "content": {"type": "found"}}
@@ -478,7 +492,7 @@ def test_a_tool_of_the_provider_has_its_result(tool: str) -> None:
     session.assistant(result)
     session.result()
     call, outcome = session.items()
-    assert call.content == (ToolCall(tool, "{}", "srv_1"),)
+    assert call.content == (ToolCall(tool, "{}", "srv_1", kind, tool),)
     assert (outcome.status, outcome.content) == ("completed", (ToolResult("srv_1", '{"type":"found"}'),))
     assert session.broken_rules() == []
 
@@ -607,6 +621,148 @@ def test_a_question_that_cannot_be_understood_is_refused_so_that_claude_does_not
     )
     assert isinstance(session.data()[-1], AgentUnparsed)
     assert session.conversation.requests == {}
+
+
+DEEP_INPUT = b'{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"a":%b}}}'
+DEEP_UNKNOWN = b'{"type":"control_request","request_id":"r1","request":{"subtype":"new","a":%b}}'
+
+
+@pytest.mark.parametrize("levels", [985, 3_000, 100_000])
+@pytest.mark.parametrize("frame", [DEEP_INPUT, DEEP_UNKNOWN])
+def test_a_request_that_is_nested_too_deep_is_refused_and_the_turn_goes_on(frame: bytes, levels: int) -> None:
+    session = Session()
+    session.prompt()
+    session.wire.receive(frame % (b"[" * levels + b"]" * levels))
+    [reply] = [one["response"] for one in session.written()]
+    assert (reply["subtype"], reply["request_id"]) == ("error", "r1")
+    assert isinstance(session.data()[-1], AgentUnparsed)
+    assert (session.conversation.requests, session.scribe.pending) == ({}, {})
+    session.result()
+    assert isinstance(session.data()[-1], TurnEnded)
+
+
+def test_a_request_of_any_depth_is_asked_or_refused() -> None:
+    ends = set()
+    for levels in range(850, 1_000):
+        session = Session()
+        session.prompt()
+        session.wire.receive(DEEP_INPUT % (b"[" * levels + b"]" * levels))
+        asked, refused = list(session.scribe.pending), session.written()
+        assert list(session.conversation.requests) == asked
+        ends.add((len(asked), len(refused)))
+    assert ends == {(1, 0), (0, 1)}
+
+
+def test_the_end_of_a_turn_is_its_end_however_deep_it_is() -> None:
+    session = Session()
+    session.prompt()
+    deep = b"[" * 3_000 + b"]" * 3_000
+    session.wire.receive(b'{"type":"result","subtype":"success","terminal_reason":"completed","x":%b}' % deep)
+    assert isinstance(session.data()[-1], TurnEnded)
+
+
+def test_an_allowed_tool_gets_its_input_back_as_it_was_written() -> None:
+    session = Session()
+    session.prompt()
+    written = b'{"a" : %b, "b":1.0}' % (b"[" * 850 + b"]" * 850)
+    session.wire.receive(
+        b'{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"T","input":%b}}'
+        % written
+    )
+    assert list(session.scribe.pending) == ["r1"]
+    deeper(120, lambda: session.wire.decide(session.conversation, "r1", Decision("once")))
+    [line] = session.wire.outbox
+    assert isinstance(line, bytes)
+    assert b'"updatedInput":%b' % written in line
+
+
+def deeper(frames: int, then: Callable[[], None]) -> None:
+    """Call it from further down the stack."""
+    if frames:
+        deeper(frames - 1, then)
+    else:
+        then()
+
+
+def test_a_claude_that_asks_without_end_is_refused_at_last() -> None:
+    session = Session()
+    session.prompt()
+    request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": BASH}
+    for n in range(MOST_WAITING + 1):
+        session.feed(type="control_request", request_id=f"r{n}", request=request)
+    [line] = session.written()
+    assert (line["response"]["subtype"], line["response"]["request_id"]) == ("error", f"r{MOST_WAITING}")
+    assert len(session.scribe.pending) == MOST_WAITING
+
+
+@pytest.mark.parametrize(
+    ("use", "kind", "title"),
+    [
+        ({"name": "Bash", "input": BASH}, "command", "touch a"),
+        ({"name": "Write", "input": {"file_path": "/ws/a", "content": "x"}}, "edit", "/ws/a"),
+        ({"name": "NotebookEdit", "input": {"notebook_path": "/ws/a.ipynb"}}, "edit", "/ws/a.ipynb"),
+        ({"name": "Read", "input": {"file_path": "/ws/a"}}, "read", "/ws/a"),
+        ({"name": "Grep", "input": {"path": "/ws", "pattern": "x+"}}, "search", "x+"),
+        ({"name": "WebSearch", "input": {"query": "weather"}}, "search", "weather"),
+        ({"name": "WebFetch", "input": {"url": "http://a", "prompt": "read"}}, "fetch", "http://a"),
+        ({"name": "Task", "input": {"prompt": "do it all", "description": "the job"}}, "task", "the job"),
+        ({"name": "mcp__demo__add_up", "input": {"path": "/a"}}, "mcp", "demo/add_up"),
+        ({"type": "mcp_tool_use", "name": "add", "server_name": "demo", "input": {}}, "mcp", "demo/add"),
+        ({"name": "TodoWrite", "input": {"todos": []}}, "other", "TodoWrite"),
+    ],
+)
+def test_a_call_and_its_permission_say_what_it_does_and_what_it_is_about(
+    use: dict[str, Any], kind: str, title: str
+) -> None:
+    session = Session()
+    session.prompt()
+    session.assistant({"type": "tool_use", "id": "toolu_1", **use})
+    [call] = session.items()
+    [part] = call.content
+    assert isinstance(part, ToolCall)
+    assert (part.kind, part.title) == (kind, title)
+    if "type" not in use:
+        session.ask(use["name"], use["input"])
+        asked = session.data()[-1]
+        assert isinstance(asked, PermissionRequested)
+        assert asked.metadata is not None
+        assert (asked.metadata.kind, asked.metadata.title) == (kind, title)
+
+
+RAN = {"stdout": "a", "stderr": "", "interrupted": False, "isImage": False}
+
+
+@pytest.mark.parametrize(
+    ("told", "code"),
+    [
+        (RAN, 0),
+        (RAN | {"interrupted": True}, None),
+        (RAN | {"backgroundTaskId": "b1"}, None),
+        (RAN | {"returnCodeInterpretation": "No matches found"}, None),
+        ("anything", None),
+        (None, None),
+    ],
+)
+def test_the_exit_code_of_a_command_that_ended_well_is_told(told: Any, code: int | None) -> None:
+    session = Session()
+    session.prompt()
+    session.assistant({"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": BASH})
+    block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "a"}
+    session.feed(type="user", message={"content": [block]}, tool_use_result=told)
+    assert session.items()[-1].content == (ToolResult("toolu_1", "a", code),)
+
+
+def test_much_output_is_told_as_far_as_claude_tells_it() -> None:
+    session = Session()
+    session.prompt()
+    session.assistant({"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": BASH})
+    shown = (
+        "<persisted-output>\nOutput too large (200KB). Full output saved to: /t\n\nPreview (first 2KB):\nxx"
+    )
+    block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": shown}
+    told = RAN | {"stdout": "x" * 30_000, "stderr": "oops"}
+    session.feed(type="user", message={"content": [block]}, tool_use_result=told)
+    assert session.items()[-1].content == (ToolResult("toolu_1", "x" * 30_000 + "\noops", 0),)
 
 
 def test_a_plan_without_a_text_still_has_a_prompt() -> None:

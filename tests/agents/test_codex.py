@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +30,18 @@ from sandbox_agent.agents.base import (
 from sandbox_agent.agents.codex import Codex
 from sandbox_agent.agents.codex.conversation import CodexConversation
 from sandbox_agent.agents.codex.frames import IGNORED, NOTIFICATIONS
+from sandbox_agent.agents.codex.threads import MOST_ORPHANED_BYTES, MOST_ORPHANS, Threads
 from sandbox_agent.agents.codex.wire import CodexWire
+from sandbox_agent.agents.frames import encode_frame
 from sandbox_agent.agents.scribe import Rule, Scribe
 from sandbox_agent.schema.events import (
+    AgentUnparsed,
     AskedQuestion,
     Choice,
     ErrorEvent,
     Event,
     ItemCompleted,
+    PermissionRequested,
     QuestionRequested,
     SessionStarted,
     TurnEnded,
@@ -76,7 +81,7 @@ class Link:
     def written(self) -> list[Any]:
         """What was written since the last time, without the ids of requests, which only count."""
         frames, self.wire.outbox = self.wire.outbox, []
-        return [_without_own_id(self._read_along(frame)) for frame in frames]
+        return [_without_own_id(self._read_along(encode_frame(frame))) for frame in frames]
 
     def _read_along(self, frame: bytes) -> Any:
         self.actions += self.reader.sent(frame)
@@ -112,7 +117,7 @@ class Link:
         for scribe in (self.scribe, self.reader_conversation.scribe):
             scribe.start_turn()
             scribe.user_message(text)
-        self.wire.prompt(self.conversation, Prompt(text), {}, {})
+        self.wire.prompt(self.conversation, Prompt(text), {})
         self.answer(turn={"id": turn})
 
     def start_turn(self, text: str = "hello", turn: str = "t1") -> None:
@@ -161,13 +166,16 @@ def test_what_is_opened_before_the_handshake_is_over_waits_for_it() -> None:
     wire = CodexWire(counted())
     wire.connected()
     wire.open(_start(HOME, None))
-    hello = json.loads(wire.outbox.pop())
+    hello = json.loads(encode_frame(wire.outbox.pop()))
     assert wire.outbox == []
     assert hello["method"] == "initialize"
     assert hello["params"]["capabilities"]["experimentalApi"] is True
     assert set(hello["params"]["capabilities"]["optOutNotificationMethods"]) < IGNORED
     wire.receive(json.dumps({"id": hello["id"], "result": {}}).encode())
-    assert [json.loads(frame)["method"] for frame in wire.outbox] == ["initialized", "thread/start"]
+    assert [json.loads(encode_frame(frame))["method"] for frame in wire.outbox] == [
+        "initialized",
+        "thread/start",
+    ]
 
 
 def opening(settings: Settings) -> Any:
@@ -183,7 +191,7 @@ def test_a_failed_handshake_fails_what_waits_for_it() -> None:
     wire.connected()
     conversation = wire.open(_start(HOME, None))
     wire.list_catalogue("/")
-    hello = json.loads(wire.outbox.pop())
+    hello = json.loads(encode_frame(wire.outbox.pop()))
     wire.receive(json.dumps({"id": hello["id"], "error": {"code": 1, "message": "too old"}}).encode())
     assert wire.notices == [StartFailed(conversation, "too old"), ListFailed("too old")]
     assert list(wire.conversations()) == []
@@ -324,7 +332,7 @@ def test_a_decision_is_read_back(
     link.wire.decide(link.conversation, key, Decision(reply))
     assert link.written() == [{"id": 0, "result": replies[n]}]
     assert link.actions[-1] == Decided(link.reader_conversation, key, Decision(reply))
-    assert link.wire._asked == link.reader._asked == {}
+    assert link.wire._rpc.asked == link.reader._rpc.asked == {}
 
 
 _FORM = {
@@ -540,7 +548,8 @@ def test_a_command_is_asked_under_its_call_even_before_its_item() -> None:
     link.end_turn()
     [call] = link.items("tool_call")
     [result] = link.items("tool_result")
-    assert call.content == (ToolCall("exec_command", '{"command":"ls","cwd":"/ws"}', "c1"),)
+    arguments = '{"command":"ls","cwd":"/ws"}'
+    assert call.content == (ToolCall("exec_command", arguments, "c1", "command", "ls"),)
     assert result.content == (ToolResult("c1", "x\n", 0),)
     assert violations(link.events()) == []
 
@@ -738,6 +747,23 @@ def test_a_prompt_that_codex_refuses_ends_its_turn() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("message", "info", "code"),
+    [
+        ('{"error":{"message":"prompt is too long: 9 > 8"}}', "badRequest", "context_too_long"),
+        ("prompt is too long", {"httpConnectionFailed": {"httpStatusCode": 400}}, "context_too_long"),
+        ('{"type":"invalid_request_error","message":"the prompt is too long"}', None, "context_too_long"),
+        ("the model may not", "badRequest", "invalid_request"),
+    ],
+)
+def test_a_prompt_that_is_too_long_is_called_so(message: str, info: Any, code: str) -> None:
+    link = Link()
+    link.start_turn()
+    link.end_turn("failed", error={"message": message, "codexErrorInfo": info})
+    [error] = [event.data for event in link.events() if isinstance(event.data, ErrorEvent)]
+    assert error.code == code
+
+
 def test_a_message_that_somebody_else_typed_is_a_user_item_of_the_agent() -> None:
     link = Link()
     link.start_turn("mine")
@@ -765,7 +791,7 @@ def test_an_image_that_a_tool_answers_with_is_stored() -> None:
     link.tell("item/completed", item=item)
     [result] = link.items("tool_result")
     assert [type(part) for part in result.content] == [ToolResult, Image]
-    assert list(link.scribe.blobs.values()) == [b"\x00\x01\x02"]
+    assert list(link.scribe.calls.blobs.values()) == [b"\x00\x01\x02"]
 
 
 def test_two_threads_on_one_process_are_kept_apart() -> None:
@@ -813,12 +839,142 @@ def test_a_request_that_we_cannot_answer_is_refused_at_once(method: str) -> None
     assert link.written() == [{"id": 0, "error": error}]
 
 
+MCP = {"type": "mcpToolCall", "id": "x", "server": "demo", "tool": "echo", "arguments": {"path": "/a"}}
+PATCH = {"type": "fileChange", "id": "x", "changes": [{"path": "/ws/a", "kind": {"type": "add"}}]}
+
+
+@pytest.mark.parametrize(
+    ("item", "name", "kind", "title"),
+    [
+        ({"type": "commandExecution", "command": "/bin/bash -lc 'ls \"a b\"'"}, "exec_command", "command", 'ls "a b"'),
+        ({"type": "commandExecution", "command": "bash -lc 'oops"}, "exec_command", "command", "bash -lc 'oops"),
+        ({"type": "commandExecution", "command": "git log"}, "exec_command", "command", "git log"),
+        (PATCH, "apply_patch", "edit", "/ws/a"),
+        (MCP, "demo.echo", "mcp", "demo/echo"),
+        ({"type": "dynamicToolCall", "tool": "lookup", "arguments": {"n": 1}}, "lookup", "other", "lookup"),
+        ({"type": "collabAgentToolCall", "tool": "spawnAgent", "prompt": "look"}, "spawnAgent", "task", "look"),
+        ({"type": "webSearch", "query": "weather"}, "web_search", "search", "weather"),
+        ({"type": "imageView", "path": "/ws/a.png"}, "view_image", "read", "/ws/a.png"),
+    ],
+)  # fmt: skip
+def test_a_call_says_what_it_does_and_what_it_is_about(
+    item: dict[str, Any], name: str, kind: str, title: str
+) -> None:
+    link = Link()
+    link.start_turn()
+    link.tell("item/completed", item={"id": "x", "status": "completed", **item})
+    [call] = link.items("tool_call")
+    [part] = call.content
+    assert isinstance(part, ToolCall)
+    assert (part.name, part.kind, part.title) == (name, kind, title)
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "kind", "title"),
+    [
+        ("item/commandExecution/requestApproval", {"itemId": "c", "command": "sh -c 'rm a'"}, "command", "rm a"),
+        ("item/commandExecution/requestApproval", {"itemId": "c", "networkApprovalContext": {"host": "h"}}, "other", "h"),
+        ("item/fileChange/requestApproval", {"itemId": "x"}, "edit", "/ws/a"),
+        ("item/permissions/requestApproval", {"itemId": "p", "reason": "need network"}, "other", "need network"),
+        (
+            "mcpServer/elicitation/request",
+            {"serverName": "demo", "_meta": {"codex_approval_kind": "mcp_tool_call"}},
+            "mcp",
+            "demo/echo",
+        ),
+    ],
+)  # fmt: skip
+def test_a_permission_says_what_it_is_for(method: str, params: Any, kind: str, title: str) -> None:
+    link = Link()
+    link.start_turn()
+    link.tell("item/started", item=MCP if "mcp" in method else PATCH)
+    link.ask(method, **params)
+    asked = link.events()[-1].data
+    assert isinstance(asked, PermissionRequested)
+    assert asked.metadata is not None
+    assert (asked.metadata.kind, asked.metadata.title) == (kind, title)
+
+
+@pytest.mark.parametrize("levels", [985, 3_000, 100_000])
+def test_a_request_that_is_nested_too_deep_is_refused_and_reported(levels: int) -> None:
+    link = Link()
+    link.start_turn()
+    deep = b"[" * levels + b"]" * levels
+    for frame in (
+        b'{"id":7,"method":"item/permissions/requestApproval","params":{"threadId":"%b","turnId":"t1",'
+        b'"itemId":"p","permissions":%b}}' % (THREAD.encode(), deep),
+        b'{"method":"item/started","params":{"threadId":"%b","turnId":"t1","item":{"type":"mcpToolCall",'
+        b'"id":"m","server":"s","tool":"t","arguments":%b}}}' % (THREAD.encode(), deep),
+    ):
+        link.wire.receive(frame)
+    refusals = [json.loads(encode_frame(frame)) for frame in link.wire.outbox]
+    assert [(one["id"], one["error"]["code"]) for one in refusals] == [(7, -32602)]
+    assert [type(event.data) for event in link.events()[-2:]] == [AgentUnparsed] * 2
+    assert (link.scribe.pending, link.wire._rpc.asked) == ({}, {})
+    link.end_turn()
+    assert isinstance(link.events()[-1].data, TurnEnded)
+
+
+def test_a_request_of_any_depth_is_asked_or_refused() -> None:
+    link = Link()
+    link.start_turn()
+    ends = set()
+    for levels in range(850, 1_000):
+        link.wire.receive(
+            b'{"id":%d,"method":"item/permissions/requestApproval","params":{"threadId":"%b","turnId":"t1",'
+            b'"itemId":"p","permissions":%b}}' % (levels, THREAD.encode(), b"[" * levels + b"]" * levels)
+        )
+        asked = str(levels) in link.scribe.pending
+        assert asked == (str(levels) in link.wire._rpc.asked)
+        ends.add((asked, len(link.wire.outbox)))
+        link.wire.outbox.clear()
+    assert ends == {(True, 0), (False, 1)}
+
+
+def test_what_is_granted_is_told_back_however_deep_it_is() -> None:
+    link = Link()
+    link.start_turn()
+    deep = b'{"a":' * 850 + b"1" + b"}" * 850
+    link.wire.receive(
+        b'{"id":7,"method":"item/permissions/requestApproval","params":{"threadId":"%b","turnId":"t1",'
+        b'"itemId":"p","permissions":%b}}' % (THREAD.encode(), deep)
+    )
+    assert list(link.scribe.pending) == ["7"]
+    _much_deeper(120, lambda: link.wire.decide(link.conversation, "7", Decision("once")))
+    assert link.wire.outbox == [b'{"id":7,"result":{"permissions":%b,"scope":"turn"}}' % deep]
+
+
+def _much_deeper(frames: int, then: Callable[[], None]) -> None:
+    """Call it from further down the stack."""
+    if frames:
+        _much_deeper(frames - 1, then)
+    else:
+        then()
+
+
+def test_threads_that_nobody_ever_owns_cost_no_memory_and_let_nobody_wait() -> None:
+    threads = Threads()
+    assert threads.keep("first", b"x" * 100) == []
+    for n in range(MOST_ORPHANS - 1):
+        assert threads.keep(f"other {n}", b"x") == []
+    assert threads.keep("one more", b"y") == [b"x" * 100]
+    assert threads.keep("large", b"z" * MOST_ORPHANED_BYTES)[-1] == b"y"
+    link = Link()
+    link.hear(
+        {"id": 5, "method": "item/fileChange/requestApproval", "params": {"threadId": "lost", "itemId": "f"}}
+    )
+    assert link.written() == []
+    for n in range(MOST_ORPHANS):
+        link.tell("turn/started", thread=f"other {n}", turn={"id": "t"})
+    assert link.written() == [{"id": 5, "error": {"message": "nobody is there to answer", "code": -32601}}]
+
+
 def test_a_request_of_the_wrong_shape_is_refused_and_reported() -> None:
     link = Link()
     link.start_turn()
     link.ask("item/commandExecution/requestApproval", itemId=5)
     assert link.written() == [
-        {"id": 0, "error": {"message": "the request was not understood", "code": -32601}}
+        {"id": 0, "error": {"message": "the request was not understood", "code": -32602}}
     ]
     assert link.events()[-1].type == "agent.unparsed"
 

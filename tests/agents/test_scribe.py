@@ -53,6 +53,7 @@ from sandbox_agent.schema.items import (
     StatusPart,
     Text,
     ToolCall,
+    ToolKind,
     ToolResult,
 )
 from sandbox_agent.schema.world import World, counted
@@ -90,6 +91,10 @@ def sources(scribe: Scribe) -> list[Source]:
 
 def message(id: str, status: ItemStatus, *parts: ContentPart, native: str | None = None) -> Item:
     return Item(id, native, None, "message", "assistant", status, parts)
+
+
+def tool(name: str, arguments: str, call_id: str, kind: ToolKind = "other", title: str = "") -> ToolCall:
+    return ToolCall(name, arguments, call_id, kind, title or name)
 
 
 def call(id: str, status: ItemStatus, part: ToolCall, native: str = "c", parent: str | None = None) -> Item:
@@ -132,7 +137,9 @@ def test_ending_a_session_ends_all_that_is_open_in_it() -> None:
     scribe.ask("a", Ask("bash", {}))
     told(scribe)
     scribe.end_session("terminated")
-    metadata = PermissionMetadata("bash", {}, decided_by="daemon", message=UNANSWERED)
+    metadata = PermissionMetadata(
+        "bash", {}, decided_by="daemon", message=UNANSWERED, kind="other", title="bash"
+    )
     assert told(scribe) == [
         PermissionResolved("perm_1", "bash", "reject", metadata),
         ItemCompleted(message("itm_1", "failed", Text("hel"))),
@@ -218,7 +225,7 @@ def test_what_the_agent_abandons_fails_at_once() -> None:
     assert sources(scribe) == ["daemon"] * 4
     assert told(scribe) == [
         ItemCompleted(message("itm_1", "failed", Text("hel"))),
-        ItemCompleted(call("itm_2", "failed", ToolCall("bash", '{"comm', "c"))),
+        ItemCompleted(call("itm_2", "failed", tool("bash", '{"comm', "c"))),
         ItemStarted(result("itm_3", "in_progress", ToolResult("c", ""))),
         ItemCompleted(result("itm_3", "failed", ToolResult("c", ""))),
     ]
@@ -240,7 +247,7 @@ def test_only_what_goes_on_in_the_background_outlives_its_turn() -> None:
     scribe.text("sub", "king")
     scribe.close_background()
     assert told(scribe) == [
-        ItemDelta("itm_2", "c", "out"),
+        ItemDelta("itm_2", "c", "out", "tool_result", "tool"),
         ItemDelta("itm_5", None, "king"),
         ItemCompleted(Item("itm_5", None, parent, "message", "assistant", "failed", (Text("working"),))),
         ItemCompleted(result("itm_2", "failed", ToolResult("c", "out"))),
@@ -313,10 +320,10 @@ def test_thinking_is_its_own_item() -> None:
     scribe.end_text("summary", "so", thinking="public")
     assert told(scribe) == [
         ItemStarted(message("itm_1", "in_progress", Reasoning("", "private"))),
-        ItemDelta("itm_1", None, "hm"),
+        ItemDelta("itm_1", None, "hm", visibility="private"),
         ItemCompleted(message("itm_1", "completed", Reasoning("hm", "private"))),
         ItemStarted(message("itm_2", "in_progress", Reasoning("", "public"))),
-        ItemDelta("itm_2", None, "so"),
+        ItemDelta("itm_2", None, "so", visibility="public"),
         ItemCompleted(message("itm_2", "completed", Reasoning("so", "public"))),
     ]
 
@@ -338,13 +345,57 @@ def test_a_call_and_its_result_are_items_of_their_own() -> None:
     scribe.result_delta("c", "late")
     output = ToolResult("c", "output", 2)
     assert told(scribe) == [
-        ItemStarted(call("itm_1", "in_progress", ToolCall("bash", "", "c"), parent="itm_0")),
-        ItemDelta("itm_1", "c", "{}"),
-        ItemCompleted(call("itm_1", "completed", ToolCall("Bash", '{"a": 1}', "c"), parent="itm_0")),
+        ItemStarted(call("itm_1", "in_progress", tool("bash", "", "c"), parent="itm_0")),
+        ItemDelta("itm_1", "c", "{}", "tool_call"),
+        ItemCompleted(call("itm_1", "completed", tool("Bash", '{"a": 1}', "c"), parent="itm_0")),
         ItemStarted(result("itm_2", "in_progress", ToolResult("c", ""), parent="itm_0")),
-        ItemDelta("itm_2", "c", "ou"),
+        ItemDelta("itm_2", "c", "ou", "tool_result", "tool"),
         ItemCompleted(result("itm_2", "failed", output, FileRef("/a", "write"), parent="itm_0")),
     ]
+
+
+def test_a_call_says_what_it_does_and_what_it_is_about_on_one_line() -> None:
+    scribe = in_turn()
+    scribe.call("c", "bash", kind="command")
+    scribe.end_call("c", "bash", "{}", kind="command", title="  ls\n  -la ")
+    scribe.end_call("d", "bash", "{}", kind="command", title="x" * 300)
+    parts = [part for data in told(scribe) for part in parts_of(data)]
+    long = tool("bash", "{}", "d", "command", "x" * 199 + "…")
+    assert parts == [
+        tool("bash", "", "c", "command"),
+        tool("bash", "{}", "c", "command", "ls -la"),
+        msgspec.structs.replace(long, arguments=""),
+        long,
+    ]
+
+
+def test_a_permission_says_what_its_tool_does() -> None:
+    scribe = in_turn()
+    scribe.ask("a", Ask("WebFetch", {}, "read", tool_kind="fetch", title="http://a"))
+    [asked] = told(scribe)
+    assert isinstance(asked, PermissionRequested)
+    assert asked.metadata == PermissionMetadata("WebFetch", {}, kind="fetch", title="http://a")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda scribe, deep: scribe.ask("a", Ask("bash", deep)),
+        lambda scribe, deep: scribe.status("title", deep),
+        lambda scribe, deep: scribe.result("c", "", extra=[Json(deep)]),
+    ],
+    ids=["ask", "status", "result"],
+)
+def test_what_cannot_be_encoded_leaves_nothing_open(write: Callable[[Scribe, Any], None]) -> None:
+    scribe = in_turn()
+    deep: Any = "x"
+    for _ in range(990):
+        deep = [deep]
+    with pytest.raises(RecursionError):
+        write(scribe, deep)
+    scribe.end_turn("end_turn")
+    assert (scribe.pending, scribe.nothing_open()) == ({}, True)
+    assert [data for data in told(scribe) if isinstance(data, PermissionRequested | ItemDelta)] == []
 
 
 def test_a_command_that_ended_with_another_code_than_0_has_failed_whether_its_agent_says_so_or_not() -> None:
@@ -368,7 +419,7 @@ def test_every_call_gets_a_result_at_the_latest_when_its_turn_ends() -> None:
     assert told(scribe) == [
         ItemStarted(result("itm_5", "in_progress", ToolResult("done", ""), native="done")),
         ItemCompleted(result("itm_5", "failed", ToolResult("done", ""), native="done")),
-        ItemCompleted(call("itm_2", "failed", ToolCall("edit", "", "begun"), native="begun")),
+        ItemCompleted(call("itm_2", "failed", tool("edit", "", "begun"), native="begun")),
         ItemStarted(result("itm_6", "in_progress", ToolResult("begun", ""), native="begun")),
         ItemCompleted(result("itm_6", "failed", ToolResult("begun", ""), native="begun")),
         ItemCompleted(result("itm_4", "failed", ToolResult("running", "out"), native="running")),
@@ -386,7 +437,7 @@ def test_a_call_id_that_a_model_repeats_is_numbered() -> None:
         part for data in told(scribe) for part in parts_of(data) if isinstance(part, ToolCall | ToolResult)
     ]
     assert {part.call_id for part in calls} == {"x#3", "x#4", "y"}
-    assert scribe.new_call_ids == ["x#3", "x#4", "y"]
+    assert scribe.calls.new_call_ids == ["x#3", "x#4", "y"]
 
 
 def parts_of(data: AnyData) -> tuple[ContentPart, ...]:
@@ -399,7 +450,7 @@ def test_output_completes_a_call_whose_arguments_never_became_final() -> None:
     scribe.call_delta("c", '{"a":1}')
     told(scribe)
     scribe.result_delta("c", "out")
-    assert told(scribe)[0] == ItemCompleted(call("itm_1", "completed", ToolCall("bash", '{"a":1}', "c")))
+    assert told(scribe)[0] == ItemCompleted(call("itm_1", "completed", tool("bash", '{"a":1}', "c")))
 
 
 def test_a_call_is_known_by_its_key_as_long_as_the_session_lives() -> None:
@@ -428,7 +479,7 @@ def test_a_prompt_is_a_whole_user_message() -> None:
     )
     assert told(scribe) == [
         ItemStarted(Item("itm_1", "n", None, "message", "user", "in_progress")),
-        ItemDelta("itm_1", "n", "look"),
+        ItemDelta("itm_1", "n", "look", role="user"),
         ItemCompleted(Item("itm_1", "n", None, "message", "user", "completed", content)),
         ItemStarted(Item("itm_2", None, None, "message", "user", "in_progress")),
         ItemCompleted(Item("itm_2", None, None, "message", "user", "completed", content[1:2])),
@@ -442,10 +493,11 @@ def test_a_permission_is_resolved_once() -> None:
     scribe = in_turn()
     scribe.call("c", "bash", call_id="x")
     told(scribe)
-    ask = Ask("bash", {"command": "ls"}, "command", "c", ("/a",), "--- a", "shell")
+    ask = Ask("bash", {"command": "ls"}, "command", "c", ("/a",), "--- a", "shell", title="ls")
     scribe.ask("a", ask)
+    held = msgspec.structs.replace(asked(), input=msgspec.Raw(b'{"command":"ls"}'))
     assert scribe.pending == {
-        "a": Pending("perm_1", "a", PermissionRequested("perm_1", "bash", "requested", asked()), ask)
+        "a": Pending("perm_1", "a", PermissionRequested("perm_1", "bash", "requested", held), ask)
     }
     assert scribe.answer("a", (("yes",),), "client") is False
     assert scribe.decide("a", "accept_for_session", "client", "go on") is True
@@ -458,8 +510,22 @@ def test_a_permission_is_resolved_once() -> None:
     ]
 
 
+def test_a_permission_that_could_be_asked_can_be_resolved_from_further_down_the_stack() -> None:
+    scribe = in_turn()
+    deep: Any = "x"
+    for _ in range(800):
+        deep = [deep]
+    scribe.ask("a", Ask("bash", deep))
+
+    def decide(frames: int) -> bool:
+        return decide(frames - 1) if frames else scribe.decide("a", "accept", "client")
+
+    assert decide(170) is True
+
+
 def asked(**facts: Any) -> PermissionMetadata:
-    return PermissionMetadata("bash", {"command": "ls"}, "x", ("/a",), "--- a", "shell", **facts)
+    named: dict[str, Any] = {"kind": "command", "title": "ls"}
+    return PermissionMetadata("bash", {"command": "ls"}, "x", ("/a",), "--- a", "shell", **named, **facts)
 
 
 def test_what_is_asked_again_is_asked_once() -> None:
@@ -492,31 +558,39 @@ def test_several_questions_are_one_request() -> None:
 
 
 @pytest.mark.parametrize(
-    "answers, status, kept, response",
-    [
-        ((("approve",),), "answered", (("approve",),), "approve"),
-        ((("reject",),), "rejected", None, None),
-        (None, "rejected", None, None),
-        ((("approve, but faster",),), "answered", (("approve, but faster",),), "approve, but faster"),
-    ],
+    "answers, status, response",
+    [((("approve",),), "answered", "approve"), (None, "rejected", None)],
 )
-def test_a_plan_is_a_question_that_reject_rejects(
-    answers: tuple[tuple[str, ...], ...] | None,
-    status: Any,
-    kept: tuple[tuple[str, ...], ...] | None,
-    response: str | None,
+def test_a_plan_is_a_question_that_is_approved_or_rejected(
+    answers: tuple[tuple[str, ...], ...] | None, status: Any, response: str | None
 ) -> None:
     scribe = in_turn()
     scribe.plan("p", "1. think")
-    scribe.answer("p", answers, "client")
+    scribe.answer("p", answers, "client", "go on")
     choices = (Choice("approve", "Go on with this plan"), Choice("reject", "Keep planning"))
     questions = (AskedQuestion("1. think", "Plan", choices),)
     options = ("approve", "reject")
-    resolved = QuestionMetadata(questions, kept, "client", plan=True)
+    resolved = QuestionMetadata(questions, answers, "client", "go on", plan=True)
     assert told(scribe) == [
         QuestionRequested("q_1", "1. think", options, "requested", QuestionMetadata(questions, plan=True)),
         QuestionResolved("q_1", "1. think", options, status, resolved, response),
     ]
+
+
+@pytest.mark.parametrize("key", ["a", "q"])
+def test_what_the_agent_withdraws_is_rejected_by_it(key: str) -> None:
+    scribe = in_turn()
+    scribe.ask("a", Ask("bash", {}))
+    scribe.question("q", [AskedQuestion("Which?", "", ())])
+    told(scribe)
+    assert scribe.withdraw(key, "agent", "never mind", source="agent") is True
+    assert scribe.withdraw(key, "agent", "never mind", source="agent") is False
+    assert sources(scribe) == ["agent"]
+    [resolved] = told(scribe)
+    assert isinstance(resolved, PermissionResolved | QuestionResolved)
+    assert resolved.metadata is not None
+    assert (resolved.metadata.decided_by, resolved.metadata.message) == ("agent", "never mind")
+    assert resolved.status in ("reject", "rejected")
 
 
 def test_what_nobody_answers_is_rejected_before_the_turn_ends() -> None:
@@ -525,7 +599,9 @@ def test_what_nobody_answers_is_rejected_before_the_turn_ends() -> None:
     scribe.question("q", [AskedQuestion("Which?", "", ())])
     told(scribe)
     scribe.end_turn("end_turn")
-    permission = PermissionMetadata("bash", {}, decided_by="daemon", message=UNANSWERED)
+    permission = PermissionMetadata(
+        "bash", {}, decided_by="daemon", message=UNANSWERED, kind="other", title="bash"
+    )
     question = QuestionMetadata((AskedQuestion("Which?", "", ()),), None, "daemon", UNANSWERED)
     assert told(scribe) == [
         PermissionResolved("perm_1", "bash", "reject", permission),
@@ -542,8 +618,8 @@ def test_a_result_without_a_call_opens_a_stub_first() -> None:
     scribe.result("c", "out")
     assert sources(scribe) == ["daemon", "daemon", "agent", "agent"]
     assert told(scribe) == [
-        ItemStarted(call("itm_1", "in_progress", ToolCall("unknown", "", "c"))),
-        ItemCompleted(call("itm_1", "completed", ToolCall("unknown", "{}", "c"))),
+        ItemStarted(call("itm_1", "in_progress", tool("unknown", "", "c"))),
+        ItemCompleted(call("itm_1", "completed", tool("unknown", "{}", "c"))),
         ItemStarted(result("itm_2", "in_progress", ToolResult("c", ""))),
         ItemCompleted(result("itm_2", "completed", ToolResult("c", "out"))),
     ]
@@ -562,7 +638,7 @@ def test_facts_are_whole_items() -> None:
         ItemStarted(Item("itm_1", "n", None, "status", None, "in_progress", usage)),
         ItemCompleted(Item("itm_1", "n", None, "status", None, "completed", usage)),
         ItemStarted(Item("itm_2", None, None, "system", "system", "in_progress", (Text("updated"),))),
-        ItemDelta("itm_2", None, "updated"),
+        ItemDelta("itm_2", None, "updated", "system", "system"),
         ItemCompleted(Item("itm_2", None, None, "system", "system", "completed", (Text("updated"),))),
         ItemStarted(Item("itm_3", None, None, "unknown", None, "in_progress", (Json([1]),))),
         ItemCompleted(Item("itm_3", None, None, "unknown", None, "completed", (Json([1]),))),
@@ -582,7 +658,7 @@ def test_an_image_is_stored_under_its_content() -> None:
     scribe = new_scribe()
     first, again = scribe.image(b"pixels", "image/png"), scribe.image(b"pixels", "image/png")
     assert first == again
-    [(name, content)] = scribe.blobs.items()
+    [(name, content)] = scribe.calls.blobs.items()
     assert (first, content, name.endswith(".png")) == (Image(f"/images/{name}", "image/png"), b"pixels", True)
 
 

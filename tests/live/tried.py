@@ -52,7 +52,11 @@ ACP_PROGRAMS = {
         ("claude", "claude-agent-acp"),
         ("ANTHROPIC_*", "CLAUDE_*"),
         {},
-        msgspec.structs.replace(scripted(AGENTS["claude"]), other_model=("haiku", "claude-haiku-5-5")),
+        msgspec.structs.replace(
+            scripted(AGENTS["claude"]),
+            other_model=("haiku", "claude-haiku-5-5"),
+            tells_exit_codes=False,  # only in the words with which it says that a command failed
+        ),
         SAMPLE
         | {"tools", "permission_reject", "switch_model", "cancel_stream", "daemon_killed", "terminate"},
     ),

@@ -166,20 +166,21 @@ def test_what_an_item_always_has_is_there_and_what_it_may_have_is_not() -> None:
             "content": ({"type": "image", "path": "/a.png"},),
         }
     }
-    delta = {"item_id": "itm_1", "native_item_id": None, "delta": "x", "kind": "message", "role": "assistant"}
-    assert msgspec.to_builtins(ItemDelta("itm_1", None, "x")) == delta
-    assert msgspec.to_builtins(ItemDelta("itm_1", None, "x", visibility="public")) == {
-        **delta,
-        "visibility": "public",
+    assert msgspec.to_builtins(ItemDelta("itm_1", None, "x")) == {
+        "item_id": "itm_1",
+        "native_item_id": None,
+        "delta": "x",
+        "kind": "message",
+        "role": "assistant",
     }
-    assert msgspec.to_builtins(ToolCall("ls", "{}", "c")) == {
-        "type": "tool_call",
-        "name": "ls",
-        "arguments": "{}",
-        "call_id": "c",
-        "kind": "other",
-        "title": "",
-    }
+    assert msgspec.to_builtins(ItemDelta("itm_1", None, "x", visibility="private"))["visibility"] == "private"
+
+
+def test_what_a_call_does_and_is_about_is_always_on_the_wire() -> None:
+    call = ToolCall("bash", "{}", "call_1")
+    assert msgspec.to_builtins(call)["kind"] == "other"
+    assert msgspec.to_builtins(call)["title"] == ""
+    assert {"kind", "title"} <= msgspec.to_builtins(PermissionMetadata("bash", None)).keys()
 
 
 def test_the_metadata_of_a_session_is_camel_case() -> None:

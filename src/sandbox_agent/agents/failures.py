@@ -55,6 +55,11 @@ class _Body(Struct):
     error: _Body | None = None
 
 
+def is_too_long(message: str) -> bool:
+    """Whether a provider says that it was given more than its model can take."""
+    return _code(message, None) == "context_too_long"
+
+
 def read_failure(message: str) -> Failure:
     """Name the failure that an agent reports in this sentence."""
     found = _STATUS.match(message)

@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-TELLING = (
-    "command",
-    "cmd",
-    "file_path",
-    "filePath",
-    "path",
-    "pattern",
-    "query",
-    "url",
-    "description",
-    "prompt",
-)
-"""Names of inputs that say what a call is about, the most telling first; most agents use the same."""
+from ..schema.items import ToolKind
+
+_COMMANDS = ("command", "cmd")
+_PATHS = ("file_path", "filePath", "notebook_path", "path", "uri")
+_PATTERNS = ("pattern", "query")
+_PAGES = ("url",)
+_ERRANDS = ("description", "prompt")
+
+TELLING: dict[ToolKind, tuple[str, ...]] = {
+    "command": (*_COMMANDS, *_ERRANDS),
+    "edit": _PATHS,
+    "read": _PATHS,
+    "search": (*_PATTERNS, *_PATHS, *_PAGES),
+    "fetch": (*_PAGES, *_PATTERNS),
+    "mcp": (),
+    "task": _ERRANDS,
+    "other": (*_COMMANDS, *_PATHS, *_PATTERNS, *_PAGES, *_ERRANDS),
+}
+"""Names of inputs that say what a call of a kind is about, the most telling first; most agents use the same."""
 
 
-def title_of(name: str, input: Any, telling: Iterable[str] = TELLING) -> str:
-    """The command, the path, the query: the first of these inputs that there is; else the tool's name."""
+def title_of(name: str, input: Any, kind: ToolKind = "other") -> str:
+    """The command, the path, the query: the first of the telling inputs that there is; else the tool's name."""
     if isinstance(input, dict):
-        for key in telling:
+        for key in TELLING[kind]:
             match input.get(key):
                 case str(value) if value.strip():
                     return value
                 case [*words] if words and all(isinstance(word, str) for word in words):
                     return " ".join(words)
     return name
+
+
+def mcp_title(server: str, tool: str) -> str:
+    return f"{server}/{tool}"
+
+
+def mcp_tool(name: str) -> tuple[str, str] | None:
+    """The server and the tool in a name like `mcp__server__tool`."""
+    prefix, _, rest = name.partition("__")
+    server, _, tool = rest.partition("__")
+    return (server, tool) if prefix == "mcp" and server and tool else None

@@ -7,7 +7,8 @@ from typing import Any
 
 from ...schema.events import ErrorCode
 from ..failures import Failure, read_failure
-from .frames import AUTHENTICATION_REQUIRED, RESOURCE_NOT_FOUND, RpcError
+from ..jsonrpc import RpcError
+from .frames import AUTHENTICATION_REQUIRED, RESOURCE_NOT_FOUND
 
 _CODES: dict[int | None, ErrorCode] = {
     AUTHENTICATION_REQUIRED: "authentication_failed",

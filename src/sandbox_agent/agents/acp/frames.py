@@ -11,30 +11,13 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
+from ..jsonrpc import RequestId
+
 PROTOCOL_VERSION = 1
 
-RequestId = int | str
-
-METHOD_NOT_FOUND = -32601
 AUTHENTICATION_REQUIRED = -32000
 RESOURCE_NOT_FOUND = -32002
 REQUEST_CANCELLED = -32800
-
-
-class RpcError(Struct, frozen=True, omit_defaults=True):
-    message: str = ""
-    code: int | None = None
-    data: Any = None  # whatever the agent adds
-
-
-class Envelope(Struct, frozen=True):
-    """Any line of the protocol: a request, a notification (no id) or an answer (no method)."""
-
-    id: RequestId | UnsetType | None = UNSET
-    method: str | None = None
-    params: Raw = Raw(b"{}")
-    result: Raw = Raw(b"null")
-    error: RpcError | None = None
 
 
 class Native(Struct, frozen=True, rename="camel", kw_only=True):
@@ -42,31 +25,6 @@ class Native(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 # -- what we write ----------------------------------------------------------------------------
-
-
-class Message(Struct, frozen=True, kw_only=True):
-    jsonrpc: str = "2.0"
-
-
-class Request(Message, frozen=True, kw_only=True):
-    id: RequestId
-    method: str
-    params: Any  # one of the structs below
-
-
-class Notification(Message, frozen=True, kw_only=True):
-    method: str
-    params: Any
-
-
-class Answer(Message, frozen=True, kw_only=True):
-    id: RequestId
-    result: Any
-
-
-class Refusal(Message, frozen=True, kw_only=True):
-    id: RequestId
-    error: RpcError
 
 
 EXTENSIONS: dict[str, Any] = {
@@ -504,5 +462,4 @@ class SentPrompt(Native, frozen=True, kw_only=True):
     prompt: tuple[Content, ...] = ()
 
 
-envelopes = msgspec.json.Decoder(Envelope)
 updates = {name: msgspec.json.Decoder(kind) for name, kind in UPDATES.items()}

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import os
+import posixpath
 from collections.abc import Iterable
 from typing import Any
 
@@ -49,6 +49,8 @@ def ask_of(call: Call) -> Ask:
         paths or None,
         diff_text(call.asked_diffs) or None,
         needs=_rules(call, kind, paths),
+        tool_kind=call.tool_kind(),
+        title=call.title(),
     )
 
 
@@ -88,7 +90,7 @@ def _rules(call: Call, kind: AskKind, paths: tuple[str, ...]) -> tuple[Rule, ...
     if kind == "command" and (command := _command(shown)):
         return (Rule(call.name, command),)
     if kind == "edit" and paths:
-        return tuple(Rule(call.name, os.path.normpath(path)) for path in paths)
+        return tuple(Rule(call.name, posixpath.normpath(path)) for path in paths)
     return (Rule(call.name, arguments_of(shown)),)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import os
+import posixpath
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote, unquote
@@ -24,7 +24,7 @@ def blocks_of(prompt: Prompt, files: Files) -> list[dict[str, Any]]:
             shown = {"type": "image", "data": base64.b64encode(data).decode(), "mimeType": mime}
             blocks.append({**shown, "uri": _uri(file.path)})
         else:
-            name = file.filename or os.path.basename(file.path)
+            name = file.filename or posixpath.basename(file.path)
             link = {"type": "resource_link", "uri": _uri(file.path), "name": name}
             blocks.append({**link, "mimeType": mime} if mime else link)
     return blocks
@@ -43,7 +43,7 @@ def prompt_in(blocks: Iterable[Content], scribe: Scribe) -> Prompt:
                 files.append(Attachment(image.path, block.mime_type))
             case "image" | "resource_link" if block.uri:
                 path = _path(block.uri) or block.uri
-                named = block.name if block.name != os.path.basename(path) else None
+                named = block.name if block.name != posixpath.basename(path) else None
                 files.append(Attachment(path, block.mime_type, named))
             case "resource" if block.resource:
                 uri = block.resource.uri

@@ -8,16 +8,45 @@ from typing import Any
 
 from msgspec import Struct
 
-from ...schema.items import ContentPart, FileAction, FileRef, arguments_of
+from ...schema.items import ContentPart, FileAction, FileRef, ToolKind, arguments_of
 from ..diffs import diff_of_texts
 from ..files import bytes_in
 from ..scribe import Scribe
+from ..titles import mcp_title, mcp_tool, title_of
 from .frames import Location, ToolCall, ToolContent
 
 _exit_code = re.compile(r"(?:Error: )?Exit code (\d+)")
 _ACTIONS: dict[str | None, FileAction] = {"edit": "patch", "delete": "delete", "move": "move"}
+KINDS: dict[str | None, ToolKind] = {
+    "execute": "command",
+    "edit": "edit",
+    "delete": "edit",
+    "move": "edit",
+    "read": "read",
+    "search": "search",
+    "fetch": "fetch",
+}
+"""What the protocol calls the kinds of tools."""
+
+TASKS = {"Agent", "Task", "task"}
+"""What agents call the tool that starts a sub-agent; the protocol has no kind for it."""
+
 _OUTPUTS = ("output", "error", "stdout", "formatted_output", "message")
 """Where agents put what a tool said, when its output is an object."""
+
+
+class Input(Struct, frozen=True):
+    """What a tool is called with. It is encoded when it is learnt, and what cannot be encoded is not learnt."""
+
+    value: Any = None
+    json: str = "null"
+
+    @classmethod
+    def of(cls, value: Any) -> Input:
+        return cls(value, arguments_of(value))
+
+
+NOTHING = Input()
 
 
 class Call(Struct):
@@ -29,8 +58,8 @@ class Call(Struct):
     """The call of the sub-agent that makes this call."""
     kind: str | None = None
     status: str = "pending"
-    input: Any = None
-    asked_input: Any = None
+    input: Input = NOTHING
+    asked_input: Input = NOTHING
     """What a request for permission showed: not always the arguments themselves."""
     output: Any = None
     content: tuple[ToolContent, ...] = ()
@@ -40,44 +69,73 @@ class Call(Struct):
     opened: bool = False
     named: bool = False
     """The name is the tool's own, not the title that stands in for it."""
+    told_title: str = ""
 
     def learn(self, told: ToolCall) -> None:
         """Take over what this update says."""
-        if told.name and not self.named:
-            self.name, self.named = told.name, True
-        elif not self.name and told.title:
-            self.name = told.title  # the first title: later ones tell what the tool does
-        self.parent = self.parent or told.parent
-        self.kind = told.kind or self.kind
+        input = self.input if told.raw_input is None else Input.of(told.raw_input)
+        self._learn_name(told)
         self.locations = self.locations if told.locations is None else told.locations
         self.status = told.status or self.status
-        self.input = self.input if told.raw_input is None else told.raw_input
+        self.input = input
         self.output = self.output if told.raw_output is None else told.raw_output
         self.content = self.content if told.content is None else told.content
 
     def learn_asked(self, told: ToolCall) -> None:
         """Take over what a request for permission shows of the call."""
+        input = Input.of(told.raw_input)
+        self._learn_name(told)
+        self.locations = told.locations or self.locations
+        self.asked_input = input
+        self.asked_diffs = tuple(_diffs(told.content or ()))
+        self.content = self.content or told.content or ()
+
+    def _learn_name(self, told: ToolCall) -> None:
         if told.name and not self.named:
             self.name, self.named = told.name, True
         elif not self.name and told.title:
-            self.name = told.title
+            self.name = told.title  # the first title: later ones tell what the tool does
+        self.told_title = told.title or self.told_title
         self.parent = self.parent or told.parent
         self.kind = told.kind or self.kind
-        self.locations = told.locations or self.locations
-        self.asked_input = told.raw_input
-        self.asked_diffs = tuple(_diffs(told.content or ()))
-        self.content = self.content or told.content or ()
 
     @property
     def is_over(self) -> bool:
         return self.status in ("completed", "failed")
 
+    def forget(self) -> None:
+        """It is over and told: only that it was is remembered."""
+        self.input = self.asked_input = NOTHING
+        self.output, self.previewed = None, ""
+        self.content = self.asked_diffs = self.locations = ()
+
     def arguments(self) -> str:
-        return arguments_of(self.input or self.asked_input or {})
+        return next((one.json for one in (self.input, self.asked_input) if one.value), "{}")
 
     def shown_input(self) -> Any:
         """The arguments as the request for permission shows them."""
-        return self.asked_input or self.input or {}
+        return self.asked_input.value or self.input.value or {}
+
+    def tool_kind(self) -> ToolKind:
+        if mcp_tool(self.name) is not None:
+            return "mcp"
+        input = self.input.value or self.asked_input.value
+        # Sub-agents think for the agent; what it thinks itself is no call.
+        thinks = self.kind == "think" and isinstance(input, dict) and "prompt" in input
+        if thinks or self.name in TASKS:
+            return "task"
+        return KINDS.get(self.kind, "other")
+
+    def title(self) -> str:
+        """What the input tells of a call of its kind; else what the agent says, or a file that it is about."""
+        if (names := mcp_tool(self.name)) is not None:
+            return mcp_title(*names)
+        kind = self.tool_kind()
+        if kind != "other" and (told := title_of("", self.input.value or self.asked_input.value, kind)):
+            return told
+        if self.told_title != self.name:
+            return self.told_title.strip("`")
+        return next((one.path for one in self.locations if one.path and kind in ("edit", "read")), "")
 
     def paths(self) -> Iterator[str]:
         yield from (one.path for one in self.asked_diffs if one.path)
@@ -141,7 +199,7 @@ class Call(Struct):
         if self.kind == "move" and len(paths) > 1:
             yield FileRef(paths[0], "move", to=paths[1])
             return
-        whole = self.kind == "edit" and isinstance(self.input, dict) and "content" in self.input
+        whole = self.kind == "edit" and isinstance(self.input.value, dict) and "content" in self.input.value
         for path in dict.fromkeys(paths):
             yield FileRef(path, "write" if whole else _ACTIONS[self.kind])
 

@@ -15,6 +15,7 @@ from ...schema.events import StopReason, Usage
 from ...schema.items import Visibility
 from ..base import Conversation, Start, Wire
 from ..files import bytes_in
+from ..jsonrpc import Request
 from .frames import (
     AgentInfo,
     Chunk,
@@ -26,7 +27,6 @@ from .frames import (
     MessageChunk,
     Notice,
     Plan,
-    Request,
     SessionInfo,
     ThoughtChunk,
     TokenUsage,
@@ -46,6 +46,13 @@ STOP_REASONS: dict[str, StopReason] = {
 }
 FINISHED = ("end_turn", "max_tokens", "limit")
 """Ends of a turn that complete what was being said."""
+
+
+MOST_CALLS = 10_000
+"""How many calls of a process are remembered by the agent's ids for them."""
+
+MOST_UNSAID = 1_000
+"""How much an agent may say outside of a turn before it is told."""
 
 
 class _Message(Struct, frozen=True):
@@ -81,6 +88,11 @@ class AcpConversation(Conversation):
         self._billed: float | None = None if start.resume else 0.0
 
     # -- the session --------------------------------------------------------------------------
+
+    @property
+    def session_id(self) -> str:
+        assert self.native_id is not None, "the session is not open yet"
+        return self.native_id
 
     def opened(self, offer: Offer) -> None:
         """The agent has opened the conversation."""
@@ -156,6 +168,8 @@ class AcpConversation(Conversation):
     def _hear_chunk(self, chunk: Chunk) -> None:
         if self.scribe.turn is None:
             self._unsaid.append(chunk)
+            if len(self._unsaid) >= MOST_UNSAID:
+                self.say_unsaid()
         else:
             self.say_unsaid()
             self._say(chunk)
@@ -234,6 +248,8 @@ class AcpConversation(Conversation):
             n += 1
             key = f"{told.tool_call_id}~{n}"
         call = self._calls[told.tool_call_id] = Call(told.tool_call_id, key, "")
+        if len(self._calls) > MOST_CALLS:
+            del self._calls[next(iter(self._calls))]
         return call
 
     def _hear_call(self, told: ToolCall) -> None:
@@ -261,6 +277,7 @@ class AcpConversation(Conversation):
             self.scribe.call(
                 call.key,
                 call.name,
+                kind=call.tool_kind(),
                 call_id=call.id,
                 native_id=call.id,
                 parent=self._parent(call.parent),
@@ -282,9 +299,10 @@ class AcpConversation(Conversation):
             extra=call.shown(self.scribe),
             failed=call.status == "failed",
         )
+        call.forget()
 
     def _end_call(self, call: Call) -> None:
-        self.scribe.end_call(call.key, call.name, call.arguments())
+        self.scribe.end_call(call.key, call.name, call.arguments(), kind=call.tool_kind(), title=call.title())
 
     # -- the end of a turn --------------------------------------------------------------------
 
@@ -293,7 +311,7 @@ class AcpConversation(Conversation):
             self.end_message()
         self._message = None
         for call in self._calls.values():
-            if call.opened and call.status == "pending" and call.input:
+            if call.opened and call.status == "pending" and call.input.value:
                 # It fails with its turn, and holds the arguments as far as they were told.
                 self.scribe.call_delta(call.key, call.arguments())
         if self._context is not None and self.scribe.turn is not None:

@@ -162,13 +162,13 @@ class Permission(Struct, frozen=True, omit_defaults=True):
     """
 
     behavior: Literal["allow", "deny"] | None = None
-    updatedInput: dict[str, Any] | None = None
+    updatedInput: Any = None  # the tool's own input, as it was or changed
     message: str | None = None
     updatedPermissions: list[dict[str, Any]] | None = None
     decisionClassification: str | None = None
 
 
-def permission_of(decision: Decision, input: dict[str, Any]) -> Permission:
+def permission_of(decision: Decision, input: Raw) -> Permission:
     match decision.reply:
         case "once":
             return Permission("allow", input, decisionClassification="user_temporary")

@@ -72,6 +72,7 @@ class McpToolUse(Block, frozen=True, tag="mcp_tool_use"):
     id: str
     name: str
     input: Any = None
+    server_name: str = ""
 
 
 class ImageSource(Struct, frozen=True):
@@ -234,6 +235,12 @@ class CanUseTool(Request, frozen=True, tag="can_use_tool"):
     permission_suggestions: tuple[Suggestion, ...] | None = None
 
 
+class ToolInput(Struct, frozen=True):
+    """The input of `can_use_tool` as it was written."""
+
+    input: Raw = Raw(b"{}")
+
+
 class HookCallback(Request, frozen=True, tag="hook_callback"):
     pass
 
@@ -252,6 +259,7 @@ class UserDialog(Request, frozen=True, tag="request_user_dialog"):
 
 AnyRequest = CanUseTool | HookCallback | McpMessage | Elicitation | UserDialog
 requests: Tagged[AnyRequest] = Tagged(AnyRequest, "subtype")
+inputs = msgspec.json.Decoder(ToolInput)
 
 
 # -- system messages --------------------------------------------------------------------------

@@ -22,6 +22,5 @@ def offline(model: str, home: Path) -> Offline:
 SCRIPTED = Scripted(
     offline,
     other_model=("sonnet", "claude-sonnet-5-5"),
-    tells_exit_codes=False,  # only in the words with which it says that a command failed
     failed_output="Exit code 3\nto-stderr",
 )

@@ -1,8 +1,8 @@
-"""What Claude Code's tools are to us: which ones write, what "always" may cover, which files a result changed."""
+"""What Claude Code's tools are to us: what they do, what "always" may cover, which files a result changed."""
 
 from __future__ import annotations
 
-import os.path
+import posixpath
 import re
 from typing import Any
 
@@ -10,10 +10,11 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ...schema.events import AskedQuestion, Choice
-from ...schema.items import FileAction, FileRef, arguments_of
+from ...schema.items import FileAction, FileRef, ToolKind, arguments_of
 from ..diffs import Hunk, diff_of_hunks, diff_of_texts
 from ..scribe import Ask, AskKind, Rule
-from .frames import CanUseTool
+from ..titles import mcp_title, mcp_tool, title_of
+from .frames import AnyToolUse, CanUseTool, McpToolUse
 
 EDITS: dict[str, FileAction] = {
     "Write": "write",
@@ -21,37 +22,61 @@ EDITS: dict[str, FileAction] = {
     "MultiEdit": "patch",
     "NotebookEdit": "patch",
 }
-COMMANDS = {"Bash", "PowerShell", "Monitor", "KillShell", "BashOutput"}
-READS = {
-    "Read",
-    "Glob",
-    "Grep",
-    "LS",
-    "NotebookRead",
-    "WebFetch",
-    "WebSearch",
-    "ListMcpResourcesTool",
-    "ReadMcpResourceTool",
-    "ReadMcpResourceDirTool",
+KINDS: dict[str, ToolKind] = {
+    **dict.fromkeys(EDITS, "edit"),
+    **dict.fromkeys(("Bash", "PowerShell", "Monitor", "KillShell", "BashOutput"), "command"),
+    **dict.fromkeys(("Read", "LS", "NotebookRead"), "read"),
+    **dict.fromkeys(("ListMcpResourcesTool", "ReadMcpResourceTool", "ReadMcpResourceDirTool"), "read"),
+    **dict.fromkeys(("Glob", "Grep", "ToolSearch", "WebSearch"), "search"),
+    "WebFetch": "fetch",
+    **dict.fromkeys(("Agent", "Task"), "task"),
+    # Tools that run at the model's provider.
+    **dict.fromkeys(("code_execution", "bash_code_execution"), "command"),
+    "text_editor_code_execution": "edit",
+    "web_search": "search",
+    "web_fetch": "fetch",
 }
 
+_ASKED: dict[ToolKind, AskKind] = {
+    "edit": "edit",
+    "command": "command",
+    "read": "read",
+    "search": "read",
+    "fetch": "read",
+}
+"""The kinds of tools as the modes of permission see them."""
 
-def kind_of(tool: str) -> AskKind:
-    if tool in EDITS:
-        return "edit"
-    if tool in COMMANDS:
-        return "command"
-    return "read" if tool in READS else "other"
+
+def kind_of(tool: str) -> ToolKind:
+    return "mcp" if mcp_tool(tool) is not None else KINDS.get(tool, "other")
+
+
+def title_of_call(tool: str, input: Any) -> str:
+    server = mcp_tool(tool)
+    return mcp_title(*server) if server is not None else title_of(tool, input, kind_of(tool))
+
+
+def kind_of_use(use: AnyToolUse) -> ToolKind:
+    return "mcp" if isinstance(use, McpToolUse) else kind_of(use.name)
+
+
+def title_of_use(use: AnyToolUse) -> str:
+    if isinstance(use, McpToolUse) and use.server_name:
+        return mcp_title(use.server_name, use.name)
+    return title_of_call(use.name, use.input)
 
 
 def ask_of(request: CanUseTool, call: str | None) -> Ask:
+    kind = kind_of(request.tool_name)
     return Ask(
         request.tool_name,
         request.input,
-        kind_of(request.tool_name),
+        _ASKED.get(kind, "other"),
         call,
         paths=_paths_of(request),
         needs=_rules_of(request),
+        tool_kind=kind,
+        title=title_of_call(request.tool_name, request.input),
     )
 
 
@@ -82,10 +107,10 @@ def _rules_of(request: CanUseTool) -> tuple[Rule, ...]:
     Claude's own suggestions for commands hold wildcards that only its own analysis of the shell makes safe.
     """
     tool = request.tool_name
-    if tool in COMMANDS and isinstance(command := request.input.get("command"), str):
+    if kind_of(tool) == "command" and isinstance(command := request.input.get("command"), str):
         return (Rule(tool, command),)
     if tool in EDITS and (path := path_of(request.input)):
-        return (Rule(tool, os.path.normpath(path)),)
+        return (Rule(tool, posixpath.normpath(path)),)
     suggested = [
         Rule(tool, rule.ruleContent)
         for suggestion in request.permission_suggestions or ()
@@ -101,11 +126,43 @@ def _rules_of(request: CanUseTool) -> tuple[Rule, ...]:
 _exit_code = re.compile(r"(?:Error: )?Exit code (\d+)")
 
 
-def exit_code_of(tool: str, output: str, failed: bool) -> int | None:
-    """Claude tells the exit code of a command only when it failed, in words."""
-    if tool in COMMANDS and failed and (found := _exit_code.match(output)):
-        return int(found[1])
-    return None
+class Ran(Struct, frozen=True, rename="camel"):
+    """`tool_use_result` of a command that did not fail."""
+
+    stdout: str
+    stderr: str = ""
+    interrupted: bool = False
+    background_task_id: str | None = None
+    return_code_interpretation: str | None = None
+    """What a code other than 0 means for a command with which that is no failure."""
+
+    @property
+    def exit_code(self) -> int | None:
+        ended = not self.interrupted and self.background_task_id is None
+        return 0 if ended and self.return_code_interpretation is None else None
+
+    def output(self, shown: str) -> str:
+        """Of much output the model sees the beginning, and we are told more."""
+        whole = "\n".join(part for part in (self.stdout, self.stderr) if part)
+        return whole if shown.startswith("<persisted-output>") and len(whole) > len(shown) else shown
+
+
+_ran = msgspec.json.Decoder(Ran)
+
+
+def command_of(tool: str, result: Raw) -> Ran | None:
+    if kind_of(tool) != "command":
+        return None
+    try:
+        return _ran.decode(result)
+    except msgspec.ValidationError:
+        return None
+
+
+def exit_code_of(tool: str, output: str) -> int | None:
+    """The exit code of a command that failed is told in words."""
+    found = _exit_code.match(output) if kind_of(tool) == "command" else None
+    return int(found[1]) if found else None
 
 
 class _Patch(Struct, frozen=True, rename="camel"):
@@ -216,9 +273,9 @@ def with_answers(input: dict[str, Any], answers: tuple[tuple[str, ...], ...]) ->
     return {**input, "answers": told}
 
 
-def answers_in(input: dict[str, Any], updated: dict[str, Any]) -> tuple[tuple[str, ...], ...] | None:
+def answers_in(input: dict[str, Any], updated: Any) -> tuple[tuple[str, ...], ...] | None:
     """The reverse of `with_answers`; None when the client answered nothing."""
-    told = updated.get("answers")
+    told = updated.get("answers") if isinstance(updated, dict) else None
     if not isinstance(told, dict) or not told:
         return None
     return tuple(_chosen(asked, told.get(asked.question)) for asked in questions_of(input))

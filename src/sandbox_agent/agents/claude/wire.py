@@ -35,6 +35,7 @@ from ..base import (
 )
 from ..files import images_in
 from ..frames import InFrame
+from ..nesting import shallow
 from . import frames
 from .commands import (
     ControlRequestLine,
@@ -55,6 +56,7 @@ from .commands import (
     prompt_in,
     sent_lines,
 )
+from .conversation import ClaudeConversation, Waiting
 from .frames import (
     CanUseTool,
     ControlRequest,
@@ -69,9 +71,11 @@ from .frames import (
 )
 from .modes import MODES
 from .tools import answers_in, with_answers
-from .transcript import ClaudeConversation
 
 CONFIGURING = {"set_model", "set_permission_mode", "apply_flag_settings"}
+MOST_WAITING = 1_000
+"""How many requests of Claude may wait for an answer, and how many of ours."""
+
 UNANSWERED = "not answered before the turn ended"
 
 
@@ -105,23 +109,23 @@ class ClaudeWire(Wire):
     def prompt(self, conversation: Conversation, prompt: Prompt, files: Files) -> None:
         assert isinstance(conversation, ClaudeConversation)
         id = self.world.make_uuid()
-        conversation.awaiting.add(id)
+        conversation.turns.awaiting.add(id)
         self.send(UserLine(UserMessage(content_of(prompt, files)), id, client_composed=True))
 
     def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:
-        if (request := self._take(conversation, key)) is not None:
-            self._reply(key, permission_of(decision, request.input))
+        if (waiting := self._take(conversation, key)) is not None:
+            self._reply(key, permission_of(decision, waiting.input))
 
     def answer(self, conversation: Conversation, key: str, answer: Answer) -> None:
-        request = self._take(conversation, key)
-        if request is None:
+        waiting = self._take(conversation, key)
+        if waiting is None:
             return
         if answer.answers is None:
             self._reply(key, denial(answer.message))
-        elif request.tool_name == "ExitPlanMode":
-            self._reply(key, self._plan_permission(conversation, request, answer.answers))
+        elif waiting.request.tool_name == "ExitPlanMode":
+            self._reply(key, self._plan_permission(conversation, waiting))
         else:
-            self._reply(key, Permission("allow", with_answers(request.input, answer.answers)))
+            self._reply(key, Permission("allow", with_answers(waiting.request.input, answer.answers)))
 
     def cancel(self, conversation: Conversation) -> None:
         # The prompt may still be in Claude's queue: that one must not run later.
@@ -147,28 +151,24 @@ class ClaudeWire(Wire):
         else:
             self.notices.append(Listed(self._catalogue))
 
-    def _plan_permission(
-        self, conversation: Conversation, request: CanUseTool, answers: tuple[tuple[str, ...], ...]
-    ) -> Permission:
-        """Approved, Claude goes on in the mode that the session is in apart from planning."""
-        chosen = [label for one in answers for label in one]
-        if chosen != ["approve"]:
-            said = ", ".join(label for label in chosen if label != "reject")
-            return denial(said or "The user wants to keep planning.")
+    def _plan_permission(self, conversation: Conversation, waiting: Waiting) -> Permission:
+        """Claude goes on in the mode that the session is in apart from planning."""
         settings = conversation.settings
         leaves_plan = "default" if settings.permission_mode == "plan" else settings.permission_mode
         after = msgspec.structs.replace(settings, agent_mode="build", permission_mode=leaves_plan)
         conversation.settings = after
         mode = {"type": "setMode", "mode": native_mode(after), "destination": "session"}
-        return Permission("allow", request.input, updatedPermissions=[mode])
+        return Permission("allow", waiting.input, updatedPermissions=[mode])
 
-    def _take(self, conversation: Conversation, key: str) -> CanUseTool | None:
+    def _take(self, conversation: Conversation, key: str) -> Waiting | None:
         assert isinstance(conversation, ClaudeConversation)
         return conversation.requests.pop(key, None)
 
     def _request(self, subtype: str, **body: Any) -> None:
         id = next(self._request_ids)
         self._asked[id] = subtype
+        if len(self._asked) > MOST_WAITING:
+            del self._asked[next(iter(self._asked))]
         self.send(ControlRequestLine(id, {"subtype": subtype, **body}))
 
     def _reply(self, request_id: str, response: object) -> None:
@@ -182,7 +182,11 @@ class ClaudeWire(Wire):
 
     def feed(self, frame: InFrame) -> None:
         assert isinstance(frame, bytes)
-        line = frames.lines.decode(frame)
+        try:
+            line = frames.lines.decode(frame)
+        except RecursionError:
+            if (line := self._surface(frame)) is None:
+                raise
         if isinstance(line, ControlResponse):
             self._answered(line.response)
             return
@@ -190,13 +194,13 @@ class ClaudeWire(Wire):
             return
         match line:
             case frames.StreamEvent():
-                conversation.stream(line)
+                conversation.messages.stream(line)
             case frames.Assistant():
-                conversation.assistant(line)
+                conversation.messages.assistant(line)
             case frames.User():
                 conversation.user(line)
             case frames.System(subtype):
-                conversation.system(subtype, frame)
+                conversation.news.system(subtype, frame)
             case Result():
                 self._ended(conversation, line)
             case ControlRequest(id, request):
@@ -204,23 +208,30 @@ class ClaudeWire(Wire):
             case frames.ControlCancel(id):
                 conversation.withdraw(id)
             case frames.CommandLifecycle(id, state):
-                conversation.lifecycle(id, state)
+                conversation.turns.lifecycle(id, state)
             case frames.ToolProgress(retry) if retry is not None:
-                conversation.fact("retry", frame)
+                conversation.news.fact("retry", frame)
             case frames.ConversationReset():
-                conversation.fact("session", frame)
+                conversation.news.fact("session", frame)
             case frames.AuthStatus():
-                conversation.fact("authentication", frame)
+                conversation.news.fact("authentication", frame)
             case frames.RateLimit():
-                conversation.fact("rate_limit", frame)
+                conversation.news.fact("rate_limit", frame)
             case frames.ToolUseSummary():
-                conversation.fact("summary", frame)
+                conversation.news.fact("summary", frame)
             case frames.ActiveGoal():
-                conversation.fact("goal", frame)
+                conversation.news.fact("goal", frame)
             case None:
                 conversation.scribe.unknown(msgspec.json.decode(frame))
             case _:
                 pass  # ToolProgress, PromptSuggestion, KeepAlive, TranscriptMirror: nothing to tell
+
+    def _surface(self, frame: bytes) -> frames.AnyLine | None:
+        """Of a line that is nested too deep to be read: the end of a turn, or an answer, without its depths; a request is refused."""
+        line = frames.lines.decode(shallow(frame))
+        if isinstance(line, ControlRequest):
+            self._refuse(line.request_id, "the request is nested too deep")
+        return line if isinstance(line, Result | ControlResponse) else None
 
     def _answered(self, reply: Reply) -> None:
         asked = self._asked.pop(reply.request_id, None)
@@ -252,15 +263,18 @@ class ClaudeWire(Wire):
     def _ended(self, conversation: ClaudeConversation, result: Result) -> None:
         if not self._ready and "initialize" in self._asked.values():
             self._fail_start("; ".join(result.errors) or result.result or "claude could not start")
-        elif conversation.result(result):
+        elif conversation.turns.result(result):
             for id in conversation.requests:
                 self._reply(id, denial(UNANSWERED))
             conversation.requests.clear()
 
     def _asked_by_claude(self, conversation: ClaudeConversation, id: str, request: Raw) -> None:
+        if len(conversation.requests) >= MOST_WAITING:
+            self._refuse(id, "too many requests wait for an answer")
+            return
         try:
             self._put(conversation, id, request)
-        except msgspec.ValidationError:
+        except Exception:
             # Claude waits for an answer, also to what nobody can understand.
             self._refuse(id, "the request was not understood")
             raise
@@ -268,20 +282,20 @@ class ClaudeWire(Wire):
     def _put(self, conversation: ClaudeConversation, id: str, request: Raw) -> None:
         match frames.requests.decode(request):
             case CanUseTool() as wanted:
-                conversation.can_use_tool(id, wanted)
+                conversation.can_use_tool(id, wanted, frames.inputs.decode(request).input)
             case HookCallback():
                 self._reply(id, {"continue": True})
             case McpMessage():
                 self._refuse(id, "no such server")
             case Elicitation(message):
                 # A form of an MCP server: nothing that labels could answer.
-                self._reply(id, {"action": "decline"})
                 conversation.scribe.status("elicitation", msgspec.json.decode(request), message)
+                self._reply(id, {"action": "decline"})
             case UserDialog():
                 pass
             case None:
-                self._refuse(id, "unsupported request")
                 conversation.scribe.unknown(msgspec.json.decode(request))
+                self._refuse(id, "unsupported request")
 
     # -- recordings ---------------------------------------------------------------------------
 
@@ -303,7 +317,7 @@ class ClaudeWire(Wire):
         match line:
             case SentUser(message, id):
                 if id is not None:
-                    conversation.awaiting.add(id)
+                    conversation.turns.awaiting.add(id)
                 yield Prompted(conversation, prompt_in(message.content, conversation.scribe))
             case SentRequest(id, body):
                 self._asked[id] = body.subtype
@@ -314,9 +328,10 @@ class ClaudeWire(Wire):
 
     def _replied(self, conversation: ClaudeConversation, reply: Reply) -> Iterator[Action]:
         key = reply.request_id
-        request = conversation.requests.pop(key, None)
-        if request is None:
+        waiting = conversation.requests.pop(key, None)
+        if waiting is None:
             return  # too late, or the answer to something else
+        request = waiting.request
         permission = Permission(message=reply.error)
         if reply.subtype == "success":
             permission = msgspec.json.decode(reply.response, type=Permission)
@@ -327,7 +342,7 @@ class ClaudeWire(Wire):
         elif request.tool_name == "ExitPlanMode":
             yield Answered(conversation, key, Answer((("approve",),)))
         else:
-            chosen = answers_in(request.input, permission.updatedInput or {})
+            chosen = answers_in(request.input, permission.updatedInput)
             yield Answered(conversation, key, Answer(chosen))
 
     def _recorded(self, native_id: str | None = None) -> ClaudeConversation | None:

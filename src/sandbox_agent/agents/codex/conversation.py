@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import mimetypes
 from typing import Any, Literal
 
 import msgspec
 
 from ...schema.events import Usage
 from ...schema.inputs import PermissionMode, Prompt, Settings
-from ...schema.items import Image
 from ..base import Conversation, Start, Wire
-from .frames import (
+from .commands import (
     CollaborationMode,
     CollaborationSettings,
-    LocalImageInput,
     McpConfig,
     SandboxPolicy,
     StartTurn,
-    TextInput,
     ThreadConfig,
-    ThreadOpened,
-    Tokens,
-    UserInput,
 )
-from .thread import ATTACHED, Thread, image_of_data_url, prompt_of, usage_of
+from .frames import ThreadOpened, Tokens
+from .prompts import input_of
+from .thread import Thread
+from .usage import usage_of
 
 
 class CodexConversation(Conversation):
@@ -73,12 +69,6 @@ class CodexConversation(Conversation):
         spent, self._spent = self._spent, None
         return usage_of(spent) if spent else None
 
-    def read_input(self, content: tuple[UserInput, ...]) -> Prompt:
-        return prompt_of(self.scribe, content)
-
-    def stored(self, url: str) -> list[Image]:
-        return image_of_data_url(self.scribe, url)
-
 
 def turn_params(thread: Thread, prompt: Prompt) -> StartTurn:
     """A prompt, with the settings that codex does not work with yet."""
@@ -99,17 +89,6 @@ def turn_params(thread: Thread, prompt: Prompt) -> StartTurn:
         sandbox_policy=SandboxPolicy(type="readOnly" if sandbox == "read-only" else "dangerFullAccess"),
         collaboration_mode=collaboration if model else None,
     )
-
-
-def input_of(prompt: Prompt) -> tuple[UserInput, ...]:
-    parts: list[UserInput] = [TextInput(text=prompt.text)] if prompt.text else []
-    for file in prompt.attachments:
-        mime = file.mime or mimetypes.guess_type(file.path)[0]
-        is_image = mime is not None and mime.startswith("image/")
-        parts.append(
-            LocalImageInput(path=file.path) if is_image else TextInput(text=f"{ATTACHED}{file.path}")
-        )
-    return tuple(parts)
 
 
 def access(mode: PermissionMode) -> tuple[str, str]:

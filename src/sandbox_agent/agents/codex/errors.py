@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from ...schema.events import ErrorCode, StopReason
+from ..failures import is_too_long
 from .frames import TurnError
 
 _CODES: dict[str, ErrorCode] = {
@@ -62,6 +63,8 @@ class _ApiBody(Struct, frozen=True):
 def failure_of(error: TurnError) -> Failure:
     name, status = _named(error.codex_error_info)
     code = _by_status(status) or _CODES.get(name) or _by_message(error.message)
+    if code == "invalid_request" and is_too_long(error.message):
+        code = "context_too_long"
     details: dict[str, Any] = {"codexErrorInfo": error.codex_error_info}
     if status is not None:
         details["status"] = status

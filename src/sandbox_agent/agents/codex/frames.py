@@ -1,4 +1,4 @@
-"""The frames of `codex app-server`: JSON-RPC without the `jsonrpc` member, only the fields we read.
+"""What `codex app-server` says in its JSON-RPC: only the fields we read.
 
 Notifications and items are tables from codex's own names to classes; names that say nothing to a reader stand in
 `IGNORED`. What is in neither is unknown.
@@ -6,27 +6,12 @@ Notifications and items are tables from codex's own names to classes; names that
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType, field
+from msgspec import Raw, Struct
 
-RequestId = int | str
-
-
-class RpcError(Struct, frozen=True):
-    message: str = ""
-    code: int | None = None
-
-
-class Envelope(Struct, frozen=True):
-    """Any line of the protocol: a request, a notification (no id) or an answer (no method)."""
-
-    id: RequestId | UnsetType | None = UNSET
-    method: str | None = None
-    params: Raw = Raw(b"{}")
-    result: Raw = Raw(b"null")
-    error: RpcError | None = None
+from ..jsonrpc import RequestId
 
 
 class Native(Struct, frozen=True, rename="camel", kw_only=True):
@@ -555,112 +540,3 @@ IGNORED = frozenset(
         "thread/realtime/closed",
     }
 )
-
-
-# -- what we write ----------------------------------------------------------------------------
-
-
-class Command(Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
-    """Parameters of a request of ours; also read back from recordings, where clients say less."""
-
-
-class ClientInfo(Command, frozen=True, kw_only=True):
-    name: str
-    title: str
-    version: str
-
-
-class ClientCapabilities(Command, frozen=True, kw_only=True):
-    # Plan mode and the list of background commands need it. A factory: `true` must be on the wire.
-    experimental_api: bool = field(default_factory=lambda: True)
-    opt_out_notification_methods: tuple[str, ...] = ()
-
-
-class Initialize(Command, frozen=True, kw_only=True):
-    client_info: ClientInfo
-    capabilities: ClientCapabilities
-
-
-class McpConfig(Struct, frozen=True, omit_defaults=True):
-    command: str | None = None
-    args: tuple[str, ...] = ()
-    env: dict[str, str] = {}
-    url: str | None = None
-    http_headers: dict[str, str] = {}
-
-
-class ThreadConfig(Struct, frozen=True, omit_defaults=True):
-    """What overrides the user's config.toml in one thread."""
-
-    mcp_servers: dict[str, McpConfig] = {}
-    model_reasoning_effort: str | None = None
-
-
-class OpenThread(Command, frozen=True, kw_only=True):
-    """`thread/start`, and with `thread_id` `thread/resume`."""
-
-    thread_id: str | None = None
-    cwd: str | None = None
-    model: str | None = None
-    approval_policy: Any = None  # a name, or an object of finer switches
-    sandbox: str | None = None
-    config: ThreadConfig | None = None
-    exclude_turns: bool = False
-
-
-class SandboxPolicy(Command, frozen=True, kw_only=True):
-    type: Literal["dangerFullAccess", "readOnly"]
-
-
-class CollaborationSettings(Struct, frozen=True):
-    model: str
-    reasoning_effort: str | None = None
-    developer_instructions: str | None = None
-
-
-class CollaborationMode(Struct, frozen=True):
-    mode: Literal["plan", "default"]
-    settings: CollaborationSettings
-
-
-class StartTurn(Command, frozen=True, kw_only=True):
-    thread_id: str
-    input: tuple[UserInput, ...] = ()
-    model: str | None = None
-    effort: str | None = None
-    approval_policy: str | None = None
-    sandbox_policy: SandboxPolicy | None = None
-    collaboration_mode: CollaborationMode | None = None
-
-
-class Interrupt(Command, frozen=True, kw_only=True):
-    thread_id: str
-    turn_id: str
-
-
-class OnThread(Command, frozen=True, kw_only=True):
-    thread_id: str
-
-
-class ListModels(Command, frozen=True, kw_only=True):
-    cursor: str | None = None
-
-
-class Request(Struct, frozen=True):
-    id: RequestId
-    method: str
-    params: Command
-
-
-class Notification(Struct, frozen=True):
-    method: str
-
-
-class Answer(Struct, frozen=True):
-    id: RequestId
-    result: Any  # what the request wants, by its method
-
-
-class Refusal(Struct, frozen=True):
-    id: RequestId
-    error: RpcError

@@ -16,8 +16,11 @@ from ...schema.events import AskedQuestion, Choice
 from ...schema.inputs import Reply
 from ...schema.items import arguments_of
 from ..scribe import Ask, Rule
+from ..titles import mcp_title
+from .changes import diff_of
 from .frames import Native, Params
-from .thread import COMMAND_TOOL, PATCH_TOOL, Thread, diff_of, patch_input
+from .thread import Thread
+from .tools import COMMAND_TOOL, PATCH_TOOL, STDIN_TOOL, patch_input, patch_title, typed
 
 Answers = tuple[tuple[str, ...], ...]
 
@@ -100,25 +103,27 @@ class CommandApproval(DecisionApproval, frozen=True, kw_only=True):
     def ask(self, thread: Thread) -> Ask:
         if self.network_approval_context is not None:
             return self._ask_for_network(self.network_approval_context, thread)
-        tool = "write_stdin" if self.kind == "writeStdin" else COMMAND_TOOL
+        tool = STDIN_TOOL if self.kind == "writeStdin" else COMMAND_TOOL
         command = self.command or ""
         return Ask(
             tool,
             {"command": command, "cwd": self.cwd},
             "command",
-            call=thread.open_command(self.turn_id, self.item_id, command, self.cwd),
+            call=thread.items.open_command(self.turn_id, self.item_id, command, self.cwd),
             reason=self.reason,
             needs=(Rule(tool, command),),
+            title=typed(command),
         )
 
     def _ask_for_network(self, network: NetworkContext, thread: Thread) -> Ask:
-        call = thread.key(self.turn_id, self.item_id)
+        call = thread.items.key(self.turn_id, self.item_id)
         return Ask(
             "network_access",
             {"host": network.host, "protocol": network.protocol, "command": self.command},
             call=call if thread.scribe.has_open_call(call) else None,
             reason=self.reason,
             needs=(Rule("network_access", network.host),),
+            title=network.host,
         )
 
 
@@ -127,8 +132,8 @@ class FileChangeApproval(DecisionApproval, frozen=True, kw_only=True):
 
     def ask(self, thread: Thread) -> Ask:
         # The request names only the item; what would change was told when the item started.
-        call = thread.key(self.turn_id, self.item_id)
-        changes = thread.changes.get(call, ())
+        call = thread.items.key(self.turn_id, self.item_id)
+        changes = thread.items.changes.get(call, ())
         paths = tuple(change.path for change in changes)
         moved = tuple(change.kind.move_path for change in changes if change.kind.move_path)
         return Ask(
@@ -140,6 +145,7 @@ class FileChangeApproval(DecisionApproval, frozen=True, kw_only=True):
             diff="".join(diff_of(change) for change in changes) or None,
             reason=self.reason,
             needs=tuple(Rule(PATCH_TOOL, path) for path in paths + moved) or (Rule(PATCH_TOOL, ""),),
+            title=patch_title(changes),
         )
 
 
@@ -152,11 +158,13 @@ class PermissionsApproval(Approval, frozen=True, kw_only=True):
     """The model asks for more than its sandbox allows."""
 
     reason: str | None = None
-    permissions: Any = None
+    permissions: Raw = Raw(b"null")
+    """What is granted is told back as it was written."""
 
     def ask(self, thread: Thread) -> Ask:
-        rule = Rule("request_permissions", arguments_of(self.permissions))
-        return Ask("request_permissions", self.permissions, reason=self.reason, needs=(rule,))
+        wanted = msgspec.json.decode(self.permissions)
+        rule = Rule("request_permissions", arguments_of(wanted))
+        return Ask("request_permissions", wanted, reason=self.reason, needs=(rule,), title=self.reason or "")
 
     def reply(self, reply: Reply) -> Any:
         if reply == "reject":
@@ -231,11 +239,18 @@ class McpApproval(Approval, frozen=True, kw_only=True):
     tool_params: Any = None
 
     def ask(self, thread: Thread) -> Ask:
-        key = thread.open_mcp_call(self.server)
-        call = thread.mcp_calls[key] if key else None
+        key = thread.items.open_mcp_call(self.server)
+        call = thread.items.mcp_calls[key] if key else None
         name = call.name if call else self.server
-        arguments = call.arguments if call else self.tool_params
-        return Ask(name, arguments, call=key, reason=self.message, needs=(Rule(name),))
+        return Ask(
+            name,
+            call.arguments if call else self.tool_params,
+            call=key,
+            reason=self.message,
+            needs=(Rule(name),),
+            tool_kind="mcp",
+            title=mcp_title(call.server, call.tool) if call else self.server,
+        )
 
     def reply(self, reply: Reply) -> Any:
         if reply == "reject":
@@ -286,7 +301,7 @@ class McpQuestion(Inquiry, frozen=True, kw_only=True):
     fields: tuple[FormField, ...] = ()
 
     def call(self, thread: Thread) -> str | None:
-        return thread.open_mcp_call(self.server)
+        return thread.items.open_mcp_call(self.server)
 
     def questions(self) -> tuple[AskedQuestion, ...]:
         if not self.fields:

@@ -1,73 +1,76 @@
 """The protocol of one `codex app-server` process, which carries every conversation as a thread of its own.
 
-Frames are routed by their thread id and by nothing else. A sub-agent's thread is announced only after it has begun to
-speak, so what an unknown thread says waits until somebody owns it. Requests of ours have string ids: recordings of other
-clients, which count, never collide with them.
+Frames are routed by their thread id and by nothing else. Requests of ours have string ids: recordings of other clients, which count,
+never collide with them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
-from msgspec import UNSET, Raw, Struct
+from msgspec import Raw
 
 from ... import __version__
-from ...schema.features import Catalogue, Model
-from ...schema.inputs import Answer as QuestionAnswer
-from ...schema.inputs import Decision, Prompt, Settings
+from ...schema.features import Catalogue
+from ...schema.inputs import Answer, Decision, Prompt, Settings
 from ...schema.world import World
 from ..base import (
     Action,
-    Answered,
-    Began,
-    Cancelled,
     Conversation,
-    Decided,
     Files,
     Listed,
     ListFailed,
-    Prompted,
     Ready,
     Start,
     StartFailed,
     Wire,
 )
 from ..frames import InFrame
-from .conversation import CodexConversation, access, config_of, permission_mode, plans, turn_params
+from ..jsonrpc import Call, Note, Reply, Request, Rpc, RpcError, key_of, read
+from ..nesting import shallow
+from .awaited import (
+    Awaited,
+    Beginning,
+    Greeting,
+    Leaving,
+    Listing,
+    Nothing,
+    Opening,
+    Prompting,
+    Stopping,
+    prompting,
+)
+from .commands import (
+    ClientCapabilities,
+    ClientInfo,
+    Command,
+    Initialize,
+    Interrupt,
+    ListModels,
+    OnThread,
+    OpenThread,
+)
+from .conversation import CodexConversation, access, config_of, plans, turn_params
 from .errors import failure_of
 from .frames import (
     IGNORED,
     NOTIFICATIONS,
-    Answer,
-    ClientCapabilities,
-    ClientInfo,
-    Command,
-    Envelope,
-    Initialize,
-    Interrupt,
-    ListModels,
     ModelPage,
-    Notification,
-    OnThread,
-    OpenThread,
     Params,
-    Refusal,
-    Request,
-    RequestId,
     RequestResolved,
-    RpcError,
     ThreadOpened,
     TurnAnswer,
     TurnCompleted,
     TurnError,
     TurnStarted,
-    UserInput,
 )
 from .modes import MODES
-from .requests import REQUESTS, UNSUPPORTED, Approval, Elicitation, Inquiry
+from .pending import Asked, Pending
+from .recorded import RecordedClient
+from .requests import REQUESTS, UNSUPPORTED
 from .thread import Thread
+from .threads import Threads
 
 UNWANTED = (
     "account/rateLimits/updated",
@@ -77,94 +80,8 @@ UNWANTED = (
 )
 """The loudest of what we ignore: codex need not send it."""
 
-MOST_ORPHANS = 256
-"""How many threads without an owner may wait; codex never has so many."""
-
-_envelope = msgspec.json.Decoder(Envelope)
 _address = msgspec.json.Decoder(Params)
 _notes = {method: msgspec.json.Decoder(kind) for method, kind in NOTIFICATIONS.items()}
-_requests = {method: msgspec.json.Decoder(kind) for method, kind in REQUESTS.items()}
-
-
-# -- what we wait for: the request of ours that an answer belongs to -------------------------------
-
-
-class Greeting(Struct, frozen=True):
-    pass
-
-
-class Opening(Struct, frozen=True):
-    conversation: CodexConversation
-    resumes: bool
-
-
-class Prompting(Struct, frozen=True):
-    thread: Thread
-    text: str
-    joins: bool
-    """A turn was running already: codex adds the prompt to it."""
-
-
-class Beginning(Struct, frozen=True):
-    """A client started a turn without a prompt."""
-
-    thread: Thread
-
-
-class Stopping(Struct, frozen=True):
-    thread: Thread
-
-
-class Leaving(Struct, frozen=True):
-    thread: Thread
-
-
-class Listing(Struct, frozen=True):
-    models: tuple[Model, ...] = ()
-    default: str | None = None
-
-
-class Nothing(Struct, frozen=True):
-    pass
-
-
-Awaited = Greeting | Opening | Prompting | Beginning | Stopping | Leaving | Listing | Nothing
-
-
-class Asked(Struct, frozen=True):
-    """A request of codex that waits for our answer."""
-
-    id: RequestId
-    thread: Thread
-    request: Approval | Inquiry
-
-
-# -- reading what other clients wrote ---------------------------------------------------------------
-
-
-class _SentConfig(Struct, frozen=True):
-    model_reasoning_effort: Any = None
-
-
-class _SentThread(Params, frozen=True, kw_only=True):
-    cwd: str | None = None
-    model: str | None = None
-    approval_policy: Any = None
-    sandbox: Any = None
-    config: _SentConfig | None = None
-
-    def settings(self) -> Settings:
-        effort = self.config.model_reasoning_effort if self.config else None
-        return Settings(
-            self.cwd or "",
-            permission_mode=permission_mode(self.approval_policy, self.sandbox),
-            model=self.model,
-            variant=effort if isinstance(effort, str) else None,
-        )
-
-
-class _SentTurn(Params, frozen=True, kw_only=True):
-    input: tuple[UserInput, ...] = ()
 
 
 class CodexWire(Wire):
@@ -172,14 +89,11 @@ class CodexWire(Wire):
         super().__init__(world)
         self._greeted = False
         self._waiting: list[Request] = []  # what was asked for before the handshake was over
-        self._count = 0
-        self._awaited: dict[RequestId, Awaited] = {}
-        self._asked: dict[str, Asked] = {}
         self._conversations: list[CodexConversation] = []
-        self._threads: dict[str, Thread] = {}
-        self._orphans: dict[str, list[bytes]] = {}
-        self._left: set[str] = set()  # threads of conversations that we closed
-        self._claimed: list[str] = []  # orphans that have found their owner in this frame
+        self._threads = Threads()
+        self._rpc: Rpc[Awaited, Asked] = Rpc(self.send, lambda n: f"sandbox-agent-{n}")
+        self._pending = Pending(self._rpc)
+        self._recorded = RecordedClient(self, self._rpc, self._threads, self._pending)
 
     # -- commands -----------------------------------------------------------------------------
 
@@ -187,11 +101,11 @@ class CodexWire(Wire):
         client = ClientInfo(name="sandbox-agent", title="sandbox-agent", version=__version__)
         capabilities = ClientCapabilities(opt_out_notification_methods=UNWANTED)
         params = Initialize(client_info=client, capabilities=capabilities)
-        self.send(self._request("initialize", params, Greeting()))
+        self._rpc.call("initialize", params, Greeting())
 
     def open(self, start: Start) -> CodexConversation:
         conversation = CodexConversation(self, start)
-        self._conversations.append(conversation)
+        self.add(conversation)
         resumes = start.resume and start.native_id is not None
         settings = start.settings
         policy, sandbox = access(settings.permission_mode)
@@ -213,17 +127,13 @@ class CodexWire(Wire):
         params = turn_params(thread, prompt)
         thread.conversation.told = thread.conversation.settings
         thread.conversation.wants_interrupt = False
-        self._call("turn/start", params, self._prompting(thread, params.input))
+        self._call("turn/start", params, prompting(thread, params.input))
 
     def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:
-        asked = self._asked.pop(key, None)
-        if asked and isinstance(asked.request, Approval):
-            self.send(Answer(asked.id, asked.request.reply(decision.reply)))
+        self._pending.decide(key, decision)
 
-    def answer(self, conversation: Conversation, key: str, answer: QuestionAnswer) -> None:
-        asked = self._asked.pop(key, None)
-        if asked and isinstance(asked.request, Inquiry):
-            self.send(Answer(asked.id, asked.request.reply(answer.answers)))
+    def answer(self, conversation: Conversation, key: str, answer: Answer) -> None:
+        self._pending.answer(key, answer)
 
     def cancel(self, conversation: Conversation) -> None:
         assert isinstance(conversation, CodexConversation)
@@ -244,7 +154,7 @@ class CodexWire(Wire):
         self._forget(conversation)
         conversation.closed = True
         for thread in conversation.threads():
-            self._left.add(thread.id)
+            self._threads.leave(thread)
             if thread.running:
                 self._interrupt(thread)
             else:
@@ -259,35 +169,26 @@ class CodexWire(Wire):
     def conversation_of(self, frame: InFrame) -> Conversation | None:
         assert isinstance(frame, bytes)
         try:
-            thread_id = _address.decode(_envelope.decode(frame).params).thread_id
+            thread = self._threads.find(_thread_id(read(shallow(frame))))
         except msgspec.DecodeError:
-            thread_id = None
-        if thread := self._threads.get(thread_id or ""):
+            thread = None
+        if thread is not None:
             return thread.conversation
         # What no thread owns is told to nobody, unless there is nobody else.
         alone = self._conversations[0] if len(self._conversations) == 1 else None
         return alone if alone and alone.scribe.started else None
 
+    def add(self, conversation: CodexConversation) -> None:
+        self._conversations.append(conversation)
+
     # -- how requests are sent ----------------------------------------------------------------
 
-    def _request(self, method: str, params: Command, awaited: Awaited) -> Request:
-        self._count += 1
-        request = Request(f"sandbox-agent-{self._count}", method, params)
-        self._awaited[request.id] = awaited
-        return request
-
     def _call(self, method: str, params: Command, awaited: Awaited) -> None:
-        request = self._request(method, params, awaited)
+        request = self._rpc.request(method, params, awaited)
         if self._greeted:
             self.send(request)
         else:
             self._waiting.append(request)
-
-    def _prompting(self, thread: Thread, content: tuple[UserInput, ...]) -> Prompting:
-        text = thread.conversation.read_input(content).text
-        if text:
-            thread.prompts.append(text)
-        return Prompting(thread, text, joins=thread.running is not None)
 
     def _interrupt(self, thread: Thread) -> None:
         if thread.running:
@@ -302,42 +203,41 @@ class CodexWire(Wire):
         self._kill_commands(thread)
         self._call("thread/unsubscribe", OnThread(thread_id=thread.id), Leaving(thread))
 
-    def _refuse(self, id: RequestId, message: str) -> None:
-        self.send(Refusal(id, RpcError(message, -32601)))
-
     # -- frames of codex ----------------------------------------------------------------------
 
     def feed(self, frame: InFrame) -> None:
         assert isinstance(frame, bytes)
-        envelope = _envelope.decode(frame)
-        if envelope.method is None:
-            self._hear_answer(envelope)
-        elif envelope.id is UNSET or envelope.id is None:
-            self._hear_notification(envelope.method, envelope.params, frame)
-        else:
-            self._hear_request(envelope.id, envelope.method, envelope.params, frame)
-        for thread_id in self._claim():
-            for waiting in self._orphans.pop(thread_id, ()):
+        told: Reply | Note | Call | None
+        try:
+            told = read(frame)
+        except RecursionError:
+            if (told := self._rpc.read_surface(frame)) is None:
+                raise
+        match told:
+            case Note():
+                self._hear_notification(told, frame)
+            case Reply():
+                self._hear_answer(told)
+            case Call():
+                self._rpc.attend(told, lambda call: self._hear_request(call, frame))
+        if self._threads.claimed:
+            for waiting in self._threads.claim():
                 self.receive(waiting)
 
-    def _claim(self) -> list[str]:
-        claimed, self._claimed = self._claimed, []
-        return claimed
-
-    def _hear_notification(self, method: str, params: Raw, frame: bytes) -> None:
-        if method in IGNORED:
+    def _hear_notification(self, told: Note, frame: bytes) -> None:
+        if told.method in IGNORED:
             return
-        thread_id = _address.decode(params).thread_id
-        thread = self._threads.get(thread_id or "")
-        if method not in NOTIFICATIONS:
+        thread_id = _address.decode(told.params).thread_id
+        thread = self._threads.find(thread_id)
+        if told.method not in NOTIFICATIONS:
             self._hear_unknown(thread, frame)
         elif thread is not None:
-            self._hear(thread, _notes[method].decode(params), params)
+            self._hear(thread, _notes[told.method].decode(told.params), told.params)
         elif thread_id is not None:
             self._keep(thread_id, frame)
 
     def _hear(self, thread: Thread, note: Params, payload: Raw) -> None:
-        if thread.id in self._left:
+        if self._threads.has_left(thread.id):
             if isinstance(note, TurnStarted):
                 thread.running = note.turn.id
                 self._interrupt(thread)
@@ -350,14 +250,14 @@ class CodexWire(Wire):
                     self._interrupt(thread)
             case TurnCompleted(turn=turn):
                 if thread.end_turn(turn):
-                    self._drop_requests(thread)
+                    self._pending.drop(thread)
             case RequestResolved(request_id=id):
-                self._withdraw(_key(id))
+                self._pending.withdraw(key_of(id))
             case _:
                 thread.hear(note, payload)
-        for agent, call in thread.started_agents:
-            self._adopt(thread, agent, call)
-        thread.started_agents.clear()
+        for agent, call in thread.items.started_agents:
+            self._threads.adopt(agent, thread.conversation, call)
+        thread.items.started_agents.clear()
 
     def _hear_unknown(self, thread: Thread | None, frame: bytes) -> None:
         owner = thread.conversation if thread else self.conversation_of(frame)
@@ -365,92 +265,29 @@ class CodexWire(Wire):
             owner.scribe.unknown(msgspec.json.decode(frame))
 
     def _keep(self, thread_id: str, frame: bytes) -> None:
-        if thread_id in self._left:
-            return
-        if thread_id not in self._orphans and len(self._orphans) >= MOST_ORPHANS:
-            del self._orphans[next(iter(self._orphans))]
-        self._orphans.setdefault(thread_id, []).append(frame)
+        for unheard in self._threads.keep(thread_id, frame):
+            if isinstance(told := read(unheard), Call):
+                self._rpc.refuse(told.id, "nobody is there to answer")
 
-    def _adopt(self, thread: Thread, agent: str, call: str | None) -> None:
-        """A sub-agent's thread belongs to the conversation whose call started it."""
-        if agent not in self._threads:
-            conversation = thread.conversation
-            conversation.agents[agent] = Thread(agent, conversation, parent=call, is_agent=True)
-            self._own(conversation.agents[agent])
-
-    def _own(self, thread: Thread) -> None:
-        self._threads[thread.id] = thread
-        self._left.discard(thread.id)
-        self._claimed.append(thread.id)
-
-    # -- requests of codex --------------------------------------------------------------------
-
-    def _hear_request(self, id: RequestId, method: str, params: Raw, frame: bytes) -> None:
-        thread_id = _address.decode(params).thread_id
-        thread = self._threads.get(thread_id or "")
-        if method not in REQUESTS:
-            if method not in UNSUPPORTED:
+    def _hear_request(self, call: Call, frame: bytes) -> None:
+        thread_id = _thread_id(call)
+        thread = self._threads.find(thread_id)
+        if call.method not in REQUESTS:
+            if call.method not in UNSUPPORTED:
                 self._hear_unknown(thread, frame)
-            self._refuse(id, f"{method} is not supported")
-        elif thread is not None and thread.id not in self._left:
-            self._put(id, thread, params, method)
-        elif thread_id is None or thread_id in self._left:
-            self._refuse(id, "nobody is there to answer")
+            self._rpc.refuse(call.id, f"{call.method} is not supported")
+        elif thread is not None and not self._threads.has_left(thread.id):
+            self._pending.put(thread, call)
+        elif thread_id is None or thread is not None:
+            self._rpc.refuse(call.id, "nobody is there to answer")
         else:
             self._keep(thread_id, frame)
 
-    def _put(self, id: RequestId, thread: Thread, params: Raw, method: str) -> None:
-        """Put a request to the client."""
-        try:
-            asked = _requests[method].decode(params)
-        except msgspec.ValidationError:
-            self._refuse(id, "the request was not understood")
-            raise
-        if not thread.is_in_turn(asked.turn_id):
-            self._refuse(id, "the turn is over")
-            return
-        key = _key(id)
-        if key in self._asked:
-            return
-        match asked.classify() if isinstance(asked, Elicitation) else asked:
-            case Approval() as approval:
-                self._asked[key] = Asked(id, thread, approval)
-                thread.scribe.ask(key, approval.ask(thread))
-            case Inquiry() as inquiry:
-                self._asked[key] = Asked(id, thread, inquiry)
-                thread.scribe.question(key, inquiry.questions(), call=inquiry.call(thread))
-            case _:
-                self._refuse(id, f"{method} is not supported")
-
-    def _withdraw(self, key: str) -> None:
-        """Codex does not wait any more: our answer has arrived, or the question is void."""
-        asked = self._asked.pop(key, None)
-        if asked is None:
-            return
-        scribe, why = asked.thread.scribe, "the agent withdrew its request"
-        if not scribe.decide(key, "reject", "agent", why, source="agent"):
-            scribe.answer(key, None, "agent", why, source="agent")
-
-    def _drop_requests(self, thread: Thread) -> None:
-        """The turn is over, so its requests are rejected; a sub-agent that still waits is told so."""
-        for key, asked in list(self._asked.items()):
-            if asked.thread is thread:
-                self._withdraw(key)
-            elif asked.thread.conversation is thread.conversation and not thread.is_agent:
-                del self._asked[key]
-                match asked.request:
-                    case Approval():
-                        self.send(Answer(asked.id, asked.request.reply("reject")))
-                    case Inquiry():
-                        self.send(Answer(asked.id, asked.request.reply(None)))
-
     # -- answers to our requests --------------------------------------------------------------
 
-    def _hear_answer(self, envelope: Envelope) -> None:
-        if envelope.id is UNSET or envelope.id is None:
-            return
-        awaited = self._awaited.pop(envelope.id, None)
-        failed, result = envelope.error, envelope.result
+    def _hear_answer(self, reply: Reply) -> None:
+        awaited = self._rpc.answered(reply.id)
+        failed, result = reply.error, reply.result
         match awaited:
             case Greeting():
                 self._finish_greeting(failed)
@@ -458,34 +295,33 @@ class CodexWire(Wire):
                 self._finish_opening(awaited, failed, result)
             case Prompting(thread=thread):
                 if failed is not None:
-                    self._refused(awaited, failed)
+                    _tell_refused(awaited, failed)
                 else:
                     _know_turn(thread, result)
             case Beginning(thread=thread) if failed is None:
                 _know_turn(thread, result)
                 thread.scribe.start_turn(source="agent")
             case Stopping(thread=thread):
-                if thread.id in self._left:
+                if self._threads.has_left(thread.id):
                     self._leave(thread)
                 else:
                     self._kill_commands(thread)
             case Leaving(thread=thread):
-                if self._threads.get(thread.id) is thread:
-                    del self._threads[thread.id]
+                self._threads.forget(thread)
             case Listing():
                 self._finish_listing(awaited, failed, result)
 
     def _finish_greeting(self, failed: RpcError | None) -> None:
         if failed is not None and failed.message != "Already initialized":
             for request in self._waiting:
-                match self._awaited.pop(request.id, None):
+                match self._rpc.answered(request.id):
                     case Opening(conversation=conversation):
                         self._fail_opening(conversation, failed, gone=False)
                     case Listing():
                         self.notices.append(ListFailed(failed.message))
         else:
             self._greeted = True
-            self.send(Notification("initialized"))
+            self._rpc.notify("initialized")
             for request in self._waiting:
                 self.send(request)
         self._waiting = []
@@ -502,9 +338,9 @@ class CodexWire(Wire):
         # A new thread works with what it was opened with, but for the collaboration mode, which only a turn can set.
         unsaid = opening.resumes or plans(conversation.settings)
         conversation.told = None if unsaid else conversation.settings
-        self._own(thread)
+        self._threads.own(thread)
         if conversation.closed:
-            self._left.add(thread.id)
+            self._threads.leave(thread)
             self._leave(thread)
             return
         conversation.announce("agent")
@@ -517,100 +353,39 @@ class CodexWire(Wire):
     def _forget(self, conversation: CodexConversation) -> None:
         self._conversations = [one for one in self._conversations if one is not conversation]
 
-    def _refused(self, prompting: Prompting, failed: RpcError) -> None:
-        """Codex does not take the prompt: an error of its turn."""
-        thread = prompting.thread
-        if prompting.text in thread.prompts:
-            thread.prompts.remove(prompting.text)
-        thread.conversation.wants_interrupt = False
-        failure = failure_of(TurnError(message=failed.message, codex_error_info="badRequest"))
-        thread.scribe.error(failure.message, failure.code, {"code": failed.code})
-        if not prompting.joins:
-            thread.scribe.end_turn("error", thread.conversation.take_usage())
-
     def _finish_listing(self, listing: Listing, failed: RpcError | None, result: Raw) -> None:
         if failed is not None:
             self.notices.append(ListFailed(failed.message))
             return
         page = msgspec.json.decode(result, type=ModelPage)
-        models = listing.models + tuple(
-            Model(
-                one.id,
-                one.display_name,
-                tuple(effort.reasoning_effort for effort in one.supported_reasoning_efforts) or None,
-                one.default_reasoning_effort,
-            )
-            for one in page.data
-        )
-        default = next((one.id for one in page.data if one.is_default), listing.default)
+        listing = listing.with_page(page)
         if page.next_cursor:
-            self._call("model/list", ListModels(cursor=page.next_cursor), Listing(models, default))
+            self._call("model/list", ListModels(cursor=page.next_cursor), listing)
         else:
-            self.notices.append(Listed(Catalogue(models, MODES, default)))
+            self.notices.append(Listed(Catalogue(listing.models, MODES, listing.default)))
 
-    # -- recordings: what a client wrote ------------------------------------------------------
+    # -- recordings ---------------------------------------------------------------------------
 
     def sent(self, frame: bytes) -> Iterator[Action]:
-        try:
-            envelope = _envelope.decode(frame)
-            if envelope.id is UNSET or envelope.id is None:
-                return
-            if envelope.method is None:
-                yield from self._read_answer(envelope.id, envelope)
-            else:
-                yield from self._read_request(envelope.id, envelope.method, envelope.params)
-        except msgspec.DecodeError:
-            return  # a client may write nonsense; codex answers it with an error
-
-    def _read_request(self, id: RequestId, method: str, params: Raw) -> Iterator[Action]:
-        thread = self._threads.get(_address.decode(params).thread_id or "")
-        match method:
-            case "initialize":
-                self._awaited[id] = Greeting()
-            case "thread/start" | "thread/fork" | "thread/resume":
-                yield Began(self._read_opening(id, method, params))
-            case "turn/start" | "turn/steer" if thread is not None:
-                content = msgspec.json.decode(params, type=_SentTurn).input
-                self._awaited[id] = self._prompting(thread, content)
-                yield Prompted(thread.conversation, thread.conversation.read_input(content))
-            case "turn/interrupt" if thread is not None:
-                self._awaited[id] = Stopping(thread)
-                yield Cancelled(thread.conversation)
-            case "review/start" if thread is not None:
-                self._awaited[id] = Beginning(thread)
-            case "model/list":
-                self._awaited[id] = Listing()
-
-    def _read_opening(self, id: RequestId, method: str, params: Raw) -> CodexConversation:
-        assert self.recorded_start is not None
-        asked = msgspec.json.decode(params, type=_SentThread)
-        resumes = method == "thread/resume"
-        native_id = asked.thread_id if resumes else None
-        conversation = CodexConversation(self, self.recorded_start(asked.settings(), native_id))
-        self._conversations.append(conversation)
-        self._awaited[id] = Opening(conversation, resumes)
-        return conversation
-
-    def _read_answer(self, id: RequestId, envelope: Envelope) -> Iterator[Action]:
-        key = _key(id)
-        asked = self._asked.pop(key, None)
-        if asked is None:
-            return
-        conversation, failed = asked.thread.conversation, envelope.error is not None
-        message = envelope.error.message if envelope.error else None
-        match asked.request:
-            case Approval() as approval:
-                reply = "reject" if failed else approval.read(envelope.result)
-                yield Decided(conversation, key, Decision(reply, message))
-            case Inquiry() as inquiry:
-                answers = None if failed else inquiry.read(envelope.result)
-                yield Answered(conversation, key, QuestionAnswer(answers, message))
+        return self._recorded.read(frame)
 
 
 def _thread_of(conversation: Conversation) -> Thread:
     assert isinstance(conversation, CodexConversation)
     assert conversation.thread is not None, "a prompt before the thread was opened"
     return conversation.thread
+
+
+def _tell_refused(prompting: Prompting, failed: RpcError) -> None:
+    """Codex does not take the prompt: an error of its turn."""
+    thread = prompting.thread
+    if prompting.text in thread.prompts:
+        thread.prompts.remove(prompting.text)
+    thread.conversation.wants_interrupt = False
+    failure = failure_of(TurnError(message=failed.message, codex_error_info="badRequest"))
+    thread.scribe.error(failure.message, failure.code, {"code": failed.code})
+    if not prompting.joins:
+        thread.scribe.end_turn("error", thread.conversation.take_usage())
 
 
 def _is_gone(failed: RpcError) -> bool:
@@ -623,5 +398,5 @@ def _know_turn(thread: Thread, result: Raw) -> None:
         thread.know_turn(turn_id)
 
 
-def _key(id: RequestId) -> str:
-    return msgspec.json.encode(id).decode()
+def _thread_id(told: Reply | Note | Call) -> str | None:
+    return None if isinstance(told, Reply) else _address.decode(told.params).thread_id

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
+from msgspec import Raw
 
 from ...schema.events import (
     AskedQuestion,
@@ -20,7 +21,7 @@ from ...schema.events import (
     Source,
 )
 from .calls import Calls, one_line
-from .drafts import Ask, Pending
+from .drafts import Ask, Pending, encode
 from .pen import Pen
 
 
@@ -35,9 +36,11 @@ class Requests:
         """The agent asks for permission; what waits under this key already is not asked again."""
         if key in self.pending or self._pen.ended:
             return
+        # Encoded once: what could be asked can be resolved, from however far down the stack.
+        input = Raw(encode(ask.input))
         metadata = PermissionMetadata(
             ask.action,
-            ask.input,
+            input,
             self._calls.call_id_of(ask.call),
             ask.paths,
             ask.diff,

@@ -1,0 +1,82 @@
+"""A conversation with Claude: what it says, does, asks and tells, each with a part of its own."""
+
+from __future__ import annotations
+
+from msgspec import Raw, Struct
+
+from ..base import Conversation, Start, Wire
+from .blocks import decoded, text_of
+from .calls import Calls
+from .frames import CanUseTool, McpToolResult, ToolResultBlock, User
+from .messages import Messages
+from .news import News
+from .tools import ask_of, plan_of, questions_of
+from .turns import Turns
+
+LEAVING_PLAN = "The agent is ready to leave plan mode."
+
+SOMEBODY_ELSE = {"human", "channel", "peer"}
+"""Origins of a user message that a person or another program sent, not the agent's own program."""
+
+
+class Waiting(Struct, frozen=True):
+    """A request that Claude waits for."""
+
+    request: CanUseTool
+    input: Raw
+    """The tool's input as Claude wrote it: it wants it back when the tool is allowed."""
+
+
+class ClaudeConversation(Conversation):
+    def __init__(self, wire: Wire, start: Start) -> None:
+        super().__init__(wire, start)
+        self.requests: dict[str, Waiting] = {}
+        """What Claude waits for, by request id."""
+        self.turns = Turns(self)
+        self.calls = Calls(self)
+        self.messages = Messages(self, self.calls)
+        self.news = News(self)
+
+    # -- what comes in the user's name --------------------------------------------------------
+
+    def user(self, frame: User) -> None:
+        """Results of tools, and text that the program injects. Our own prompts are not repeated, or marked as replayed."""
+        owner = frame.parent_tool_use_id
+        content = decoded(frame.message.content)
+        text = text_of(content)
+        if frame.isReplay and not (frame.isSynthetic or text.startswith("<local-command-")):
+            return
+        for block, _ in content:
+            if isinstance(block, ToolResultBlock | McpToolResult):
+                self.calls.result(owner, block, frame.tool_use_result)
+        if not text or owner is not None:
+            return  # a sub-agent's prompt stands in the arguments of its call
+        if frame.origin and frame.origin.kind in SOMEBODY_ELSE and not frame.isSynthetic:
+            self.turns.wake_up(None)
+            self.scribe.user_message(text, native_id=frame.uuid, source="agent")
+        else:
+            self.scribe.status("injected", {"text": text})
+
+    # -- permissions and questions ------------------------------------------------------------
+
+    def can_use_tool(self, request_id: str, request: CanUseTool, input: Raw) -> None:
+        if request_id in self.requests:
+            return  # asked again, not anew
+        if request.agent_id is None:
+            self.turns.wake_up(None)
+        call = self.calls.key(request.tool_use_id) if request.tool_use_id else None
+        match request.tool_name:
+            case "AskUserQuestion":
+                self.scribe.question(request_id, questions_of(request.input), call=call)
+            case "ExitPlanMode":
+                # The plan stands in the request, where there is a plan file; else in the arguments of the call, if at all.
+                plan = plan_of(request.input) or self.calls.plan(request.tool_use_id) or LEAVING_PLAN
+                self.scribe.plan(request_id, plan, call=call)
+            case _:
+                self.scribe.ask(request_id, ask_of(request, call))
+        self.requests[request_id] = Waiting(request, input)
+
+    def withdraw(self, request_id: str) -> None:
+        """Claude does not wait for this answer any more."""
+        self.requests.pop(request_id, None)
+        self.scribe.withdraw(request_id, "agent", "the agent withdrew its request", source="agent")

@@ -1,0 +1,74 @@
+"""What we wait for: what was meant by a request of ours that codex has not answered yet."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ...schema.features import Model
+from .conversation import CodexConversation
+from .frames import ModelPage, UserInput
+from .prompts import prompt_of
+from .thread import Thread
+
+
+class Greeting(Struct, frozen=True):
+    pass
+
+
+class Opening(Struct, frozen=True):
+    conversation: CodexConversation
+    resumes: bool
+
+
+class Prompting(Struct, frozen=True):
+    thread: Thread
+    text: str
+    joins: bool
+    """A turn was running already: codex adds the prompt to it."""
+
+
+class Beginning(Struct, frozen=True):
+    """A client started a turn without a prompt."""
+
+    thread: Thread
+
+
+class Stopping(Struct, frozen=True):
+    thread: Thread
+
+
+class Leaving(Struct, frozen=True):
+    thread: Thread
+
+
+class Listing(Struct, frozen=True):
+    models: tuple[Model, ...] = ()
+    default: str | None = None
+
+    def with_page(self, page: ModelPage) -> Listing:
+        models = tuple(
+            Model(
+                one.id,
+                one.display_name,
+                tuple(effort.reasoning_effort for effort in one.supported_reasoning_efforts) or None,
+                one.default_reasoning_effort,
+            )
+            for one in page.data
+        )
+        default = next((one.id for one in page.data if one.is_default), self.default)
+        return Listing(self.models + models, default)
+
+
+class Nothing(Struct, frozen=True):
+    pass
+
+
+Awaited = Greeting | Opening | Prompting | Beginning | Stopping | Leaving | Listing | Nothing
+
+
+def prompting(thread: Thread, content: tuple[UserInput, ...]) -> Prompting:
+    """A prompt is on its way: codex will echo it, which is no news then."""
+    text = prompt_of(thread.scribe, content).text
+    if text:
+        thread.prompts.append(text)
+    return Prompting(thread, text, joins=thread.running is not None)

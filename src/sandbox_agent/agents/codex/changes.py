@@ -1,0 +1,30 @@
+"""Changes of files, as codex tells them."""
+
+from __future__ import annotations
+
+from ...schema.items import FileRef
+from ..diffs import diff_of_hunk_text, diff_of_texts
+from .frames import Change
+
+
+def file_ref(change: Change) -> FileRef:
+    path, to, diff = change.path, change.kind.move_path, diff_of(change) or None
+    match change.kind.type:
+        case "add":
+            return FileRef(path, "write", diff=diff)
+        case "delete":
+            return FileRef(path, "delete", diff=diff)
+    return FileRef(path, "move", to, diff) if to else FileRef(path, "patch", diff=diff)
+
+
+def diff_of(change: Change) -> str:
+    """A unified diff; codex gives the bare content of files that it adds or deletes, else hunks without names."""
+    match change.kind.type:
+        case "add":
+            return diff_of_texts(change.path, None, change.diff)
+        case "delete":
+            return diff_of_texts(change.path, change.diff, None)
+    hunks = change.diff
+    if change.kind.move_path:
+        hunks = hunks.removesuffix(f"\n\nMoved to: {change.kind.move_path}")
+    return diff_of_hunk_text(change.path, hunks, change.kind.move_path)

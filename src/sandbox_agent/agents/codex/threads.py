@@ -1,0 +1,73 @@
+"""The threads of one process: those that somebody owns, those that wait for an owner, and those that we have left.
+
+A sub-agent's thread is announced only after it has begun to speak, so what an unknown thread says waits until somebody owns it.
+"""
+
+from __future__ import annotations
+
+from .conversation import CodexConversation
+from .thread import Thread
+
+MOST_ORPHANS = 256
+MOST_ORPHANED_BYTES = 16 << 20
+"""How many threads without an owner may wait, and how much they may say meanwhile; codex never comes near."""
+
+MOST_LEFT = 10_000
+
+
+class Threads:
+    def __init__(self) -> None:
+        self._owned: dict[str, Thread] = {}
+        self._orphans: dict[str, list[bytes]] = {}
+        self._orphaned_bytes = 0
+        self._left: dict[str, None] = {}  # the oldest first
+        self.claimed: list[str] = []
+        """Threads that have found their owner since the last `claim`."""
+
+    def find(self, thread_id: str | None) -> Thread | None:
+        return self._owned.get(thread_id or "")
+
+    def own(self, thread: Thread) -> None:
+        self._owned[thread.id] = thread
+        self._left.pop(thread.id, None)
+        self.claimed.append(thread.id)
+
+    def adopt(self, agent: str, conversation: CodexConversation, call: str | None) -> None:
+        """A sub-agent's thread belongs to the conversation whose call started it."""
+        if agent not in self._owned:
+            conversation.agents[agent] = Thread(agent, conversation, parent=call, is_agent=True)
+            self.own(conversation.agents[agent])
+
+    def forget(self, thread: Thread) -> None:
+        if self._owned.get(thread.id) is thread:
+            del self._owned[thread.id]
+
+    def leave(self, thread: Thread) -> None:
+        """Its conversation is closed: what it says is nobody's business."""
+        self._left[thread.id] = None
+        if len(self._left) > MOST_LEFT:
+            del self._left[next(iter(self._left))]
+
+    def has_left(self, thread_id: str) -> bool:
+        return thread_id in self._left
+
+    def keep(self, thread_id: str, frame: bytes) -> list[bytes]:
+        """Keep what a thread says until it has an owner. Returns the frames that nobody will hear."""
+        if thread_id in self._left:
+            return [frame]
+        self._orphans.setdefault(thread_id, []).append(frame)
+        self._orphaned_bytes += len(frame)
+        unheard: list[bytes] = []
+        while len(self._orphans) > MOST_ORPHANS or self._orphaned_bytes > MOST_ORPHANED_BYTES:
+            unheard += self._take(next(iter(self._orphans)))
+        return unheard
+
+    def claim(self) -> list[bytes]:
+        """What they said while nobody owned them."""
+        claimed, self.claimed = self.claimed, []
+        return [frame for thread_id in claimed for frame in self._take(thread_id)]
+
+    def _take(self, thread_id: str) -> list[bytes]:
+        frames = self._orphans.pop(thread_id, [])
+        self._orphaned_bytes -= sum(map(len, frames))
+        return frames

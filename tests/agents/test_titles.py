@@ -1,0 +1,69 @@
+"""What a tool call is about, on one line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sandbox_agent.agents.titles import TELLING, mcp_tool, title_of
+from sandbox_agent.schema.items import ToolKind
+
+EVERYTHING = {
+    "command": "ls",
+    "path": "/a",
+    "pattern": "x+",
+    "url": "http://a",
+    "description": "a job",
+    "prompt": "do it",
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "title"),
+    [
+        ("command", "ls"),
+        ("edit", "/a"),
+        ("read", "/a"),
+        ("search", "x+"),
+        ("fetch", "http://a"),
+        ("mcp", "tool"),
+        ("task", "a job"),
+        ("other", "ls"),
+    ],
+)
+def test_a_title_is_what_tells_most_about_a_call_of_its_kind(kind: ToolKind, title: str) -> None:
+    assert title_of("tool", EVERYTHING, kind) == title
+
+
+@pytest.mark.parametrize(
+    ("input", "title"),
+    [
+        ({"command": ["git", "log"]}, "git log"),
+        ({"command": "  ", "path": "/a"}, "/a"),
+        ({"command": 5}, "tool"),
+        ({"command": []}, "tool"),
+        ("text", "tool"),
+        (None, "tool"),
+    ],
+)
+def test_what_tells_nothing_has_the_name_of_its_tool(input: Any, title: str) -> None:
+    assert title_of("tool", input) == title
+
+
+def test_every_kind_has_its_telling_inputs() -> None:
+    assert set(TELLING) == set(ToolKind.__args__)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("mcp__demo__add", ("demo", "add")),
+        ("mcp__my_server__do__it", ("my_server", "do__it")),
+        ("mcp__demo", None),
+        ("Bash", None),
+        ("mcp____x", None),
+    ],
+)
+def test_the_name_of_an_mcp_tool_holds_its_server(name: str, told: tuple[str, str] | None) -> None:
+    assert mcp_tool(name) == told
