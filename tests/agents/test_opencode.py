@@ -97,7 +97,7 @@ class Session:
         """Open a turn and hand over its prompt; the id of its message."""
         self.scribe.start_turn()
         self.scribe.user_message(text)
-        self.wire.prompt(self.conversation, Prompt(text), {}, {})
+        self.wire.prompt(self.conversation, Prompt(text), {})
         request = self.take()[0]
         self.respond(request, 204)
         message_id = request["body"]["messageID"]

@@ -82,7 +82,7 @@ class Session:
     def prompt(self, text: str = "go") -> None:
         self.scribe.start_turn()
         self.scribe.user_message(text)
-        self.wire.prompt(self.conversation, Prompt(text), {}, {})
+        self.wire.prompt(self.conversation, Prompt(text), {})
 
     def update(self, type: str, index: int = 0, **more: Any) -> None:
         self.feed("message_update", assistantMessageEvent={"type": type, "contentIndex": index, **more})

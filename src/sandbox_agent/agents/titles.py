@@ -8,11 +8,11 @@ from typing import Any
 TELLING = (
     "command",
     "cmd",
+    "pattern",
+    "query",
     "file_path",
     "filePath",
     "path",
-    "pattern",
-    "query",
     "url",
     "description",
     "prompt",
