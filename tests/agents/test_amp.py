@@ -18,7 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox_agent.agents.amp import Amp, user_settings
-from sandbox_agent.agents.amp.wire import AmpConversation, AmpWire
+from sandbox_agent.agents.amp.transcript import AmpConversation
+from sandbox_agent.agents.amp.wire import AmpWire
 from sandbox_agent.agents.base import Action, Began, Decided, Ending, Launch, Place, Prompted, Ready, Start
 from sandbox_agent.agents.failures import Failure
 from sandbox_agent.agents.frames import UNREADABLE, DelegateAsk, DelegateReply, OutFrame, encode_frame
@@ -34,7 +35,7 @@ from sandbox_agent.schema.events import (
     Usage,
 )
 from sandbox_agent.schema.inputs import Attachment, Decision, McpServer, Prompt, Settings
-from sandbox_agent.schema.items import FileRef, Image, Item, Text, ToolCall, ToolResult
+from sandbox_agent.schema.items import FileRef, Image, Item, Text, ToolCall, ToolKind, ToolResult
 from sandbox_agent.schema.world import counted
 from sandbox_agent.testing.rules import violations
 
@@ -427,7 +428,7 @@ def test_an_edit_shows_what_it_would_change() -> None:
     ],
 )
 def test_a_call_and_its_permission_say_what_they_are(
-    tool: str, given: dict[str, Any], kind: str, title: str
+    tool: str, given: dict[str, Any], kind: ToolKind, title: str
 ) -> None:
     session = Session()
     session.prompt()

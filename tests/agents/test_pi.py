@@ -46,7 +46,17 @@ from sandbox_agent.schema.events import (
 )
 from sandbox_agent.schema.features import Catalogue, Mode, Model
 from sandbox_agent.schema.inputs import Answer, Attachment, Decision, McpServer, Prompt, Settings
-from sandbox_agent.schema.items import FileRef, Image, Item, Reasoning, StatusPart, Text, ToolCall, ToolResult
+from sandbox_agent.schema.items import (
+    FileRef,
+    Image,
+    Item,
+    Reasoning,
+    StatusPart,
+    Text,
+    ToolCall,
+    ToolKind,
+    ToolResult,
+)
 from sandbox_agent.schema.world import counted
 from sandbox_agent.testing.rules import violations
 
@@ -399,7 +409,7 @@ def test_a_command_asks_for_itself_and_an_edit_for_its_file() -> None:
     ],
 )
 def test_a_call_and_its_permission_say_what_they_are(
-    tool: str, given: dict[str, Any], kind: str, title: str
+    tool: str, given: dict[str, Any], kind: ToolKind, title: str
 ) -> None:
     session = Session()
     session.prompt()

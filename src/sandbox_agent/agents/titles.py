@@ -12,6 +12,7 @@ TELLING = (
     "query",
     "file_path",
     "filePath",
+    "filepath",
     "path",
     "url",
     "description",

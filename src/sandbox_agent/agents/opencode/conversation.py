@@ -16,9 +16,10 @@ from ...schema.inputs import Attachment
 from ..base import Conversation, Start, Wire
 from ..failures import Failure
 from . import errors
+from .bodies import PromptBody
 from .errors import failure_of
-from .native import AssistantMessage, NativeError, PromptBody, Session, StepFinish
-from .permissions import MCP_PREFIX
+from .messages import AssistantMessage, NativeError, Session, StepFinish
+from .tools import MCP_PREFIX
 
 
 class Handed(Struct):

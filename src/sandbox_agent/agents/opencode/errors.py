@@ -8,7 +8,7 @@ from msgspec import structs
 
 from ...schema.events import ErrorCode
 from ..failures import Failure, read_failure
-from .native import NativeError
+from .messages import NativeError
 
 ABORTED = "MessageAbortedError"
 OUTPUT_LENGTH = "MessageOutputLengthError"
