@@ -421,6 +421,32 @@ def test_a_call_and_its_permission_say_what_they_are(
     assert (asked.metadata.kind, asked.metadata.title) == (kind, title)
 
 
+def test_in_bypass_nobody_is_asked() -> None:
+    session = Session(Settings("/ws", "default", "bypass"))
+    session.prompt()
+    session.written()
+    session.titled("d1", "select", "permission:", PERMISSION)
+    assert session.written() == [{"type": "extension_ui_response", "id": "d1", "value": "once"}]
+    session.titled("d2", "input", "question:", QUESTIONS)
+    assert list(session.scribe.pending) == ["d2"]
+    assert session.wire.configure(session.conversation, Settings("/ws", "default"))
+    session.titled("d3", "select", "permission:", PERMISSION)
+    assert list(session.scribe.pending) == ["d2", "d3"]
+    assert len(session.data(PermissionRequested)) == 1
+
+
+def test_blocks_of_a_result_are_joined_as_the_model_reads_them() -> None:
+    session = Session()
+    session.prompt()
+    session.run_tool(name="mcp__demo__list")
+    blocks = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
+    session.feed(
+        "tool_execution_end", toolCallId="call_1", toolName="mcp__demo__list", result={"content": blocks}
+    )
+    (result,) = session.items("tool_result")
+    assert result.content == (ToolResult("call_1", "one\ntwo"),)
+
+
 def test_a_permission_too_deep_to_be_written_is_refused() -> None:
     """Somewhere between what can be written and what cannot be read there is what can be read alone."""
     refused = 0

@@ -3,6 +3,9 @@
 The client is `httptools`, which the daemon has anyway, on plain asyncio connections, one per request. On the loopback device a new one
 costs next to nothing, and a request never meets a kept connection that the server is about to close: most of what we
 ask must not be asked twice. Nothing has a time limit; what takes too long is the session's to judge.
+
+`httpx2`, which our own clients use, costs more than the rest of an event's way: 180 us of CPU for an event at the pace of a model (this:
+40), 15 us in a flood (this: 2), 0.9 ms for a request (this: 0.16), 9 MiB, and 125 ms for its import.
 """
 
 from __future__ import annotations

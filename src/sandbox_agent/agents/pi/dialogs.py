@@ -70,6 +70,10 @@ def _titled(dialog: Dialog, prefix: str, kind: type[T]) -> T | None:
         return None
 
 
+def is_permission(dialog: Dialog) -> bool:
+    return dialog.method == "select" and dialog.title.startswith(PERMISSION)
+
+
 def permission_in(dialog: Dialog) -> PermissionTitle | None:
     return _titled(dialog, PERMISSION, PermissionTitle)
 
@@ -158,6 +162,6 @@ def answer_reply(dialog: Dialog, answer: Answer) -> DialogReply:
 
 def refusal_of(dialog: Dialog) -> DialogReply:
     """The answer to what cannot be shown to anybody."""
-    if dialog.title.startswith(PERMISSION):
+    if is_permission(dialog):
         return DialogReply(dialog.id, f"reject:{UNREADABLE}")
     return DialogReply(dialog.id, cancelled=True)

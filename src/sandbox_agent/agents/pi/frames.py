@@ -98,7 +98,8 @@ class ToolOutput(Native, frozen=True):
 
     @property
     def text(self) -> str:
-        return "".join(block.text for block in self.content if block.type == "text")
+        """As the model reads it: Pi puts each block on a line of its own."""
+        return "\n".join(block.text for block in self.content if block.type == "text")
 
 
 class Frame(Native, frozen=True, tag_field="type"):

@@ -33,7 +33,16 @@ from ..files import images_in, mime_of
 from ..frames import InFrame
 from . import commands
 from . import frames as pi
-from .dialogs import METHODS, answer_in, answer_reply, decision_in, decision_reply, permission_in, refusal_of
+from .dialogs import (
+    METHODS,
+    answer_in,
+    answer_reply,
+    decision_in,
+    decision_reply,
+    is_permission,
+    permission_in,
+    refusal_of,
+)
 from .reading import attachments_of, catalogue_of, read
 from .transcript import PiConversation
 
@@ -183,6 +192,10 @@ class PiWire(Wire):
             raise
 
     def _dialog(self, conversation: PiConversation, dialog: pi.Dialog, line: bytes) -> None:
+        if conversation.settings.permission_mode == "bypass" and is_permission(dialog):
+            # Our extension asks in every mode, so that one can be left without a new process.
+            self.send(decision_reply(dialog.id, Decision("once")))
+            return
         try:
             conversation.dialog(dialog, line)
         except Exception:
