@@ -373,6 +373,47 @@ def test_results_tell_exit_code_and_change() -> None:
 # -- permissions --------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("told", "output"),
+    [
+        (
+            {"output": "end", "truncation": {"prefixLinesOmitted": 7}},
+            "--- Truncated 7 lines above this ---\nend",
+        ),
+        (
+            {"output": "end", "truncation": {"prefixLinesOmitted": 1}},
+            "--- Truncated 1 line above this ---\nend",
+        ),
+        ({"output": "all", "truncation": None}, "all"),
+        ([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}], "one\ntwo"),
+        ([], "[]"),
+        (
+            [{"title": "A page", "url": "https://a.example/"}],
+            '[{"title":"A page","url":"https://a.example/"}]',
+        ),
+    ],
+)
+def test_a_result_is_told_as_the_model_reads_it(told: Any, output: str) -> None:
+    session = Session()
+    session.prompt()
+    session.say(BASH, stop="tool_use")
+    session.tell(result(msgspec.json.encode(told).decode()))
+    (item,) = session.items("tool_result")
+    assert item.content == (ToolResult("toolu_1", output),)
+
+
+def test_images_among_the_blocks_of_a_result_are_stored() -> None:
+    session = Session()
+    session.prompt()
+    session.say(BASH, stop="tool_use")
+    image = {"type": "image", "data": base64.b64encode(b"picture").decode(), "mimeType": "image/png"}
+    session.tell(result(msgspec.json.encode([{"type": "text", "text": "done"}, image]).decode()))
+    (item,) = session.items("tool_result")
+    [(name, data)] = session.scribe.calls.blobs.items()
+    assert item.content == (ToolResult("toolu_1", "done"), Image(name, "image/png"))
+    assert data == b"picture"
+
+
 def test_an_image_that_was_read_is_stored() -> None:
     session = Session()
     session.prompt()
@@ -420,7 +461,7 @@ def test_an_edit_shows_what_it_would_change() -> None:
         ("edit_file", {"path": "/ws/a.py", "old_str": "one"}, "edit", "/ws/a.py"),
         ("Read", {"path": "/ws/a.py"}, "read", "/ws/a.py"),
         ("Grep", {"pattern": "def ", "path": "/ws"}, "search", "def"),
-        ("web_search", {"objective": "x", "search_queries": ["x"]}, "search", "web_search"),
+        ("web_search", {"objective": "news", "search_queries": ["x"]}, "search", "news"),
         ("read_web_page", {"url": "https://a.example/"}, "fetch", "https://a.example/"),
         ("Task", {"description": "a job", "prompt": "do it"}, "task", "a job"),
         ("mcp__demo__add", {"a": 2}, "mcp", "mcp__demo__add"),

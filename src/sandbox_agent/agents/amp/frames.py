@@ -158,9 +158,23 @@ class ReadImage(Struct, frozen=True):
     path: str = field(default="", name="absolutePath")
 
 
+class Truncation(Struct, frozen=True):
+    lines: int = field(default=0, name="prefixLinesOmitted")
+
+
 class ToolOutput(Struct, frozen=True):
     """Most results are a JSON string."""
 
     output: str | None = None
+    truncation: Truncation | None = None
     exit_code: int | None = field(default=None, name="exitCode")
     diff: str | None = None
+
+
+class ResultBlock(Struct, frozen=True):
+    """A block of what an MCP server, or a tool that paints, gave back: a JSON string of several."""
+
+    type: Literal["text", "image"]
+    text: str = ""
+    data: str = ""
+    mime_type: str = field(default="image/png", name="mimeType")

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from ...schema.items import ContentPart, FileRef, ToolKind, arguments_of
+from .. import titles
 from ..diffs import diff_of_texts
 from ..scribe import Ask, AskKind, Rule
-from ..titles import title_of
 from .frames import Question, ToolInput, ToolOutput
 from .modes import READ_ONLY
 
@@ -43,6 +43,9 @@ KINDS: dict[str, ToolKind] = {
 }
 
 
+TELLING = (*titles.TELLING, "filePattern", "objective")
+
+
 def kind_of(tool: str) -> ToolKind:
     return KINDS.get(tool, "mcp" if tool.startswith("mcp__") else "other")
 
@@ -65,7 +68,7 @@ def ask_of(asked: Question, call: str | None) -> Ask:
         # "Always" is this very command, but any file and any input of another tool.
         always=(exact,) if kind == "command" else (Rule(asked.tool),),
         tool_kind=kind_of(asked.tool),
-        title=title_of(asked.tool, asked.input),
+        title=titles.title_of(asked.tool, asked.input, TELLING),
     )
 
 
@@ -96,6 +99,14 @@ def changes_of(tool: str, given: ToolInput, told: ToolOutput) -> list[ContentPar
     return [FileRef(given.path, "patch", diff=_unfenced(told.diff))]
 
 
+def output_of(told: ToolOutput) -> str:
+    """As the model reads it."""
+    output, cut = told.output or "", told.truncation
+    if cut is None or not cut.lines:
+        return output
+    return f"--- Truncated {cut.lines} {'line' if cut.lines == 1 else 'lines'} above this ---\n{output}"
+
+
 def _unfenced(diff: str | None) -> str | None:
     """Amp shows a diff as a Markdown code block."""
     if not diff:
@@ -114,8 +125,9 @@ def convert(value: Any, kind: type[T]) -> T | None:
         return None
 
 
-def read(text: str, kind: type[T]) -> T | None:
+def read(text: str) -> Any:
+    """What a result says, if it is JSON."""
     try:
-        return msgspec.json.decode(text, type=kind)
-    except msgspec.DecodeError:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
         return None

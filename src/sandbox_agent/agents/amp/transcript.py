@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
@@ -23,11 +22,12 @@ from .frames import (
     Question,
     ReadImage,
     Result,
+    ResultBlock,
     ToolInput,
     ToolOutput,
     User,
 )
-from .tools import ask_of, changes_of, convert, kind_of, read
+from .tools import TELLING, ask_of, changes_of, convert, kind_of, output_of, read
 
 CANCELLED = "User cancelled"
 
@@ -113,7 +113,7 @@ class AmpConversation(Conversation):
             block.name,
             arguments_of({} if block.input is None else block.input),
             kind=kind_of(block.name),
-            title=title_of(block.name, block.input),
+            title=title_of(block.name, block.input, TELLING),
             call_id=block.id,
             parent=parent,
             outlives_turn=outlives_turn,
@@ -144,14 +144,17 @@ class AmpConversation(Conversation):
         tool, given = self.inputs.pop(key, ("", ToolInput()))
         parts = block.content if isinstance(block.content, tuple) else ()
         text = block.content if isinstance(block.content, str) else "".join(part.text for part in parts)
-        facts = read(text, dict[str, Any])
+        facts = read(text)
         told = convert(facts, ToolOutput) or ToolOutput()
         extra: list[ContentPart] = [] if block.is_error else changes_of(tool, given, told)
         extra += [image for part in parts if (image := self._image(part))]
-        output = told.output if told.output is not None else text
+        output = output_of(told) if told.output is not None else text
         if (seen := convert(facts, ReadImage)) and (image := self._read_image(seen)):
             extra.append(image)
             output = seen.path
+        elif blocks := convert(facts, tuple[ResultBlock, ...]):
+            extra += self._images(blocks)
+            output = "\n".join(one.text for one in blocks if one.type == "text")
         scribe.result(key, output, exit_code=told.exit_code, extra=extra, failed=block.is_error)
 
     def finish(self, result: Result) -> Ending:
@@ -187,6 +190,11 @@ class AmpConversation(Conversation):
             return None
         data = bytes_in(block.source.data)
         return self.scribe.image(data, block.source.media_type) if data else None
+
+    def _images(self, blocks: Iterable[ResultBlock]) -> list[Image]:
+        sources = (ImageSource(one.mime_type, one.data) for one in blocks if one.type == "image")
+        images = (self._image(Block("image", source=source)) for source in sources)
+        return [image for image in images if image]
 
     def _read_image(self, seen: ReadImage) -> Image | None:
         source = ImageSource(seen.image_info.mime_type, seen.content)
