@@ -34,7 +34,6 @@ from sandbox_agent.agents.opencode import OpenCode
 from sandbox_agent.agents.opencode.conversation import OpenCodeConversation
 from sandbox_agent.agents.opencode.requests import make_message_id
 from sandbox_agent.agents.opencode.wire import OpenCodeWire
-from sandbox_agent.agents.recording import translate
 from sandbox_agent.agents.scribe import Ask, Rule, Scribe
 from sandbox_agent.schema.events import (
     AgentUnparsed,
@@ -52,6 +51,7 @@ from sandbox_agent.schema.features import Catalogue, Mode, Model
 from sandbox_agent.schema.inputs import Answer, Attachment, Decision, McpServer, Prompt, Settings
 from sandbox_agent.schema.items import FileRef, Item, Json, StatusPart, Text, ToolCall, ToolKind, ToolResult
 from sandbox_agent.schema.world import REAL, World, counted
+from sandbox_agent.session.player import translate
 from sandbox_agent.testing.rules import violations
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "transcripts" / "opencode").glob("*/native.jsonl"))
@@ -59,6 +59,7 @@ ASKED_OF_ALL = [
     {"permission": name, "pattern": "*", "action": "ask"}
     for name in ("bash", "edit", "webfetch", "mcp_*", "external_directory", "doom_loop")
 ] + [{"permission": "external_directory", "pattern": "*/opencode/tool-output/*", "action": "allow"}]
+RUNNING = {"status": "running", "input": {"command": "ls"}}
 QUESTION = {"question": "Colour?", "header": "Colour", "options": [{"label": "Red"}, {"label": "Blue"}]}
 
 
@@ -1005,6 +1006,34 @@ def test_a_call_and_its_permission_say_what_they_are(
     assert call.content == (ToolCall(name, msgspec.json.encode(given).decode(), "call_1", kind, title),)
     (asked,) = session.told(PermissionRequested)
     assert (asked.metadata.kind, asked.metadata.title) == (kind, title)
+
+
+@pytest.mark.parametrize("message_id", ["msg_a", "msg_unseen"])
+def test_what_the_program_tells_its_model_is_nobodys_message(message_id: str) -> None:
+    session = Session()
+    session.begin()
+    reminder = "<system-reminder>\nPlan mode is active.\n</system-reminder>"
+    for _ in range(2):
+        session.part("text", "prt_r", message_id, text=reminder, synthetic=True, time={"start": 1, "end": 2})
+    assert [item.content for item in session.items()[1:]] == [
+        (StatusPart("injected"), Json({"text": reminder}))
+    ]
+
+
+def test_a_rejection_leaves_nothing_of_its_session_to_answer() -> None:
+    session = Session()
+    session.begin()
+    for number in "12":
+        session.part("tool", f"prt_{number}", tool="bash", callID=f"call_{number}", state=RUNNING)
+        tool = {"messageID": "msg_a", "callID": f"call_{number}"}
+        session.event("permission.asked", id=f"per_{number}", permission="bash", tool=tool)
+    session.event("question.asked", id="que_1", questions=[QUESTION])
+    session.scribe.decide("per_1", "reject", "client")
+    session.wire.decide(session.conversation, "per_1", Decision("reject"))
+    assert list(session.scribe.pending) == ["que_1"]
+    session.event("permission.replied", requestID="per_2", reply="reject")
+    resolved = [(one.status, one.metadata.decided_by) for one in session.told(PermissionResolved)]
+    assert resolved == [("reject", "client"), ("reject", "agent")]
 
 
 def refused(session: Session) -> list[tuple[str, Any]]:

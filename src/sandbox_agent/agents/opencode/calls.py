@@ -15,6 +15,7 @@ from .tools import changes_of, data_of, kind_of
 
 MOST_ASKED = 4096
 """How many requests are known by their ids."""
+REJECTED_TOGETHER = "rejected together with another call"
 _ABORTED_COMMAND = "User aborted the command"  # how the output of a command ends that an abort killed
 
 
@@ -132,6 +133,13 @@ class Calls:
         if call and ask.diff:
             self._diffs[call.id] = ask.diff
         self._scribe.ask(asked.id, ask)
+
+    def reject_others(self, key: str) -> None:
+        """A rejection rejects all that its session asks for: nobody is to answer the others."""
+        if key in self._asked:
+            for other in self._scribe.pending:
+                if other != key and other in self._asked:
+                    self._scribe.decide(other, "reject", "agent", REJECTED_TOGETHER, source="agent")
 
     def take_unasked(self, frame: bytes) -> list[str]:
         """The permissions that waited for the arguments of a call, which came in this frame and cannot be read."""

@@ -75,6 +75,11 @@ class TextPart(Part, frozen=True, tag="text"):
     synthetic: bool = False
     time: Time = Time()
 
+    @property
+    def is_injected(self) -> bool:
+        """Neither typed nor said: the agent's program tells its model something."""
+        return self.synthetic or self.text.startswith("<system-reminder>")
+
 
 class ReasoningPart(Part, frozen=True, tag="reasoning"):
     text: str = ""

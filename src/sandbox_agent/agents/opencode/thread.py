@@ -275,7 +275,8 @@ class Thread:
                 isinstance(part, ToolPart) and not isinstance(part.state, Pending)
             ):
                 return  # Old results are updated when the agent drops them from its memory.
-            message = self._remember(part.messageID, Seen("assistant"))
+            injected = isinstance(part, TextPart) and part.is_injected
+            message = self._remember(part.messageID, Seen("user" if injected else "assistant"))
         if message.role == "user":
             self._user_part(message, part)
         elif not message.past:
@@ -291,7 +292,7 @@ class Thread:
                     self._noted.add(part_id)
                     self.conversation.turn.overflow = None
                     self.scribe.status("compaction", {"phase": "started", "auto": auto, "overflow": overflow})
-            case TextPart(synthetic=True, text=text):
+            case TextPart(is_injected=True, text=text):
                 unnamed = any(handed.message_id is None for handed in self.conversation.handed)
                 if message.ours is None and not unnamed:
                     # Nothing of this message was typed: the agent tells its model something.
@@ -320,6 +321,10 @@ class Thread:
 
     def _assistant_part(self, message: Seen, part: AnyPart) -> None:
         match part:
+            case TextPart(synthetic=True, id=key, text=text):
+                if key not in self._noted:
+                    self._noted.add(key)
+                    self.scribe.status("injected", {"text": text}, native_id=part.messageID)
             case TextPart(id=key, text=text, time=time):
                 self._text(message, part.messageID, key, text, done=time.end is not None, reasoning=False)
             case ReasoningPart(id=key, text=text, time=time):

@@ -53,6 +53,12 @@ class Threads:
         threads = self._threads.values()
         return [one.id for one in threads if one.conversation is conversation and one.background]
 
+    def reject_others(self, conversation: OpenCodeConversation, key: str) -> None:
+        """One permission was rejected, and with it what else its session asks for."""
+        for thread in self._threads.values():
+            if thread.conversation is conversation:
+                thread.calls.reject_others(key)
+
     def named_in(self, frame: bytes) -> Thread | None:
         """The first that a frame names, whatever else it says."""
         names = (name.decode(errors="replace") for name in _SESSION_ID.findall(frame))

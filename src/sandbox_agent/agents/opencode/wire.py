@@ -65,9 +65,12 @@ class OpenCodeWire(Wire):
         self._prompts.hand_over(_ours(conversation), prompt)
 
     def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:
+        ours = _ours(conversation)
         # OpenCode keeps an "always" for the whole directory: ours are remembered by the daemon and given one by one.
         reply: Literal["once", "reject"] = "reject" if decision.reply == "reject" else "once"
-        self._asking.tell(_ours(conversation), f"/permission/{key}/reply", ReplyBody(reply, decision.message))
+        self._asking.tell(ours, f"/permission/{key}/reply", ReplyBody(reply, decision.message))
+        if reply == "reject":
+            self._threads.reject_others(ours, key)
 
     def answer(self, conversation: Conversation, key: str, answer: Answer) -> None:
         ours, answers = _ours(conversation), answer.answers
