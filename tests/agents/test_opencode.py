@@ -1036,6 +1036,77 @@ def test_a_rejection_leaves_nothing_of_its_session_to_answer() -> None:
     assert resolved == [("reject", "client"), ("reject", "agent")]
 
 
+BROKEN = {
+    "name": "UnknownError",
+    "data": {
+        "message": "Error: All fibers interrupted without error\n    at xH (/$bunfs/root/chunk.js:12:1887)"
+    },
+}
+
+
+def fail_broken(session: Session, message_id: str) -> None:
+    """What a server says to a prompt that an abort has broken."""
+    session.echo(message_id)
+    session.event("session.status", status={"type": "busy"})
+    session.idle()
+    session.event("session.error", error=BROKEN)
+
+
+def test_a_server_that_an_abort_has_broken_is_healed_and_asked_again() -> None:
+    neighbour = Session(settings=Settings("/other"), name="ses_bbbb")
+    session = Session(neighbour.wire, Settings("/ws", mcp={"demo": McpServer("demo")}))
+    session.respond(session.take()[0], 200, {"mcp_aaaa_demo": {"status": "connected"}})
+    session.take()
+    first = session.prompt()
+    fail_broken(session, first)
+    deleted, disposed = session.take()
+    assert (deleted["method"], deleted["path"]) == (
+        "DELETE",
+        f"/session/ses_aaaa/message/{first}?directory=/ws",
+    )
+    assert (disposed["method"], disposed["path"]) == ("POST", "/global/dispose")
+    session.respond(disposed, 200, True)
+    (mcp,) = session.take()  # it is gone with what was thrown away
+    assert (mcp["path"], mcp["body"]["name"]) == ("/mcp?directory=/ws", "mcp_aaaa_demo")
+    session.respond(mcp, 200, {})
+    (again,) = session.take()
+    assert again["path"] == "/session/ses_aaaa/prompt_async?directory=/ws"
+    assert again["body"]["parts"] == [{"type": "text", "text": "go"}]
+    session.respond(again, 204)
+    session.echo(again["body"]["messageID"])
+    session.event("session.status", status={"type": "busy"})
+    session.assistant()
+    session.assistant(completed=True, finish="stop")
+    session.idle()
+    assert (stop_reasons(session), session.told(ErrorEvent)) == (["end_turn"], [])
+    assert [item.role for item in session.items()] == ["user"]
+    assert neighbour.told(ErrorEvent) == []
+
+
+def test_a_server_that_stays_broken_ends_the_turn() -> None:
+    session = Session()
+    fail_broken(session, session.prompt())
+    _, disposed = session.take()
+    session.respond(disposed, 200, True)
+    (again,) = session.take()
+    fail_broken(session, again["body"]["messageID"])
+    assert session.take() == []
+    assert (stop_reasons(session), len(session.told(ErrorEvent))) == (["error"], 1)
+
+
+@pytest.mark.parametrize(
+    ("directory", "paths"), [("/ws", []), ("/other", ["/instance/dispose?directory=/ws"])]
+)
+def test_nobody_elses_turn_is_ended_to_heal_a_server(directory: str, paths: list[str]) -> None:
+    session = Session()
+    other = Session(session.wire, Settings(directory), "ses_bbbb")
+    other.conversation.settings = Settings(directory)
+    other.begin()
+    fail_broken(session, session.prompt())
+    assert [request["path"] for request in session.take() if request["method"] == "POST"] == paths
+    assert stop_reasons(session) == ([] if paths else ["error"])
+
+
 def refused(session: Session) -> list[tuple[str, Any]]:
     return [(request["path"], request.get("body")) for request in session.take()]
 

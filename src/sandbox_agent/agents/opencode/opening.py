@@ -11,17 +11,18 @@ from .asking import Asking, OnAnswer, path_of
 from .bodies import CreateBody, McpStatus
 from .conversation import OpenCodeConversation
 from .messages import Session, lenient
-from .prompts import Rules
+from .prompts import Prompts, Rules
 from .requests import failure_in, mcp_config, session_model
 from .threads import Threads
 
 
 class Opening:
-    def __init__(self, wire: Wire, asking: Asking, threads: Threads, rules: Rules) -> None:
+    def __init__(self, wire: Wire, asking: Asking, threads: Threads, rules: Rules, prompts: Prompts) -> None:
         self._wire = wire
         self._asking = asking
         self._threads = threads
         self._rules = rules
+        self._prompts = prompts
 
     def begin(self, start: Start) -> OpenCodeConversation:
         conversation = self.add(start)
@@ -100,11 +101,26 @@ class Opening:
 
     def _add_mcp(self, conversation: OpenCodeConversation) -> None:
         """Bring the session's MCP servers into its directory, and keep its neighbours away from them."""
-        for name, server in zip(conversation.mcp_servers(), conversation.settings.mcp.values(), strict=True):
+        for name in conversation.mcp_servers():
             conversation.waiting_mcp += 1
-            body = {"name": name, "config": mcp_config(server)}
-            self._asking.ask("POST", path_of(conversation, "/mcp"), body, self._on_mcp(conversation, name))
+            self._post_mcp(conversation, name, self._on_mcp(conversation, name))
         self._rules.deny_neighbours(conversation)
+
+    def bring_back_mcp(self, conversation: OpenCodeConversation) -> None:
+        """The server has thrown its directory away, and with it the MCP servers: no prompt goes before they are back."""
+
+        def added(status: int, body: Raw) -> None:
+            conversation.unruled -= 1
+            self._prompts.send(conversation)
+
+        for name in conversation.mcp_servers():
+            conversation.unruled += 1
+            self._post_mcp(conversation, name, added)
+
+    def _post_mcp(self, conversation: OpenCodeConversation, name: str, on_answer: OnAnswer) -> None:
+        server = conversation.settings.mcp[conversation.tool_name(name)]
+        body = {"name": name, "config": mcp_config(server)}
+        self._asking.ask("POST", path_of(conversation, "/mcp"), body, on_answer)
 
     def _on_mcp(self, conversation: OpenCodeConversation, server: str) -> OnAnswer:
         def added(status: int, body: Raw) -> None:

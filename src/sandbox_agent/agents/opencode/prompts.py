@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Raw
+from msgspec import Raw, structs
 
 from ...schema.inputs import Prompt
 from ...schema.world import World
@@ -34,10 +34,18 @@ class Prompts:
         conversation.unsent.append((handed, body))
         self.send(conversation)
 
+    def repeat(self, conversation: OpenCodeConversation) -> None:
+        """Give the last prompt once more, under another id."""
+        assert conversation.sent is not None
+        body = structs.replace(conversation.sent, messageID=make_message_id(self._world))
+        conversation.unsent.append((conversation.hand_over_again(body.messageID), body))
+        self.send(conversation)
+
     def send(self, conversation: OpenCodeConversation) -> None:
         if conversation.unruled:
             return
         for handed, body in conversation.unsent:
+            conversation.sent = body
             path = path_of(conversation, f"/session/{conversation.native_id}/prompt_async")
             self._asking.ask("POST", path, body, self.on_answer(conversation, handed))
         conversation.unsent = []

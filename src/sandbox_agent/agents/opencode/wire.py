@@ -30,6 +30,7 @@ from .bodies import AnswersBody, ReplyBody
 from .catalogue import Listing
 from .catch_up import CatchUp
 from .conversation import OpenCodeConversation
+from .healing import Healing
 from .opening import Opening
 from .permissions import APPROVE, DISAPPROVE
 from .prompts import Prompts, Rules
@@ -46,10 +47,11 @@ class OpenCodeWire(Wire):
     def __init__(self, world: World) -> None:
         super().__init__(world)
         self._asking = Asking(self)
-        self._threads = Threads(self.cancel)
+        self._threads = Threads(self.cancel, lambda conversation: self._healing.heal(conversation))
         self._prompts = Prompts(self._asking, world)
         self._rules = Rules(self._asking, self._threads, self._prompts)
-        self._opening = Opening(self, self._asking, self._threads, self._rules)
+        self._opening = Opening(self, self._asking, self._threads, self._rules, self._prompts)
+        self._healing = Healing(self._asking, self._threads, self._prompts, self._opening)
         self._catch_up = CatchUp(self._asking, self._threads)
         self._recorded = Recorded(self._asking, self._threads, self._prompts, self._opening)
 
