@@ -18,11 +18,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox_agent.agents.amp import Amp, user_settings
-from sandbox_agent.agents.amp.wire import AmpConversation, AmpWire
+from sandbox_agent.agents.amp.transcript import AmpConversation
+from sandbox_agent.agents.amp.wire import AmpWire
 from sandbox_agent.agents.base import Action, Began, Decided, Ending, Launch, Place, Prompted, Ready, Start
 from sandbox_agent.agents.failures import Failure
+from sandbox_agent.agents.frames import UNREADABLE, DelegateAsk, DelegateReply, OutFrame, encode_frame
 from sandbox_agent.agents.scribe import Rule, Scribe
 from sandbox_agent.schema.events import (
+    AgentUnparsed,
     ErrorEvent,
     Event,
     ItemCompleted,
@@ -32,7 +35,7 @@ from sandbox_agent.schema.events import (
     Usage,
 )
 from sandbox_agent.schema.inputs import Attachment, Decision, McpServer, Prompt, Settings
-from sandbox_agent.schema.items import FileRef, Image, Item, Text, ToolResult
+from sandbox_agent.schema.items import FileRef, Image, Item, Text, ToolCall, ToolKind, ToolResult
 from sandbox_agent.schema.world import counted
 from sandbox_agent.testing.rules import violations
 
@@ -56,10 +59,13 @@ class Session:
     def feed(self, type: str, **frame: Any) -> None:
         self.wire.receive(msgspec.json.encode({"type": type, **frame}))
 
+    def asked(self, id: str, **question: Any) -> None:
+        self.wire.receive(DelegateAsk(id, msgspec.json.encode(question)))
+
     def prompt(self, text: str = "go") -> None:
         self.scribe.start_turn()
         self.scribe.user_message(text)
-        self.wire.prompt(self.conversation, Prompt(text), {}, {})
+        self.wire.prompt(self.conversation, Prompt(text), {})
         self.wire.outbox.clear()
 
     def say(
@@ -93,14 +99,14 @@ def result(content: Any, id: str = "toolu_1", *, failed: bool = False) -> dict[s
     return {"type": "tool_result", "tool_use_id": id, "content": content, "is_error": failed}
 
 
-def read_back(lines: list[bytes]) -> list[Action]:
+def read_back(frames: list[OutFrame]) -> list[Action]:
     reader = AmpWire(counted())
     scribe = Scribe(counted(itertools.count().__next__))
     metadata = Amp().metadata(None, Settings("/"))
     reader.recorded_start = lambda settings, native_id: Start(scribe, settings, metadata, native_id)
     (began,) = reader.launched(["amp", "-x", "--stream-json", "--stream-json-input"])
     assert isinstance(began, Began)
-    return [action for line in lines for action in reader.sent(line)]
+    return [action for frame in frames for action in reader.sent(encode_frame(frame))]
 
 
 # -- both directions ---------------------------------------------------------------------------
@@ -114,7 +120,10 @@ def test_a_prompt_reads_back_as_the_same_prompt() -> None:
     assert action.prompt == Prompt("hello")
     (line,) = session.wire.outbox
     content = [{"type": "text", "text": "hello"}]
-    assert msgspec.json.decode(line) == {"type": "user", "message": {"role": "user", "content": content}}
+    assert msgspec.json.decode(encode_frame(line)) == {
+        "type": "user",
+        "message": {"role": "user", "content": content},
+    }
 
 
 def test_a_prompt_that_amp_refuses_for_its_form_is_a_prompt() -> None:
@@ -125,14 +134,14 @@ def test_a_prompt_that_amp_refuses_for_its_form_is_a_prompt() -> None:
 
 def test_images_go_along_as_base64_and_other_files_by_path() -> None:
     session = Session()
-    session.wire.read_file = {"/ws/a.png": b"picture"}.__getitem__
-    files = (Attachment("/ws/a.png"), Attachment("/ws/notes.txt"))
-    session.wire.prompt(session.conversation, Prompt("look", files), {})
+    prompt = Prompt("look", (Attachment("/ws/a.png"), Attachment("/ws/notes.txt")))
+    assert session.wire.wants(prompt) == ("/ws/a.png",)
+    session.wire.prompt(session.conversation, prompt, {"/ws/a.png": b"picture"})
     (action,) = read_back(session.wire.outbox)
     assert isinstance(action, Prompted)
     assert [file.mime for file in action.prompt.attachments] == ["image/png"]
     data = base64.b64encode(b"picture").decode()
-    assert msgspec.json.decode(session.wire.outbox[0])["message"]["content"] == [
+    assert msgspec.json.decode(encode_frame(session.wire.outbox[0]))["message"]["content"] == [
         {"type": "text", "text": "look\n\nAttached file: /ws/notes.txt"},
         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}},
     ]
@@ -150,8 +159,7 @@ def test_a_decision_reads_back_as_the_same_decision(decision: Decision) -> None:
 def test_always_is_allowed_once_because_the_rule_is_kept_outside() -> None:
     session = Session()
     session.wire.decide(session.conversation, "d1", Decision("always"))
-    reply = {"type": "delegate_reply", "id": "d1", "allow": True, "message": None}
-    assert msgspec.json.decode(session.wire.outbox[0]) == reply
+    assert session.wire.outbox == [DelegateReply("d1", allow=True)]
 
 
 def test_a_cancel_writes_nothing_and_leaves_it_to_a_signal() -> None:
@@ -365,6 +373,47 @@ def test_results_tell_exit_code_and_change() -> None:
 # -- permissions --------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("told", "output"),
+    [
+        (
+            {"output": "end", "truncation": {"prefixLinesOmitted": 7}},
+            "--- Truncated 7 lines above this ---\nend",
+        ),
+        (
+            {"output": "end", "truncation": {"prefixLinesOmitted": 1}},
+            "--- Truncated 1 line above this ---\nend",
+        ),
+        ({"output": "all", "truncation": None}, "all"),
+        ([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}], "one\ntwo"),
+        ([], "[]"),
+        (
+            [{"title": "A page", "url": "https://a.example/"}],
+            '[{"title":"A page","url":"https://a.example/"}]',
+        ),
+    ],
+)
+def test_a_result_is_told_as_the_model_reads_it(told: Any, output: str) -> None:
+    session = Session()
+    session.prompt()
+    session.say(BASH, stop="tool_use")
+    session.tell(result(msgspec.json.encode(told).decode()))
+    (item,) = session.items("tool_result")
+    assert item.content == (ToolResult("toolu_1", output),)
+
+
+def test_images_among_the_blocks_of_a_result_are_stored() -> None:
+    session = Session()
+    session.prompt()
+    session.say(BASH, stop="tool_use")
+    image = {"type": "image", "data": base64.b64encode(b"picture").decode(), "mimeType": "image/png"}
+    session.tell(result(msgspec.json.encode([{"type": "text", "text": "done"}, image]).decode()))
+    (item,) = session.items("tool_result")
+    [(name, data)] = session.scribe.calls.blobs.items()
+    assert item.content == (ToolResult("toolu_1", "done"), Image(name, "image/png"))
+    assert data == b"picture"
+
+
 def test_an_image_that_was_read_is_stored() -> None:
     session = Session()
     session.prompt()
@@ -376,7 +425,7 @@ def test_an_image_that_was_read_is_stored() -> None:
         "imageInfo": {"mimeType": "image/png", "size": 7},
     }
     session.tell(result(msgspec.json.encode(read).decode()))
-    [(name, data)] = session.scribe.blobs.items()
+    [(name, data)] = session.scribe.calls.blobs.items()
     assert data == b"picture"
     [seen] = session.items("tool_result")
     assert seen.content == (ToolResult("toolu_1", "/ws/a.png"), Image(name, "image/png"))
@@ -385,7 +434,7 @@ def test_an_image_that_was_read_is_stored() -> None:
 def test_a_delegate_that_is_faster_than_the_message_asks_for_the_same_call() -> None:
     session = Session()
     session.prompt()
-    session.feed("delegate", id="d1", tool="Bash", input={"cmd": "ls"}, thread="T-1", tool_use_id="toolu_1")
+    session.asked("d1", tool="Bash", input={"cmd": "ls"}, thread="T-1", tool_use_id="toolu_1")
     session.say(BASH, stop="tool_use")
     (asked,) = session.data(PermissionRequested)
     assert asked.metadata.call_id == "toolu_1"
@@ -398,11 +447,73 @@ def test_an_edit_shows_what_it_would_change() -> None:
     session = Session()
     session.prompt()
     given = {"path": "/ws/a.py", "old_str": "one\n", "new_str": "two\n"}
-    session.feed("delegate", id="d1", tool="edit_file", input=given, tool_use_id="toolu_1")
+    session.asked("d1", tool="edit_file", input=given, tool_use_id="toolu_1")
     ask = session.scribe.pending["d1"].ask
     assert ask is not None
     assert (ask.kind, ask.paths, ask.always) == ("edit", ("/ws/a.py",), (Rule("edit_file"),))
     assert ask.diff == "--- a/ws/a.py\n+++ b/ws/a.py\n@@ -1 +1 @@\n-one\n+two\n"
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "kind", "title"),
+    [
+        ("Bash", {"cmd": "ls  -l\n| wc"}, "command", "ls -l | wc"),
+        ("edit_file", {"path": "/ws/a.py", "old_str": "one"}, "edit", "/ws/a.py"),
+        ("Read", {"path": "/ws/a.py"}, "read", "/ws/a.py"),
+        ("Grep", {"pattern": "def ", "path": "/ws"}, "search", "def"),
+        ("web_search", {"objective": "news", "search_queries": ["x"]}, "search", "news"),
+        ("read_web_page", {"url": "https://a.example/"}, "fetch", "https://a.example/"),
+        ("Task", {"description": "a job", "prompt": "do it"}, "task", "a job"),
+        ("mcp__demo__add", {"a": 2}, "mcp", "mcp__demo__add"),
+        ("chart", {}, "other", "chart"),
+    ],
+)
+def test_a_call_and_its_permission_say_what_they_are(
+    tool: str, given: dict[str, Any], kind: ToolKind, title: str
+) -> None:
+    session = Session()
+    session.prompt()
+    session.say({"type": "tool_use", "id": "toolu_1", "name": tool, "input": given}, stop="tool_use")
+    session.asked("d1", tool=tool, input=given, tool_use_id="toolu_1")
+    (call,) = session.items("tool_call")
+    assert call.content == (ToolCall(tool, msgspec.json.encode(given).decode(), "toolu_1", kind, title),)
+    (asked,) = session.data(PermissionRequested)
+    assert (asked.metadata.kind, asked.metadata.title) == (kind, title)
+
+
+@pytest.mark.parametrize(
+    "body", [b"what?", b"[]", b"{}", b'{"tool":7}', b"\xff", b'{"tool":"x","input":"\\ud800"}']
+)
+def test_a_question_that_makes_no_sense_is_refused(body: bytes) -> None:
+    session = Session()
+    session.prompt()
+    session.wire.receive(DelegateAsk("d1", body))
+    assert session.wire.outbox == [DelegateReply("d1", False, UNREADABLE)]
+    assert len(session.data(AgentUnparsed)) == 1
+
+
+def test_a_question_too_deep_to_be_written_is_refused() -> None:
+    """Somewhere between what can be written and what cannot be read there is what can be read alone."""
+    refused = 0
+    for depth in range(800, 1100):
+        session = Session()
+        session.prompt()
+        session.wire.receive(
+            DelegateAsk("d1", b'{"tool":"Bash","input":{"cmd":%b}}' % (b"[" * depth + b"]" * depth))
+        )
+        assert len(session.scribe.pending) + len(session.wire.outbox) == 1
+        assert len(session.data(AgentUnparsed)) == len(session.wire.outbox)
+        refused += len(session.wire.outbox)
+    assert 0 < refused < 300
+
+
+def test_what_a_recording_holds_of_a_question_is_that_question() -> None:
+    asked = DelegateAsk("d1", b'{"tool":"Bash","input":{"cmd":"ls"}}')
+    told = b'{"tool":"Bash","input":{"cmd":"ls"},"type":"delegate","id":"d1"}'
+    assert encode_frame(asked) == told
+    assert AmpWire(counted()).recorded_frame(told) == asked
+    line = b'{"type":"system","subtype":"delegate"}'
+    assert AmpWire(counted()).recorded_frame(line) == line
 
 
 @pytest.mark.parametrize(
@@ -490,7 +601,8 @@ def test_no_line_ever_breaks_the_wire(changed: list[tuple[bytes, Any, int]]) -> 
         frame = msgspec.json.decode(line)["msg"]
         names = list(frame)
         frame[names[place % len(names)]] = value
-        session.wire.receive(msgspec.json.encode(frame))
+        session.wire.receive(session.wire.recorded_frame(msgspec.json.encode(frame)))
         session.wire.receive(msgspec.json.encode(value))
+        session.wire.receive(DelegateAsk("d", msgspec.json.encode(value)))
     session.scribe.end_session("terminated")
     assert [found for found in session.broken_rules() if "agent.unparsed" not in found] == []

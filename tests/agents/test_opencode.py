@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from sandbox_agent.agents.base import (
     Action,
@@ -27,8 +29,10 @@ from sandbox_agent.agents.base import (
     Start,
     StartFailed,
 )
+from sandbox_agent.agents.frames import UNREADABLE, HttpReply, InFrame, Lost, ServerEvent, encode_frame
 from sandbox_agent.agents.opencode import OpenCode
 from sandbox_agent.agents.opencode.conversation import OpenCodeConversation
+from sandbox_agent.agents.opencode.requests import make_message_id
 from sandbox_agent.agents.opencode.wire import OpenCodeWire
 from sandbox_agent.agents.scribe import Ask, Rule, Scribe
 from sandbox_agent.schema.events import (
@@ -36,6 +40,7 @@ from sandbox_agent.schema.events import (
     ErrorEvent,
     Event,
     ItemCompleted,
+    PermissionRequested,
     PermissionResolved,
     QuestionRequested,
     TurnEnded,
@@ -44,8 +49,8 @@ from sandbox_agent.schema.events import (
 )
 from sandbox_agent.schema.features import Catalogue, Mode, Model
 from sandbox_agent.schema.inputs import Answer, Attachment, Decision, McpServer, Prompt, Settings
-from sandbox_agent.schema.items import FileRef, Item, Json, StatusPart, Text, ToolCall, ToolResult
-from sandbox_agent.schema.world import counted
+from sandbox_agent.schema.items import FileRef, Item, Json, StatusPart, Text, ToolCall, ToolKind, ToolResult
+from sandbox_agent.schema.world import REAL, World, counted
 from sandbox_agent.session.player import translate
 from sandbox_agent.testing.rules import violations
 
@@ -54,7 +59,18 @@ ASKED_OF_ALL = [
     {"permission": name, "pattern": "*", "action": "ask"}
     for name in ("bash", "edit", "webfetch", "mcp_*", "external_directory", "doom_loop")
 ] + [{"permission": "external_directory", "pattern": "*/opencode/tool-output/*", "action": "allow"}]
+RUNNING = {"status": "running", "input": {"command": "ls"}}
 QUESTION = {"question": "Colour?", "header": "Colour", "options": [{"label": "Red"}, {"label": "Blue"}]}
+
+
+def taken(wire: OpenCodeWire) -> list[dict[str, Any]]:
+    frames = [msgspec.json.decode(encode_frame(frame)) for frame in wire.outbox]
+    wire.outbox.clear()
+    return frames
+
+
+def reply(status: int, request: str, id: str | None, body: object) -> HttpReply:
+    return HttpReply(status, request, id, Raw(msgspec.json.encode(body)))
 
 
 class Session:
@@ -76,13 +92,11 @@ class Session:
         )
 
     def take(self) -> list[dict[str, Any]]:
-        frames = [msgspec.json.decode(frame) for frame in self.wire.outbox]
-        self.wire.outbox.clear()
-        return frames
+        return taken(self.wire)
 
     def respond(self, request: dict[str, Any], status: int, body: object = None) -> None:
-        answer = {"status": status, "for": f"{request['method']} {request['path']}", "id": request["id"]}
-        self.wire.receive(msgspec.json.encode({**answer, "body": body}))
+        asked = f"{request['method']} {request['path']}"
+        self.wire.receive(reply(status, asked, request["id"], body))
 
     def event(self, kind: str, event_id: str | None = None, /, **properties: Any) -> None:
         payload = {
@@ -91,13 +105,13 @@ class Session:
             "properties": {"sessionID": self.name, **properties},
         }
         data = {"directory": "/ws", "payload": payload}
-        self.wire.receive(msgspec.json.encode({"sse": "/global/event", "data": data}))
+        self.wire.receive(ServerEvent(msgspec.json.encode(data)))
 
     def prompt(self, text: str = "go") -> str:
         """Open a turn and hand over its prompt; the id of its message."""
         self.scribe.start_turn()
         self.scribe.user_message(text)
-        self.wire.prompt(self.conversation, Prompt(text), {}, {})
+        self.wire.prompt(self.conversation, Prompt(text), {})
         request = self.take()[0]
         self.respond(request, 204)
         message_id = request["body"]["messageID"]
@@ -212,8 +226,7 @@ def test_a_prompt_says_what_it_runs_with_and_files_go_by_their_path() -> None:
     files = (Attachment("/ws/a b.png"), Attachment("/ws/data.json"), Attachment("/ws/doc.pdf", filename="d"))
     session.wire.prompt(session.conversation, Prompt("look", files), {})
     request = session.take()[0]
-    message_id = request["body"].pop("messageID")
-    assert (message_id[:4], len(message_id)) == ("msg_", 30)
+    assert request["body"].pop("messageID").startswith("msg_")
     assert request == {
         "id": "2",
         "method": "POST",
@@ -237,13 +250,20 @@ def test_a_prompt_says_what_it_runs_with_and_files_go_by_their_path() -> None:
     }
 
 
+def test_the_ids_of_messages_sort_by_time() -> None:
+    times = iter(["2026-01-02T03:04:05.678Z", "2026-01-02T03:04:05.679Z"])
+    world = World(REAL.make_id, REAL.make_uuid, REAL.clock, lambda: next(times))
+    first, second = make_message_id(world), make_message_id(world)
+    assert first < second
+    # Twelve digits of the time as the server writes it, then fourteen of chance.
+    assert re.fullmatch("msg_b7ca98f2e000[0-9a-f]{14}", first)
+
+
 def read_back(session: Session) -> Action:
     """What a reader of our own frames takes them for; it knows what the session knows."""
     (frame,) = session.wire.outbox
-    request = msgspec.json.decode(frame)
-    reader = session.wire
-    reader._waiting.clear()  # the reader did not write them
-    (action,) = reader.sent(msgspec.json.encode(request))
+    session.wire._asking._waiting.clear()  # the reader did not write them
+    (action,) = session.wire.sent(encode_frame(frame))
     return action
 
 
@@ -415,16 +435,8 @@ def test_a_session_that_cannot_be_created_fails_to_start() -> None:
     wire, scribe = OpenCodeWire(counted()), Scribe(counted(lambda: 0.0))
     settings = Settings("/ws")
     conversation = wire.open(Start(scribe, settings, OpenCode().metadata(None, settings)))
-    wire.receive(
-        msgspec.json.encode(
-            {
-                "status": 400,
-                "for": "POST /session?directory=/ws",
-                "id": "1",
-                "body": {"name": "BadRequest", "data": {"message": "no such agent"}},
-            }
-        )
-    )
+    body = {"name": "BadRequest", "data": {"message": "no such agent"}}
+    wire.receive(reply(400, "POST /session?directory=/ws", "1", body))
     assert wire.notices == [StartFailed(conversation, "no such agent")]
     assert (list(wire.conversations()), scribe.drafts) == ([], [])
 
@@ -441,8 +453,7 @@ def test_only_a_session_that_is_not_there_is_gone(status: int, body: dict[str, A
     settings = Settings("/ws")
     start = Start(scribe, settings, OpenCode().metadata(None, settings), "ses_x", resume=True)
     conversation = wire.open(start)
-    answer = {"status": status, "for": "GET /session/ses_x?directory=/ws", "id": "1", "body": body}
-    wire.receive(msgspec.json.encode(answer))
+    wire.receive(reply(status, "GET /session/ses_x?directory=/ws", "1", body))
     assert wire.notices == [StartFailed(conversation, body["data"]["message"], gone=gone)]
 
 
@@ -452,10 +463,9 @@ def test_a_resumed_session_gets_the_rules_of_its_mode_again() -> None:
     start = Start(scribe, settings, OpenCode().metadata(None, settings), "ses_x", resume=True)
     conversation = wire.open(start)
     wire.outbox.clear()
-    answer = {"status": 200, "for": "GET /session/ses_x?directory=/ws", "id": "1", "body": {"id": "ses_x"}}
-    wire.receive(msgspec.json.encode(answer))
+    wire.receive(reply(200, "GET /session/ses_x?directory=/ws", "1", {"id": "ses_x"}))
     assert wire.notices == [Ready(conversation)]
-    assert [msgspec.json.decode(frame)["body"] for frame in wire.outbox] == [{"permission": ASKED_OF_ALL}]
+    assert [request["body"] for request in taken(wire)] == [{"permission": ASKED_OF_ALL}]
 
 
 def test_mcp_servers_are_named_by_session_and_kept_from_its_neighbours() -> None:
@@ -517,6 +527,8 @@ def test_a_tool_of_our_mcp_server_has_the_name_its_client_gave_it() -> None:
         "prt_t",
         needs=(Rule("demo_add", "*"),),
         always=(Rule("demo_add"),),
+        tool_kind="mcp",
+        title="demo_add",
     )
 
 
@@ -536,11 +548,9 @@ def test_a_catalogue_is_what_three_answers_say() -> None:
         },
         "/config": {},
     }
-    for frame in wire.outbox:
-        request = msgspec.json.decode(frame)
+    for request in taken(wire):
         body = bodies[request["path"].removesuffix("?directory=/ws")]
-        answer = {"status": 200, "for": f"GET {request['path']}", "id": request["id"], "body": body}
-        wire.receive(msgspec.json.encode(answer))
+        wire.receive(reply(200, f"GET {request['path']}", request["id"], body))
     modes = (Mode("build", "Build", "Builds."), Mode("my-agent", "My agent"))
     models = (Model("p/m/1", "One", ("low",)), Model("p/m2"))
     assert wire.notices == [Listed(Catalogue(models, modes, "p/m2"))]
@@ -549,10 +559,8 @@ def test_a_catalogue_is_what_three_answers_say() -> None:
 def test_a_list_that_fails_fails_once() -> None:
     wire = OpenCodeWire(counted())
     wire.list_catalogue("/ws")
-    for frame in wire.outbox:
-        request = msgspec.json.decode(frame)
-        answer = {"status": 500, "for": f"GET {request['path']}", "id": request["id"], "body": None}
-        wire.receive(msgspec.json.encode(answer))
+    for request in taken(wire):
+        wire.receive(reply(500, f"GET {request['path']}", request["id"], None))
     assert wire.notices == [ListFailed("the agent's server answered with status 500")]
 
 
@@ -875,7 +883,10 @@ def test_a_model_that_repeats_its_call_ids_gets_unique_ones() -> None:
     for part_id in ("prt_1", "prt_2"):
         session.tool({"status": "completed", "input": {}, "output": ""}, part_id=part_id)
     calls = [item.content[0] for item in session.items() if item.kind == "tool_call"]
-    assert calls == [ToolCall("bash", "{}", "call_1"), ToolCall("bash", "{}", "call_1#2")]
+    assert calls == [
+        ToolCall("bash", "{}", "call_1", "command", "bash"),
+        ToolCall("bash", "{}", "call_1#2", "command", "bash"),
+    ]
 
 
 def test_a_permission_that_an_abort_took_away_is_not_asked_again_in_the_next_turn() -> None:
@@ -896,7 +907,7 @@ def test_a_permission_that_an_abort_took_away_is_not_asked_again_in_the_next_tur
 
 def broken(session: Session, *, listed: object, statuses: object = None, permissions: object = ()) -> None:
     """The stream broke and stands again; the server answers what the wire asks."""
-    session.wire.receive(b'{"sse":"/global/event","closed":"eof"}')
+    session.wire.receive(Lost("eof"))
     bodies = {
         "/permission?directory=/ws": permissions,
         "/question?directory=/ws": [],
@@ -948,7 +959,7 @@ def test_a_turn_that_goes_on_goes_on_and_what_it_asked_meanwhile_is_asked() -> N
 
 def test_a_stream_that_breaks_between_turns_asks_nothing() -> None:
     session = Session()
-    session.wire.receive(b'{"sse":"/global/event","closed":"eof"}')
+    session.wire.receive(Lost("eof"))
     assert session.take() == []
 
 
@@ -966,8 +977,198 @@ def test_any_json_is_taken(value: object) -> None:
     session = Session()
     session.begin()
     session.wire.receive(msgspec.json.encode(value))
-    session.wire.receive(msgspec.json.encode({"sse": "/event", "data": value}))
-    session.wire.receive(msgspec.json.encode({"status": 200, "for": "GET /agent", "body": value}))
+    session.wire.receive(ServerEvent(msgspec.json.encode(value)))
+    session.wire.receive(reply(200, "GET /agent", None, value))
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "kind", "title"),
+    [
+        ("bash", {"command": "ls -l", "description": "Lists"}, "command", "ls -l"),
+        ("edit", {"filePath": "/ws/a.py", "oldString": "x"}, "edit", "/ws/a.py"),
+        ("read", {"filePath": "/ws/a.py"}, "read", "/ws/a.py"),
+        ("grep", {"pattern": "def", "path": "/ws"}, "search", "def"),
+        ("webfetch", {"url": "https://a.example/", "format": "text"}, "fetch", "https://a.example/"),
+        ("task", {"description": "a job", "prompt": "do it"}, "task", "a job"),
+        ("mcp_aaaa_demo_add", {"a": 2}, "mcp", "demo_add"),
+        ("todowrite", {"todos": []}, "other", "todowrite"),
+    ],
+)
+def test_a_call_and_its_permission_say_what_they_are(
+    tool: str, given: dict[str, Any], kind: ToolKind, title: str
+) -> None:
+    session = Session()
+    session.begin()
+    session.tool({"status": "running", "input": given}, tool)
+    session.ask(tool, metadata=given)
+    name = tool.removeprefix("mcp_aaaa_")
+    (call,) = [item for item in session.items() if item.kind == "tool_call"]
+    assert call.content == (ToolCall(name, msgspec.json.encode(given).decode(), "call_1", kind, title),)
+    (asked,) = session.told(PermissionRequested)
+    assert (asked.metadata.kind, asked.metadata.title) == (kind, title)
+
+
+@pytest.mark.parametrize("message_id", ["msg_a", "msg_unseen"])
+def test_what_the_program_tells_its_model_is_nobodys_message(message_id: str) -> None:
+    session = Session()
+    session.begin()
+    reminder = "<system-reminder>\nPlan mode is active.\n</system-reminder>"
+    for _ in range(2):
+        session.part("text", "prt_r", message_id, text=reminder, synthetic=True, time={"start": 1, "end": 2})
+    assert [item.content for item in session.items()[1:]] == [
+        (StatusPart("injected"), Json({"text": reminder}))
+    ]
+
+
+def test_a_rejection_leaves_nothing_of_its_session_to_answer() -> None:
+    session = Session()
+    session.begin()
+    for number in "12":
+        session.part("tool", f"prt_{number}", tool="bash", callID=f"call_{number}", state=RUNNING)
+        tool = {"messageID": "msg_a", "callID": f"call_{number}"}
+        session.event("permission.asked", id=f"per_{number}", permission="bash", tool=tool)
+    session.event("question.asked", id="que_1", questions=[QUESTION])
+    session.scribe.decide("per_1", "reject", "client")
+    session.wire.decide(session.conversation, "per_1", Decision("reject"))
+    assert list(session.scribe.pending) == ["que_1"]
+    session.event("permission.replied", requestID="per_2", reply="reject")
+    resolved = [(one.status, one.metadata.decided_by) for one in session.told(PermissionResolved)]
+    assert resolved == [("reject", "client"), ("reject", "agent")]
+
+
+BROKEN = {
+    "name": "UnknownError",
+    "data": {
+        "message": "Error: All fibers interrupted without error\n    at xH (/$bunfs/root/chunk.js:12:1887)"
+    },
+}
+
+
+def fail_broken(session: Session, message_id: str) -> None:
+    """What a server says to a prompt that an abort has broken."""
+    session.echo(message_id)
+    session.event("session.status", status={"type": "busy"})
+    session.idle()
+    session.event("session.error", error=BROKEN)
+
+
+def test_a_server_that_an_abort_has_broken_is_healed_and_asked_again() -> None:
+    neighbour = Session(settings=Settings("/other"), name="ses_bbbb")
+    session = Session(neighbour.wire, Settings("/ws", mcp={"demo": McpServer("demo")}))
+    session.respond(session.take()[0], 200, {"mcp_aaaa_demo": {"status": "connected"}})
+    session.take()
+    first = session.prompt()
+    fail_broken(session, first)
+    deleted, disposed = session.take()
+    assert (deleted["method"], deleted["path"]) == (
+        "DELETE",
+        f"/session/ses_aaaa/message/{first}?directory=/ws",
+    )
+    assert (disposed["method"], disposed["path"]) == ("POST", "/global/dispose")
+    session.respond(disposed, 200, True)
+    (mcp,) = session.take()  # it is gone with what was thrown away
+    assert (mcp["path"], mcp["body"]["name"]) == ("/mcp?directory=/ws", "mcp_aaaa_demo")
+    session.respond(mcp, 200, {})
+    (again,) = session.take()
+    assert again["path"] == "/session/ses_aaaa/prompt_async?directory=/ws"
+    assert again["body"]["parts"] == [{"type": "text", "text": "go"}]
+    session.respond(again, 204)
+    session.echo(again["body"]["messageID"])
+    session.event("session.status", status={"type": "busy"})
+    session.assistant()
+    session.assistant(completed=True, finish="stop")
+    session.idle()
+    assert (stop_reasons(session), session.told(ErrorEvent)) == (["end_turn"], [])
+    assert [item.role for item in session.items()] == ["user"]
+    assert neighbour.told(ErrorEvent) == []
+
+
+def test_a_server_that_stays_broken_ends_the_turn() -> None:
+    session = Session()
+    fail_broken(session, session.prompt())
+    _, disposed = session.take()
+    session.respond(disposed, 200, True)
+    (again,) = session.take()
+    fail_broken(session, again["body"]["messageID"])
+    assert session.take() == []
+    assert (stop_reasons(session), len(session.told(ErrorEvent))) == (["error"], 1)
+
+
+@pytest.mark.parametrize(
+    ("directory", "paths"), [("/ws", []), ("/other", ["/instance/dispose?directory=/ws"])]
+)
+def test_nobody_elses_turn_is_ended_to_heal_a_server(directory: str, paths: list[str]) -> None:
+    session = Session()
+    other = Session(session.wire, Settings(directory), "ses_bbbb")
+    other.conversation.settings = Settings(directory)
+    other.begin()
+    fail_broken(session, session.prompt())
+    assert [request["path"] for request in session.take() if request["method"] == "POST"] == paths
+    assert stop_reasons(session) == ([] if paths else ["error"])
+
+
+def refused(session: Session) -> list[tuple[str, Any]]:
+    return [(request["path"], request.get("body")) for request in session.take()]
+
+
+REFUSED = ("/permission/per_1/reply?directory=/ws", {"reply": "reject", "message": UNREADABLE})
+
+
+def test_a_request_of_the_wrong_shape_is_refused() -> None:
+    session = Session()
+    session.begin()
+    session.ask(patterns=7)
+    assert refused(session) == [REFUSED]
+    session.event("question.asked", id="que_1", questions=7)
+    assert refused(session) == [("/question/que_1/reject?directory=/ws", None)]
+    session.event("todo.updated", sessionID=7)
+    assert refused(session) == []
+    assert len(session.told(AgentUnparsed)) == 3
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_a_permission_too_deep_to_be_written_is_refused(early: bool) -> None:
+    """Somewhere between what can be written and what cannot be read there is what can be read alone."""
+    count = 0
+    for depth in range(800, 1100, 2):
+        session = Session()
+        session.begin()
+        deep = b"[" * depth + b"]" * depth
+        if early:
+            # It overtakes the arguments of its call, which nobody can write down.
+            session.tool({"status": "pending", "input": {}})
+            session.ask(metadata={})
+            part = (
+                b'{"id":"prt_t","messageID":"msg_a","type":"tool","tool":"bash","callID":"call_1","state":%b}'
+            )
+            state = b'{"status":"running","input":{"command":%b}}' % deep
+            properties = b'"part":%b' % (part % state)
+            kind = b"message.part.updated"
+        else:
+            properties = b'"id":"per_1","permission":"bash","metadata":{"command":%b}' % deep
+            kind = b"permission.asked"
+        payload = b'{"type":"%b","properties":{"sessionID":"ses_aaaa",%b}}' % (kind, properties)
+        session.wire.receive(ServerEvent(b'{"directory":"/ws","payload":%b}' % payload))
+        told = refused(session)
+        assert len(session.scribe.pending) + len(told) == 1
+        assert len(session.told(AgentUnparsed)) == len(told)
+        assert told in ([], [REFUSED])
+        count += len(told)
+    assert 0 < count < 150
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        ServerEvent(b'{"directory":"/ws","payload":{"type":"session.idle"}}'),
+        Lost("the stream of events ended"),
+        HttpReply(200, "GET /agent?directory=/ws", "7", Raw(b'[{"name":"build"}]')),
+        HttpReply(204, "POST /session/ses_1/abort"),
+    ],
+)
+def test_a_frame_is_read_from_a_recording_as_it_was(frame: InFrame) -> None:
+    wire = OpenCodeWire(counted())
+    assert wire.recorded_frame(encode_frame(frame)) == frame
 
 
 def test_nothing_comes_before_the_start_of_a_session_not_even_nonsense() -> None:
@@ -1004,7 +1205,8 @@ def test_mutated_frames_are_taken_and_keep_the_rules(chance: random.Random) -> N
     session.begin()
     at = chance.randrange(len(RECORDED))
     for frame in RECORDED[at : at + 40]:
-        session.wire.receive(msgspec.json.encode(_mutated(frame, chance)))
+        mutated = msgspec.json.encode(_mutated(frame, chance))
+        session.wire.receive(session.wire.recorded_frame(mutated))
     session.scribe.end_turn("outcome_unknown", source="daemon")
     session.scribe.close_background()
     assert [one for one in session.violations() if "agent.unparsed" not in one] == []

@@ -26,14 +26,18 @@ from sandbox_agent.agents.base import (
     Start,
     StartFailed,
 )
+from sandbox_agent.agents.frames import UNREADABLE, OutFrame, encode_frame
 from sandbox_agent.agents.pi import EXTENSION, Pi
-from sandbox_agent.agents.pi.wire import PiConversation, PiWire
+from sandbox_agent.agents.pi.transcript import PiConversation
+from sandbox_agent.agents.pi.wire import PiWire
 from sandbox_agent.agents.scribe import Rule, Scribe
 from sandbox_agent.schema.events import (
+    AgentUnparsed,
     ErrorEvent,
     Event,
     ItemCompleted,
     ItemDelta,
+    PermissionRequested,
     PermissionResolved,
     QuestionRequested,
     TurnEnded,
@@ -42,7 +46,17 @@ from sandbox_agent.schema.events import (
 )
 from sandbox_agent.schema.features import Catalogue, Mode, Model
 from sandbox_agent.schema.inputs import Answer, Attachment, Decision, McpServer, Prompt, Settings
-from sandbox_agent.schema.items import FileRef, Image, Item, Reasoning, StatusPart, Text, ToolCall, ToolResult
+from sandbox_agent.schema.items import (
+    FileRef,
+    Image,
+    Item,
+    Reasoning,
+    StatusPart,
+    Text,
+    ToolCall,
+    ToolKind,
+    ToolResult,
+)
 from sandbox_agent.schema.world import counted
 from sandbox_agent.testing.rules import violations
 
@@ -75,14 +89,14 @@ class Session:
         self.wire.receive(msgspec.json.encode({"type": type, **frame}))
 
     def written(self) -> list[dict[str, Any]]:
-        lines = [msgspec.json.decode(line) for line in self.wire.outbox]
+        lines = [msgspec.json.decode(encode_frame(frame)) for frame in self.wire.outbox]
         self.wire.outbox.clear()
         return lines
 
     def prompt(self, text: str = "go") -> None:
         self.scribe.start_turn()
         self.scribe.user_message(text)
-        self.wire.prompt(self.conversation, Prompt(text), {}, {})
+        self.wire.prompt(self.conversation, Prompt(text), {})
 
     def update(self, type: str, index: int = 0, **more: Any) -> None:
         self.feed("message_update", assistantMessageEvent={"type": type, "contentIndex": index, **more})
@@ -116,7 +130,7 @@ class Session:
         return violations(events, complete=complete)
 
 
-def read_back(session: Session, lines: list[bytes]) -> list[Action]:
+def read_back(session: Session, frames: list[OutFrame]) -> list[Action]:
     """What the recording reader makes of lines that we wrote, on a wire that saw the same dialogs."""
     reader = PiWire(counted())
     scribe = Scribe(counted(itertools.count().__next__))
@@ -125,8 +139,8 @@ def read_back(session: Session, lines: list[bytes]) -> list[Action]:
     (began,) = reader.launched(["pi", "--mode", "rpc"])
     assert isinstance(began, Began)
     assert isinstance(began.conversation, PiConversation)
-    began.conversation.dialogs = dict(session.conversation.dialogs)
-    return [action for line in lines for action in reader.sent(line)]
+    began.conversation.calls.dialogs = dict(session.conversation.calls.dialogs)
+    return [action for frame in frames for action in reader.sent(encode_frame(frame))]
 
 
 # -- both directions ---------------------------------------------------------------------------
@@ -144,9 +158,9 @@ def test_a_prompt_reads_back_as_the_same_prompt() -> None:
 def test_images_go_along_as_base64_and_other_files_by_path() -> None:
     session = Session()
     session.written()
-    session.wire.read_file = {"/ws/a.png": b"picture"}.__getitem__
-    files = (Attachment("/ws/a.png"), Attachment("/ws/notes.txt"))
-    session.wire.prompt(session.conversation, Prompt("look", files), {})
+    prompt = Prompt("look", (Attachment("/ws/a.png"), Attachment("/ws/notes.txt")))
+    assert session.wire.wants(prompt) == ("/ws/a.png",)
+    session.wire.prompt(session.conversation, prompt, {"/ws/a.png": b"picture"})
     (action,) = read_back(session, session.wire.outbox)
     assert isinstance(action, Prompted)
     assert [file.mime for file in action.prompt.attachments] == ["image/png"]
@@ -214,7 +228,7 @@ def test_dialogs_of_other_extensions_are_questions(
 def read_back_dialogs(session: Session) -> Session:
     """The same dialogs, kept from being answered."""
     other = Session()
-    other.conversation.dialogs = dict(session.conversation.dialogs)
+    other.conversation.calls.dialogs = dict(session.conversation.calls.dialogs)
     return other
 
 
@@ -383,6 +397,84 @@ def test_a_command_asks_for_itself_and_an_edit_for_its_file() -> None:
     assert change.diff == "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-one\n+two\n"
 
 
+@pytest.mark.parametrize(
+    ("tool", "given", "kind", "title"),
+    [
+        ("bash", {"command": "ls -l"}, "command", "ls -l"),
+        ("edit", {"path": "a.py", "edits": []}, "edit", "a.py"),
+        ("read", {"path": "a.py"}, "read", "a.py"),
+        ("grep", {"pattern": "def", "path": "src"}, "search", "def"),
+        ("mcp__demo__add", {"a": 2}, "mcp", "mcp__demo__add"),
+        ("ask_user", {"questions": []}, "other", "ask_user"),
+    ],
+)
+def test_a_call_and_its_permission_say_what_they_are(
+    tool: str, given: dict[str, Any], kind: ToolKind, title: str
+) -> None:
+    session = Session()
+    session.prompt()
+    session.run_tool(name=tool, args=given)
+    session.titled("d1", "select", "permission:", {"toolCallId": "call_1", "toolName": tool, "input": given})
+    (call,) = session.items("tool_call")
+    assert call.content == (ToolCall(tool, msgspec.json.encode(given).decode(), "call_1", kind, title),)
+    (asked,) = session.data(PermissionRequested)
+    assert (asked.metadata.kind, asked.metadata.title) == (kind, title)
+
+
+def test_in_bypass_nobody_is_asked() -> None:
+    session = Session(Settings("/ws", "default", "bypass"))
+    session.prompt()
+    session.written()
+    session.titled("d1", "select", "permission:", PERMISSION)
+    assert session.written() == [{"type": "extension_ui_response", "id": "d1", "value": "once"}]
+    session.titled("d2", "input", "question:", QUESTIONS)
+    assert list(session.scribe.pending) == ["d2"]
+    assert session.wire.configure(session.conversation, Settings("/ws", "default"))
+    session.titled("d3", "select", "permission:", PERMISSION)
+    assert list(session.scribe.pending) == ["d2", "d3"]
+    assert len(session.data(PermissionRequested)) == 1
+
+
+def test_blocks_of_a_result_are_joined_as_the_model_reads_them() -> None:
+    session = Session()
+    session.prompt()
+    session.run_tool(name="mcp__demo__list")
+    blocks = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
+    session.feed(
+        "tool_execution_end", toolCallId="call_1", toolName="mcp__demo__list", result={"content": blocks}
+    )
+    (result,) = session.items("tool_result")
+    assert result.content == (ToolResult("call_1", "one\ntwo"),)
+
+
+def test_a_permission_too_deep_to_be_written_is_refused() -> None:
+    """Somewhere between what can be written and what cannot be read there is what can be read alone."""
+    refused = 0
+    for depth in range(800, 1100):
+        session = Session()
+        session.prompt()
+        session.written()
+        deep = "[" * depth + "]" * depth
+        title = f'permission:{{"toolCallId":"call_1","toolName":"bash","input":{deep}}}'
+        session.dialog("d1", "select", title)
+        written = session.written()
+        assert len(session.scribe.pending) + len(written) == 1
+        assert len(session.data(AgentUnparsed)) == len(written)
+        if written:
+            reply = {"type": "extension_ui_response", "id": "d1", "value": f"reject:{UNREADABLE}"}
+            assert written == [reply]
+            refused += 1
+    assert 0 < refused < 300
+
+
+def test_a_dialog_of_a_shape_that_nobody_knows_is_cancelled() -> None:
+    session = Session()
+    session.written()
+    session.dialog("d1", "select", "Which?", options=7)
+    assert session.written() == [{"type": "extension_ui_response", "id": "d1", "cancelled": True}]
+    assert len(session.data(AgentUnparsed)) == 1
+
+
 def test_a_permission_that_pi_does_not_wait_for_is_withdrawn_with_its_call() -> None:
     session = Session()
     session.prompt()
@@ -447,7 +539,10 @@ def test_a_call_cut_off_by_a_failed_attempt_fails_at_once() -> None:
     session.end_message([{"type": "text", "text": "I will"}], "error", errorMessage="terminated")
     (call,) = session.items("tool_call")
     (result,) = session.items("tool_result")
-    assert (call.status, call.content) == ("failed", (ToolCall("bash", '{"comm', "call_1"),))
+    assert (call.status, call.content) == (
+        "failed",
+        (ToolCall("bash", '{"comm', "call_1", "command", "bash"),),
+    )
     assert (result.status, result.parent_id) == ("failed", call.parent_id)
     session.feed("agent_end", willRetry=True)
     session.end_message([{"type": "text", "text": "again"}])
@@ -628,7 +723,7 @@ def test_changes_and_images_stand_beside_the_output() -> None:
     change, image = (item.content[1] for item in session.items("tool_result"))
     assert change == FileRef("a.py", "patch", diff="--- a\n+++ b\n")
     assert isinstance(image, Image)
-    assert session.scribe.blobs[image.path] == b"picture"
+    assert session.scribe.calls.blobs[image.path] == b"picture"
 
 
 # -- nonsense ----------------------------------------------------------------------------------

@@ -64,3 +64,13 @@ def test_another_environment_is_another_server_and_one_that_dies_takes_its_comma
     assert all(wait_for_end(pid, 5) for pid in started)
     turn = other.finish(going_on)
     assert (turn.stop_reason, turn.errors) == ("end_turn", [])
+
+
+def test_a_cancel_before_a_servers_first_answer_breaks_no_later_turn(live: Live) -> None:
+    prompt = live.say("text", "", f"Reply with exactly this: {HELLO}")
+    session = live.session(env=new_mark())
+    turn_id = session.send(prompt)
+    session.call("POST", "/cancel")
+    assert session.finish(turn_id).stop_reason == "interrupted"
+    turn = session.run(prompt)
+    assert (turn.text, turn.stop_reason, turn.errors) == (HELLO, "end_turn", [])

@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ import pytest
 import uvloop
 
 from sandbox_agent.agents.amp import delegate as program
+from sandbox_agent.agents.frames import DelegateAsk, DelegateReply, InFrame
 from sandbox_agent.errors import AgentProcessExited
 from sandbox_agent.runtime.delegate import DelegatingProcess, remove_leftovers
 from sandbox_agent.runtime.framing import LineTooLong
-from sandbox_agent.runtime.host import write_private
+from sandbox_agent.runtime.private_files import write_private
 from sandbox_agent.runtime.process import Exit
 
 SECONDS = 20.0
@@ -49,16 +50,16 @@ class Talk:
         self.exits: list[Exit] = []
         self.process = DelegatingProcess(f"test-delegate-{os.getpid()}", self._hear, self.exits.append)
 
-    def _hear(self, frames: list[bytes | LineTooLong]) -> None:
+    def _hear(self, frames: Sequence[InFrame | LineTooLong]) -> None:
         for frame in frames:
-            assert isinstance(frame, bytes)
-            self.frames.put_nowait(msgspec.json.decode(frame))
+            assert isinstance(frame, bytes | DelegateAsk)
+            self.frames.put_nowait(frame if isinstance(frame, DelegateAsk) else msgspec.json.decode(frame))
 
-    def write(self, *frames: object) -> None:
-        self.process.write([msgspec.json.encode(frame) for frame in frames])
+    def write(self, *lines: object) -> None:
+        self.process.write([msgspec.json.encode(line) for line in lines])
 
     def reply(self, id: str, allow: bool, message: str | None = None) -> None:
-        self.write({"type": "delegate_reply", "id": id, "allow": allow, "message": message})
+        self.process.write([DelegateReply(id, allow, message)])
 
     async def start(self, directory: str = "/") -> None:
         argv = [sys.executable, "-I", "-S", str(AGENT), str(Path(program.__file__))]
@@ -77,22 +78,19 @@ async def talk() -> AsyncIterator[tuple[Talk, Path]]:
         await one.process.stop()
 
 
-def question(id: str, tool: str, given: object) -> dict[str, object]:
-    return {
-        "type": "delegate",
-        "id": id,
-        "tool": tool,
-        "tool_use_id": "call-1",
-        "thread": None,
-        "input": given,
-    }
+def question(asked: DelegateAsk) -> tuple[str, Any]:
+    return asked.id, msgspec.json.decode(asked.body)
+
+
+def facts(tool: str, given: object) -> dict[str, object]:
+    return {"tool": tool, "tool_use_id": "call-1", "thread": None, "input": given}
 
 
 def test_a_question_is_a_frame_and_an_allowance_lets_the_tool_run(run: Callable[[Body], None]) -> None:
     async def body() -> None:
         async with talk() as (one, _):
             one.write({"tool": "Bash", "input": {"cmd": "ls"}})
-            assert await one.frames.get() == question("delegate-1", "Bash", {"cmd": "ls"})
+            assert question(await one.frames.get()) == ("delegate-1", facts("Bash", {"cmd": "ls"}))
             one.reply("delegate-1", True)
             assert await one.frames.get() == {"tool": "Bash", "code": program.ALLOW, "stderr": ""}
 
@@ -115,7 +113,8 @@ def test_questions_at_the_same_time_get_their_own_answers(run: Callable[[Body], 
     async def body() -> None:
         async with talk() as (one, _):
             one.write({"tool": "first", "input": 1}, {"tool": "second", "input": 2})
-            asked = {(frame := await one.frames.get())["tool"]: frame["id"] for _ in range(2)}
+            questions = [question(await one.frames.get()) for _ in range(2)]
+            asked = {told["tool"]: id for id, told in questions}
             one.reply(asked["second"], True)
             assert await one.frames.get() == {"tool": "second", "code": program.ALLOW, "stderr": ""}
             one.reply(asked["first"], False, "no")
@@ -129,7 +128,7 @@ def test_an_input_of_many_megabytes_passes(run: Callable[[Body], None]) -> None:
         async with talk() as (one, _):
             given = {"content": "x" * (8 << 20)}
             one.write({"tool": "create_file", "input": given})
-            assert await one.frames.get() == question("delegate-1", "create_file", given)
+            assert question(await one.frames.get()) == ("delegate-1", facts("create_file", given))
             one.reply("delegate-1", True)
             await one.frames.get()
 
@@ -140,36 +139,23 @@ def test_only_what_is_no_reply_goes_to_the_agent(run: Callable[[Body], None]) ->
     async def body() -> None:
         async with talk() as (one, _):
             prompt = {"type": "user", "message": {"content": [{"text": '{"type":"delegate_reply"}'}]}}
-            one.write({"type": "delegate_reply", "id": "nobody's", "allow": True}, prompt)
+            one.process.write([DelegateReply("nobody's", allow=True), msgspec.json.encode(prompt)])
             assert await one.frames.get() == {"read": prompt}
 
     run(body)
 
 
-def test_a_line_that_is_no_question_is_rejected_and_tells_nobody(run: Callable[[Body], None]) -> None:
+def test_a_question_is_passed_on_as_it_stands_and_the_link_names_it(run: Callable[[Body], None]) -> None:
     async def body() -> None:
         async with talk() as (one, path):
-            for line in (b"what?\n", b"[]\n"):
+            for number, line in enumerate((b'{"type":"result","id":"mine"}', b"what?"), 1):
                 reader, writer = await asyncio.open_unix_connection(path)
-                writer.write(line)
-                assert await reader.read() == b""
+                writer.write(line + b"\n")
+                assert await one.frames.get() == DelegateAsk(f"delegate-{number}", line)
+                one.reply(f"delegate-{number}", True)
+                assert await reader.read() == b'{"allow":true,"message":null}\n'
                 writer.close()
                 await writer.wait_closed()
-            assert one.frames.empty()
-
-    run(body)
-
-
-def test_a_question_cannot_name_itself(run: Callable[[Body], None]) -> None:
-    async def body() -> None:
-        async with talk() as (one, path):
-            reader, writer = await asyncio.open_unix_connection(path)
-            writer.write(b'{"type":"result","id":"mine","tool":"Bash"}\n')
-            assert await one.frames.get() == {"type": "delegate", "id": "delegate-1", "tool": "Bash"}
-            one.reply("delegate-1", True)
-            assert await reader.read() == b'{"allow":true,"message":null}\n'
-            writer.close()
-            await writer.wait_closed()
 
     run(body)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,10 @@ from typing import Any
 import msgspec
 import pytest
 import uvloop
+from msgspec import Raw
 
 from sandbox_agent.agents.base import HttpServer
+from sandbox_agent.agents.frames import HttpRequest, InFrame, encode_frame
 from sandbox_agent.runtime import http_link
 from sandbox_agent.runtime.framing import LineTooLong
 from sandbox_agent.runtime.http_link import HttpLink
@@ -24,7 +26,7 @@ from sandbox_agent.schema.events import Stderr
 SECONDS = 20.0
 AGENT = Path(__file__).with_name("http_agent.py")
 READY = r"agent listening on (http://\S+)"
-STREAM_1 = {"sse": "/events", "data": {"stream": 1}}
+STREAM_1 = {"sse": "/global/event", "data": {"stream": 1}}
 
 Body = Callable[[], Coroutine[Any, Any, None]]
 
@@ -52,9 +54,11 @@ class Talk:
         self.link = HttpLink(server, f"test-link-{os.getpid()}", self._frames, self._exit)
         self._notified: set[asyncio.Task[None]] = set()
 
-    def _frames(self, frames: list[bytes | LineTooLong]) -> None:
+    def _frames(self, frames: Sequence[InFrame | LineTooLong]) -> None:
         assert not self.exits
-        self.heard += [msgspec.json.decode(frame) for frame in frames if isinstance(frame, bytes)]
+        self.heard += [
+            msgspec.json.decode(encode_frame(frame)) for frame in frames if not isinstance(frame, LineTooLong)
+        ]
         self._notify()
 
     def _exit(self, exit: Exit) -> None:
@@ -76,7 +80,7 @@ class Talk:
 
     def write(self, *requests: tuple[str, str] | tuple[str, str, object]) -> None:
         """Each request is given its own path as its id."""
-        self.link.write([msgspec.json.encode(frame_of(*request)) for request in requests])
+        self.link.write([frame_of(*request) for request in requests])
 
     async def ask(self, method: str, path: str, body: object = None) -> Any:
         self.write((method, path, body))
@@ -102,8 +106,8 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-def frame_of(method: str, path: str, body: object = None) -> dict[str, object]:
-    return {"method": method, "path": path, "body": body, "id": path}
+def frame_of(method: str, path: str, body: object = None) -> HttpRequest:
+    return HttpRequest(method, path, Raw(msgspec.json.encode(body)), path)
 
 
 def answer(status: int, method: str, path: str, body: object) -> dict[str, object]:
@@ -129,7 +133,7 @@ def test_what_is_written_at_once_is_asked_when_the_events_are_listened_to(
         async with talk() as one:
             one.write(("POST", "/say", "hello"))
             await one.until(lambda: len(one.heard) == 3)
-            told = {"sse": "/events", "data": {"said": "hello"}}
+            told = {"sse": "/global/event", "data": {"said": "hello"}}
             assert one.heard[0] == STREAM_1
             assert sorted(one.heard[1:], key=str) == sorted(
                 [told, answer(204, "POST", "/say", None)], key=str
@@ -161,7 +165,7 @@ def test_requests_about_one_thing_wait_for_each_other_and_for_nothing_else(
             one.write(("GET", "/other"))
             await one.answer("/other")
             await one.answer("/things/2/first")
-            await one.until(lambda: {"sse": "/events", "data": "waiting"} in one.heard)
+            await one.until(lambda: {"sse": "/global/event", "data": "waiting"} in one.heard)
             assert not one.answered("/things/1/next")
             one.write(("POST", "/open"))
             await one.answer("/things/1/next")
@@ -178,7 +182,7 @@ def test_events_and_bodies_of_many_megabytes_pass(run: Callable[[Body], None]) -
             path = f"/long/{size}"
             assert await one.ask("POST", path, "z" * size) == answer(200, "POST", path, {"long": "y" * size})
             await one.until(lambda: len(one.events) == 2)
-            assert one.events == [STREAM_1, {"sse": "/events", "data": {"long": "x" * size}}]
+            assert one.events == [STREAM_1, {"sse": "/global/event", "data": {"long": "x" * size}}]
 
     run(body)
 
@@ -211,7 +215,7 @@ def test_after_a_break_of_the_stream_the_wire_is_told_and_events_come_again(
             await one.until(lambda: len(one.events) == 4)
             reasons = [event.pop("closed") for event in one.events if "closed" in event]
             assert reasons == ["the stream of events ended"]
-            assert [event for event in one.events if "data" not in event] == [{"sse": "/events"}]
+            assert [event for event in one.events if "data" not in event] == [{"sse": "/global/event"}]
             assert [event["data"] for event in one.events if "data" in event] == [
                 {"stream": 1},
                 {"stream": 2},
@@ -275,8 +279,8 @@ def test_a_server_that_dies_says_its_last_words_and_answers_nothing(run: Callabl
             await one.until(lambda: one.exits)
             assert one.heard == [
                 STREAM_1,
-                {"sse": "/events", "data": "waiting"},
-                {"sse": "/events", "data": {"last": "words"}},
+                {"sse": "/global/event", "data": "waiting"},
+                {"sse": "/global/event", "data": {"last": "words"}},
             ]
             stderr = Stderr(False, "something broke", total_lines=1)
             assert one.exits == [Exit(3, None, stderr)]
@@ -302,7 +306,7 @@ def test_stop_ends_the_server_with_its_children_and_what_is_still_asked(run: Cal
             child = (await one.ask("POST", "/child"))["body"]["pid"]
             assert one.link.pid is not None
             one.write(("POST", "/things/1/wait"))
-            await one.until(lambda: {"sse": "/events", "data": "waiting"} in one.heard)
+            await one.until(lambda: {"sse": "/global/event", "data": "waiting"} in one.heard)
             one.link.pause()
             await one.link.stop()
             assert [is_alive(pid) for pid in (child, one.link.pid)] == [False, False]

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import pytest
 import uvloop
 from tests.runtime.pids import FAMILY, FAMILY_SIZE, Pids
 
+from sandbox_agent.agents.frames import InFrame
 from sandbox_agent.agents.stderr import StderrTail
 from sandbox_agent.errors import AgentProcessExited
 from sandbox_agent.runtime import descriptors, guardian
@@ -56,7 +57,7 @@ class Running:
         self.process = AgentProcess(INSTANCE, self._frames, self._exit)
         self._heard = asyncio.Event()
 
-    def _frames(self, frames: list[bytes | LineTooLong]) -> None:
+    def _frames(self, frames: Sequence[InFrame | LineTooLong]) -> None:
         assert not self.exits
         self.lines += [frame.decode() if isinstance(frame, bytes) else str(frame) for frame in frames]
         self._heard.set()

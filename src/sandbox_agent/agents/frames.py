@@ -10,6 +10,9 @@ from __future__ import annotations
 import msgspec
 from msgspec import Raw, Struct
 
+UNREADABLE = "The request could not be read."
+"""The answer to an agent that waits for one to a request that we could not make sense of."""
+
 # -- to the agent -----------------------------------------------------------------------------
 
 
@@ -74,13 +77,20 @@ def encode_frame(frame: InFrame | OutFrame) -> bytes:
         case bytes():
             return frame
         case ServerEvent(data):
-            return b'{"sse":"/event","data":%b}' % data
+            return b'{"sse":"/global/event","data":%b}' % data
         case Lost(reason):
-            return b'{"sse":"/event","closed":%b}' % _encode(reason)
+            return b'{"sse":"/global/event","closed":%b}' % _encode(reason)
         case DelegateAsk(id, body):
-            return b'{"type":"delegate","id":%b,"body":%b}' % (_encode(id), body)
+            return _encode({**_facts_in(body), "type": "delegate", "id": id})
         case _:
             return _encode(frame)
+
+
+def _facts_in(body: bytes) -> dict[str, Raw]:
+    try:
+        return msgspec.json.decode(body, type=dict[str, Raw])
+    except (msgspec.DecodeError, RecursionError):
+        return {"body": Raw(_encode(body.decode(errors="replace")))}
 
 
 def native_of(frame: InFrame) -> bytes:

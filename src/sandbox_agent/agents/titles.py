@@ -7,8 +7,8 @@ from typing import Any
 from ..schema.items import ToolKind
 
 _COMMANDS = ("command", "cmd")
-_PATHS = ("file_path", "filePath", "notebook_path", "path", "uri")
-_PATTERNS = ("pattern", "query")
+_PATHS = ("file_path", "filePath", "filepath", "notebook_path", "path", "uri")
+_PATTERNS = ("pattern", "filePattern", "query", "objective")
 _PAGES = ("url",)
 _ERRANDS = ("description", "prompt")
 

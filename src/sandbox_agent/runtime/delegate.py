@@ -1,8 +1,8 @@
 """The process of an agent that asks for permission through a program of its own: what the program asks and is told are frames too.
 
-The program finds us by `SANDBOX_AGENT_DELEGATE`, a socket in a folder for the owner alone. One connection is one question, a line of
-JSON that goes to the wire as a frame of type `delegate`; a frame of type `delegate_reply` is the answer, and everything
-else that is written goes to the agent's stdin.
+The program finds us by `SANDBOX_AGENT_DELEGATE`, a socket in a folder for the owner alone. One connection is one question, a line that
+goes to the wire unread, as a `DelegateAsk`; a `DelegateReply` is the answer, and everything else that is written goes to the
+agent's stdin.
 """
 
 from __future__ import annotations
@@ -12,30 +12,18 @@ import itertools
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 import msgspec
-from msgspec import Raw, Struct
 
+from ..agents.frames import DelegateAsk, DelegateReply, OutFrame
 from .framing import LineSplitter
 from .process import AgentProcess, Exit, ExitHandler, FramesHandler
 
 VARIABLE = "SANDBOX_AGENT_DELEGATE"
 LONGEST_PLACE = 50  # bytes; the path of a socket may have 108, on some systems 104
-
-
-class Written(Struct, frozen=True):
-    """As much of a frame as it takes to see whom it is for."""
-
-    type: str = ""
-
-
-class Reply(Struct, frozen=True):
-    id: str
-    allow: bool
-    message: str | None = None
 
 
 class DelegatingProcess(AgentProcess):
@@ -54,28 +42,22 @@ class DelegatingProcess(AgentProcess):
         path = self._folder / "socket"
         try:
             self._listener = await asyncio.get_running_loop().create_unix_server(
-                lambda: _Connection(next(self._ids), self._connections, self._asked), str(path)
+                lambda: _Connection(next(self._ids), self._connections, self._pass_on), str(path)
             )
             await super().start(argv, {**env, VARIABLE: f"unix:{path}"}, directory)
         except BaseException:
             self._close()
             raise
 
-    def write(self, frames: Sequence[bytes]) -> None:
-        for_agent = []
+    def write(self, frames: Sequence[OutFrame]) -> None:
+        lines = []
         for frame in frames:
-            if msgspec.json.decode(frame, type=Written).type != "delegate_reply":
-                for_agent.append(frame)
-                continue
-            reply = msgspec.json.decode(frame, type=Reply)
-            if connection := self._connections.get(reply.id):
-                connection.answer(reply)
-        if for_agent:
-            super().write(for_agent)
-
-    def _asked(self, id: str, line: bytes) -> None:
-        question = msgspec.json.decode(line, type=dict[str, Raw])
-        self._pass_on([msgspec.json.encode({**question, "type": "delegate", "id": id})])
+            if not isinstance(frame, DelegateReply):
+                lines.append(frame)
+            elif connection := self._connections.get(frame.id):
+                connection.answer(frame)
+        if lines:
+            super().write(lines)
 
     def _process_exited(self, exit: Exit) -> None:
         self._close()
@@ -94,17 +76,15 @@ class DelegatingProcess(AgentProcess):
 class _Connection(asyncio.Protocol):
     """One question and its answer; the dictionary holds those that are open."""
 
-    def __init__(
-        self, id: str, open_ones: dict[str, _Connection], on_question: Callable[[str, bytes], None]
-    ) -> None:
+    def __init__(self, id: str, open_ones: dict[str, _Connection], on_frames: FramesHandler) -> None:
         self._id = id
         self._open_ones = open_ones
-        self._on_question = on_question
+        self._pass_on = on_frames
         self._lines = LineSplitter()
         self._asked = False
         self._transport: asyncio.Transport
 
-    def answer(self, reply: Reply) -> None:
+    def answer(self, reply: DelegateReply) -> None:
         line = msgspec.json.encode({"allow": reply.allow, "message": reply.message})
         self._transport.write(line + b"\n")
         self.close()
@@ -122,10 +102,7 @@ class _Connection(asyncio.Protocol):
                 self.close()
                 return
             self._asked = True
-            try:
-                self._on_question(self._id, line)
-            except msgspec.DecodeError:
-                self.close()
+            self._pass_on([DelegateAsk(self._id, line)])
 
     def connection_lost(self, error: Exception | None) -> None:
         self._open_ones.pop(self._id, None)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ..agents.frames import InFrame, OutFrame
 from ..agents.stderr import StderrTail, exit_facts
 from ..errors import AgentProcessExited
 from ..schema.events import Stderr
@@ -49,7 +50,7 @@ class Exit(NamedTuple):
         return f"the agent's process exited ({how})"
 
 
-FramesHandler = Callable[[list[bytes | LineTooLong]], None]
+FramesHandler = Callable[[Sequence[InFrame | LineTooLong]], None]
 ExitHandler = Callable[[Exit], None]
 
 
@@ -129,9 +130,10 @@ class AgentProcess:
         )
         loop.add_reader(self._control.fileno(), self._read_control)
 
-    def write(self, frames: Sequence[bytes]) -> None:
+    def write(self, frames: Sequence[OutFrame]) -> None:
+        """Send frames; which kinds there are is the link's to know, and this one has lines alone."""
         if not self._stdin.is_closing():
-            self._stdin.write(b"".join(frame + b"\n" for frame in frames))
+            self._stdin.write(b"".join(frame + b"\n" for frame in frames if isinstance(frame, bytes)))
 
     def pause(self) -> None:
         """Stop reading: the pipe fills up and the agent waits."""

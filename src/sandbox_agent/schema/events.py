@@ -131,7 +131,7 @@ class ItemDelta(Struct, frozen=True):
     visibility: Visibility | msgspec.UnsetType = msgspec.UNSET
     """Of thinking: `public` or `private`; absent for everything else."""
     parent_id: str | msgspec.UnsetType = msgspec.UNSET
-    """Of a sub-agent's items: the call that started it; absent where the item has no parent."""
+    """As in the item; absent where it has none. Text with a parent is a sub-agent's."""
 
 
 class ItemCompleted(Data, frozen=True):

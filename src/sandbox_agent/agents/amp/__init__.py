@@ -4,10 +4,9 @@ Permissions are asked by a program that Amp runs before a tool:
 
 - `launch` writes a settings file of its own with a rule that delegates to `delegate.py`, and asks the runtime (`Launch.delegate`)
   to listen for it and to put the address (`unix:<path>` or `tcp:<host>:<port>`) into the child's `SANDBOX_AGENT_DELEGATE`.
-- One connection is one question: a line `{"tool","tool_use_id","thread","input"}`. The runtime feeds it to the wire as
-  `{"type":"delegate","id":<of its choice>, ...the line}`, as if the process had written it.
-- The answer leaves the wire as `{"type":"delegate_reply","id","allow","message"}`. The runtime takes it out of the outbox instead of
-  writing it to stdin, sends the line `{"allow","message"}` over that connection and closes it. Closing it without a line rejects.
+- One connection is one question: a line `{"tool","tool_use_id","thread","input"}`. The wire gets it as a `DelegateAsk`, unread.
+- The answer leaves the wire as a `DelegateReply`: the runtime sends the line `{"allow","message"}` over that connection and closes
+  it. Closing it without a line rejects.
 
 A workspace's own `.amp/settings.json` wins over the file we give: it can allow what we would ask for.
 """

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 
 from ...schema.events import Usage
+from ..frames import DelegateAsk, DelegateReply
 
 
 class ImageSource(Struct, frozen=True):
@@ -56,7 +57,7 @@ class Message(Struct, frozen=True, omit_defaults=True):
 
 
 class Frame(Struct, frozen=True, tag_field="type"):
-    """A line of stdout, or what the delegate asks."""
+    """A line of stdout."""
 
 
 class System(Frame, frozen=True, tag="system"):
@@ -84,25 +85,20 @@ class Result(Frame, frozen=True, tag="result"):
     result: str | None = None
 
 
-class Delegate(Frame, frozen=True, tag="delegate"):
-    id: str
+class Question(Struct, frozen=True):
+    """What the delegate asks: may this tool run?"""
+
     tool: str
     input: Any = None  # the tool's own input
-    thread: str | None = None
     tool_use_id: str | None = None
 
 
-class DelegateReply(Frame, frozen=True, tag="delegate_reply"):
-    id: str
-    allow: bool
-    message: str | None = None
-
-
-AnyFrame = System | User | Assistant | Result | Delegate
+AnyFrame = System | User | Assistant | Result
 
 _frames = msgspec.json.Decoder(AnyFrame)
 _known_types = {frame.__struct_config__.tag for frame in AnyFrame.__args__}
 _written = msgspec.json.Decoder(User | DelegateReply)
+_question = msgspec.json.Decoder(Question)
 
 
 def decode(line: bytes) -> AnyFrame | None:
@@ -121,6 +117,22 @@ def decode_written(line: bytes) -> User | DelegateReply:
     """What a client wrote."""
     written: User | DelegateReply = _written.decode(line)
     return written
+
+
+def decode_question(body: bytes) -> Question:
+    return _question.decode(body)
+
+
+def recorded_question(line: bytes) -> DelegateAsk | None:
+    """What the delegate asked, as a recording holds it: the facts of the question beside its type and id."""
+    if b'"delegate"' not in line:
+        return None
+    try:
+        facts = msgspec.json.decode(line, type=dict[str, Raw])
+        kind, id = (msgspec.json.decode(facts.pop(name), type=str) for name in ("type", "id"))
+    except (msgspec.DecodeError, KeyError):
+        return None
+    return DelegateAsk(id, msgspec.json.encode(facts)) if kind == "delegate" else None
 
 
 class ToolInput(Struct, frozen=True):
@@ -146,9 +158,23 @@ class ReadImage(Struct, frozen=True):
     path: str = field(default="", name="absolutePath")
 
 
+class Truncation(Struct, frozen=True):
+    lines: int = field(default=0, name="prefixLinesOmitted")
+
+
 class ToolOutput(Struct, frozen=True):
     """Most results are a JSON string."""
 
     output: str | None = None
+    truncation: Truncation | None = None
     exit_code: int | None = field(default=None, name="exitCode")
     diff: str | None = None
+
+
+class ResultBlock(Struct, frozen=True):
+    """A block of what an MCP server, or a tool that paints, gave back: a JSON string of several."""
+
+    type: Literal["text", "image"]
+    text: str = ""
+    data: str = ""
+    mime_type: str = field(default="image/png", name="mimeType")

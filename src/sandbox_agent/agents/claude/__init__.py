@@ -48,12 +48,12 @@ class Claude(Agent):
     )
 
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
-        from .commands import flag_settings, native_mode
+        from .commands import FLAG_SETTINGS, native_mode
 
         argv = [str(place.executable), "--print", "--verbose"]
         argv += ["--input-format=stream-json", "--output-format=stream-json", "--include-partial-messages"]
         argv += ["--permission-prompt-tool=stdio", f"--permission-mode={native_mode(settings)}"]
-        argv += [f"--settings={msgspec.json.encode(flag_settings(settings)).decode()}"]
+        argv += [f"--settings={msgspec.json.encode(FLAG_SETTINGS).decode()}"]
         # Without it no later switch to bypass is possible; by itself it allows nothing.
         argv += ["--allow-dangerously-skip-permissions"]
         if native_id is not None:

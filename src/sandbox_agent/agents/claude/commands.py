@@ -19,7 +19,7 @@ REJECTED = "The user rejected this."
 
 NATIVE_MODES: dict[PermissionMode, str] = {
     "default": "default",
-    "acceptEdits": "acceptEdits",
+    "acceptEdits": "default",  # which edits are plain is ours to decide
     "plan": "plan",
     "bypass": "bypassPermissions",
 }
@@ -30,18 +30,8 @@ def native_mode(settings: Settings) -> str:
     return "plan" if settings.agent_mode == "plan" else NATIVE_MODES[settings.permission_mode]
 
 
-EDITING_COMMANDS = ("mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed")
-"""Commands that Claude counts as edits, so that it would not ask for them in its mode `acceptEdits`."""
-
-
-def flag_settings(settings: Settings) -> dict[str, Any]:
-    """Settings of this process alone: what stands between Claude's idea of a permission mode and ours."""
-    asked = EDITING_COMMANDS if settings.permission_mode == "acceptEdits" else ()
-    return {
-        # Else a classifier decides about commands while Claude plans, and nobody is asked.
-        "useAutoModeDuringPlan": False,
-        "permissions": {"ask": [f"Bash({command} *)" for command in asked]},
-    }
+FLAG_SETTINGS: dict[str, Any] = {"useAutoModeDuringPlan": False}
+"""Settings of every process: else a classifier decides about commands while Claude plans, and nobody is asked."""
 
 
 # -- lines we write ---------------------------------------------------------------------------

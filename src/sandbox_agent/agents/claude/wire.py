@@ -49,7 +49,6 @@ from .commands import (
     content_of,
     decision_in,
     denial,
-    flag_settings,
     message_in,
     native_mode,
     permission_of,
@@ -139,8 +138,6 @@ class ClaudeWire(Wire):
             self._request("set_model", model=settings.model or "default")
         if before.variant != settings.variant:
             self._request("apply_flag_settings", settings={"effortLevel": settings.variant})
-        if flag_settings(before) != flag_settings(settings):
-            self._request("apply_flag_settings", settings=flag_settings(settings))
         if native_mode(before) != native_mode(settings):
             self._request("set_permission_mode", mode=native_mode(settings))
         return True

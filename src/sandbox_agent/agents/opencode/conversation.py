@@ -16,9 +16,10 @@ from ...schema.inputs import Attachment
 from ..base import Conversation, Start, Wire
 from ..failures import Failure
 from . import errors
+from .bodies import PromptBody
 from .errors import failure_of
-from .native import AssistantMessage, NativeError, PromptBody, Session, StepFinish
-from .permissions import MCP_PREFIX
+from .messages import AssistantMessage, NativeError, Session, StepFinish
+from .tools import MCP_PREFIX
 
 
 class Handed(Struct):
@@ -60,6 +61,10 @@ class TurnState:
         self.usage: Usage | None = None
         self.lost = False
         """The event stream broke in this turn, and the server said nothing since."""
+        self.idled = False
+        """An `idle` came after the prompt was taken and before any answer: if an error follows, that was the end."""
+        self.healed = False
+        """The server was broken, and something was done about it."""
 
 
 class OpenCodeConversation(Conversation):
@@ -81,6 +86,8 @@ class OpenCodeConversation(Conversation):
         """Changes of its rules that the server has not confirmed."""
         self.unsent: list[tuple[Handed, PromptBody]] = []
         """Prompts that wait for that."""
+        self.sent: PromptBody | None = None
+        """The last prompt, should it have to be given once more."""
         self.deleted_by_us = False
         self.plans: set[str] = set()
         """Questions that are plans to approve."""
@@ -132,6 +139,13 @@ class OpenCodeConversation(Conversation):
                 self.turn.texts.update(handed.texts)
                 return True
         return text is not None and self.scribe.turn is not None and text in self.turn.texts
+
+    def hand_over_again(self, message_id: str | None) -> Handed:
+        """The prompt of the running turn is sent once more."""
+        handed = Handed(message_id, tuple(self.turn.texts))
+        self.handed.append(handed)
+        self.turn.idle = self.turn.idled = False
+        return handed
 
     def is_handed(self, message_id: str) -> bool:
         return any(handed.message_id == message_id for handed in self.handed)
@@ -185,6 +199,8 @@ class OpenCodeConversation(Conversation):
             self.turn.busy = False
             self.turn.idle = True
             self.settle()
+        elif not self.handed and not self.turn.running:
+            self.turn.idled = True
 
     def add_usage(self, step: StepFinish) -> None:
         tokens = step.tokens
@@ -218,7 +234,9 @@ class OpenCodeConversation(Conversation):
             # The prompt was refused before it became a message: no `idle` will follow.
             self.handed.pop(0)
             self.turn.idle = True
-            self.settle()
+        if not of_message and self.turn.idled:
+            self.turn.idle = True
+        self.settle()
 
     def fail(self, failure: Failure) -> None:
         """One failure is one event, however often it is told."""

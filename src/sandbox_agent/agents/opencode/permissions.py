@@ -13,11 +13,14 @@ import msgspec
 from ...schema.inputs import PermissionMode
 from ...schema.items import arguments_of
 from ..scribe import Ask, AskKind, Rule
-from .native import AskMetadata, PermissionAsked, PermissionRule, ToolPart, lenient
+from ..titles import title_of
+from .bodies import PermissionRule
+from .events import PermissionAsked
+from .messages import AskMetadata, ToolPart, lenient
+from .tools import MCP_PREFIX, kind_of
 
-MCP_PREFIX = "mcp_"
-"""How the names of our MCP servers begin: the server knows them by directory, not by session."""
-
+APPROVE, DISAPPROVE = "Yes", "No"
+"""What the agent's own question about a plan wants to hear."""
 ASKED = ("bash", "edit", "webfetch", f"{MCP_PREFIX}*")
 _TOOL_OUTPUT = "*/opencode/tool-output/*"  # where the agent keeps its own long outputs
 
@@ -64,6 +67,8 @@ def ask_of(asked: PermissionAsked, call: ToolPart | None, name: str, permission:
         reason=permission if permission != name else None,
         needs=tuple(Rule(permission, pattern) for pattern in asked.patterns) or whole,
         always=tuple(rule for pattern in asked.always for rule in _rules(permission, pattern)),
+        tool_kind=kind_of(call.tool if call else asked.permission),
+        title=title_of(name, shown, kind_of(call.tool if call else asked.permission)),
     )
 
 

@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 import mimetypes
-import secrets
-import time
-from collections.abc import Iterable
-from urllib.parse import quote
+from datetime import datetime
+from urllib.parse import quote, unquote, urlsplit
 
 from msgspec import Raw, structs
 
-from ...schema.features import Catalogue, Mode, Model
-from ...schema.inputs import McpServer, Prompt, Settings
+from ...schema.inputs import Attachment, McpServer, Prompt, Settings
+from ...schema.world import World
 from ..failures import Failure
-from . import native
+from . import bodies
 from .errors import failure_of
-from .native import NativeError, lenient
+from .messages import ErrorData, NativeError, UserMessage, lenient
 
 
 def scope(directory: str) -> str:
     return f"?directory={quote(directory, safe='/')}"
 
 
-def make_message_id() -> str:
+def make_message_id(world: World) -> str:
     """An id that sorts by time among the server's own: the low 48 bits of the time, then anything."""
-    ticks = time.time_ns() // 1_000_000 * 0x1000 & 0xFFFF_FFFF_FFFF
-    return f"msg_{ticks:012x}{secrets.token_hex(7)}"
+    milliseconds = round(datetime.fromisoformat(world.now()).timestamp() * 1000)
+    ticks = milliseconds * 0x1000 & 0xFFFF_FFFF_FFFF
+    return f"msg_{ticks:012x}{world.make_uuid().replace('-', '')[:14]}"
 
 
-def prompt_parts(prompt: Prompt) -> tuple[native.TextInput | native.FileInput, ...]:
+def prompt_parts(prompt: Prompt) -> tuple[bodies.TextInput | bodies.FileInput, ...]:
     """The text, and each file by its path: the server reads text into the prompt and encodes images itself."""
-    text = (native.TextInput(prompt.text),) if prompt.text else ()
+    text = (bodies.TextInput(prompt.text),) if prompt.text else ()
     return (
         *text,
         *(
-            native.FileInput(
+            bodies.FileInput(
                 f"file://{quote(file.path)}",
                 _mime(file.path, file.mime),
                 file.filename or file.path.rpartition("/")[2],
@@ -50,16 +49,23 @@ def _mime(path: str, told: str | None) -> str:
     return mime if mime.startswith("image/") or mime == "application/pdf" else "text/plain"
 
 
-def prompt_model(settings: Settings) -> native.PromptModel | None:
+def attachment_of(url: str, mime: str | None, filename: str | None) -> Attachment:
+    """A file part as the attachment it was: a path, or for data the name it was given."""
+    if url.startswith("file:"):
+        return Attachment(unquote(urlsplit(url).path), mime, filename)
+    return Attachment(filename or url.partition(",")[0], mime, filename)
+
+
+def prompt_model(settings: Settings) -> bodies.PromptModel | None:
     if settings.model is None:
         return None
     provider, _, model = settings.model.partition("/")
-    return native.PromptModel(provider, model or provider)
+    return bodies.PromptModel(provider, model or provider)
 
 
-def session_model(settings: Settings) -> native.SessionModel | None:
+def session_model(settings: Settings) -> bodies.SessionModel | None:
     model = prompt_model(settings)
-    return None if model is None else native.SessionModel(model.modelID, model.providerID, settings.variant)
+    return None if model is None else bodies.SessionModel(model.modelID, model.providerID, settings.variant)
 
 
 def mcp_config(server: McpServer) -> dict[str, object]:
@@ -73,30 +79,12 @@ def failure_in(status: int, body: Raw) -> Failure:
     """What an HTTP answer says went wrong."""
     error = lenient(body, NativeError, NativeError())
     if not error.data.message:
-        error = NativeError(error.name, native.ErrorData(f"the agent's server answered with status {status}"))
+        error = NativeError(error.name, ErrorData(f"the agent's server answered with status {status}"))
     failure = failure_of(error)
     code = "connection_failed" if status == 0 else failure.code
     return structs.replace(failure, code=code, details={"name": error.name, "status": status})
 
 
 def is_user_message(body: Raw) -> bool:
-    answered = lenient(body, native.Listed, None)
-    return answered is not None and isinstance(answered.info, native.UserMessage)
-
-
-def catalogue_of(
-    agents: Iterable[native.AgentInfo], providers: native.Providers, config: native.Config
-) -> Catalogue:
-    modes = [one for one in agents if one.mode != "subagent" and not one.hidden]
-    models = [
-        Model(f"{provider.id}/{key}", model.name, tuple(model.variants) or None)
-        for provider in providers.providers
-        for key, model in provider.models.items()
-    ]
-    first = next((one.id for one in providers.providers if one.id in providers.default), None)
-    default = config.model or (f"{first}/{providers.default[first]}" if first else None)
-    return Catalogue(
-        tuple(models),
-        tuple(Mode(one.name, one.name.replace("-", " ").capitalize(), one.description) for one in modes),
-        default,
-    )
+    answered = lenient(body, bodies.Listed, None)
+    return answered is not None and isinstance(answered.info, UserMessage)

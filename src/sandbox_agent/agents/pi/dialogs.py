@@ -6,17 +6,22 @@ its questions with the JSON of all answers. The dialogs of other extensions are 
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from ...schema.events import AskedQuestion, Choice
 from ...schema.inputs import Answer, Decision
 from ...schema.items import arguments_of
 from ..diffs import diff_of_texts
+from ..frames import UNREADABLE
 from ..scribe import Ask, AskKind, Rule
-from . import frames as pi
+from ..titles import title_of
+from .commands import DialogReply
+from .frames import Dialog, Native, ToolArguments
 from .reading import convert
+from .tools import kind_of
 
 T = TypeVar("T")
 
@@ -24,19 +29,39 @@ METHODS = {"select", "confirm", "input", "editor"}
 """The dialogs that wait for an answer; the others only tell."""
 PERMISSION = "permission:"
 QUESTION = "question:"
-KINDS: dict[str, AskKind] = {
-    "bash": "command",
-    "powershell": "command",
-    "edit": "edit",
-    "write": "edit",
-    "read": "read",
-    "grep": "read",
-    "find": "read",
-    "ls": "read",
-}
 
 
-def _titled(dialog: pi.Dialog, prefix: str, kind: type[T]) -> T | None:
+# -- what our extension says in the title --------------------------------------------------------
+
+
+class PermissionTitle(Native, frozen=True):
+    tool_call_id: str
+    tool_name: str
+    input: Any = None  # the tool's own input
+
+
+class QuestionOption(Native, frozen=True):
+    label: str
+    description: str = ""
+
+
+class OneQuestion(Native, frozen=True):
+    question: str
+    header: str = ""
+    options: tuple[QuestionOption, ...] = ()
+    multi_select: bool = False
+
+
+class QuestionTitle(Native, frozen=True):
+    tool_call_id: str
+    questions: tuple[OneQuestion, ...]
+
+
+class Answers(Struct, frozen=True):
+    answers: tuple[tuple[str, ...], ...]
+
+
+def _titled(dialog: Dialog, prefix: str, kind: type[T]) -> T | None:
     if not dialog.title.startswith(prefix):
         return None
     try:
@@ -45,18 +70,22 @@ def _titled(dialog: pi.Dialog, prefix: str, kind: type[T]) -> T | None:
         return None
 
 
-def permission_in(dialog: pi.Dialog) -> pi.PermissionTitle | None:
-    return _titled(dialog, PERMISSION, pi.PermissionTitle)
+def is_permission(dialog: Dialog) -> bool:
+    return dialog.method == "select" and dialog.title.startswith(PERMISSION)
 
 
-def questions_in(dialog: pi.Dialog) -> pi.QuestionTitle | None:
-    return _titled(dialog, QUESTION, pi.QuestionTitle)
+def permission_in(dialog: Dialog) -> PermissionTitle | None:
+    return _titled(dialog, PERMISSION, PermissionTitle)
 
 
-def ask_for(permission: pi.PermissionTitle, call: str) -> Ask:
+def questions_in(dialog: Dialog) -> QuestionTitle | None:
+    return _titled(dialog, QUESTION, QuestionTitle)
+
+
+def ask_for(permission: PermissionTitle, call: str) -> Ask:
     tool = permission.tool_name
-    kind = KINDS.get(tool, "other")
-    arguments = convert(permission.input, pi.ToolArguments) or pi.ToolArguments()
+    kind = _ask_kind(tool)
+    arguments = convert(permission.input, ToolArguments) or ToolArguments()
     path = arguments.path if kind in ("edit", "read") else None
     diff = "".join(diff_of_texts(path, one.old_text, one.new_text) for one in arguments.edits) if path else ""
     text = arguments.command if kind == "command" else path
@@ -71,15 +100,27 @@ def ask_for(permission: pi.PermissionTitle, call: str) -> Ask:
         needs=(exact,),
         # "Always" is this very command, but any file and any input of another tool.
         always=(exact,) if kind == "command" else (Rule(tool),),
+        tool_kind=kind_of(tool),
+        title=title_of(tool, permission.input, kind_of(tool)),
     )
 
 
-def asked(question: pi.OneQuestion) -> AskedQuestion:
+def _ask_kind(tool: str) -> AskKind:
+    match kind_of(tool):
+        case "command" | "edit" as kind:
+            return kind
+        case "read" | "search":
+            return "read"
+        case _:
+            return "other"
+
+
+def asked(question: OneQuestion) -> AskedQuestion:
     options = tuple(Choice(option.label, option.description) for option in question.options)
     return AskedQuestion(question.question, question.header, options, question.multi_select)
 
 
-def plain_question(dialog: pi.Dialog) -> AskedQuestion:
+def plain_question(dialog: Dialog) -> AskedQuestion:
     """A dialog of somebody else's extension."""
     more = dialog.message if dialog.method == "confirm" else dialog.prefill or ""
     labels = ("yes", "no") if dialog.method == "confirm" else dialog.options
@@ -87,33 +128,40 @@ def plain_question(dialog: pi.Dialog) -> AskedQuestion:
     return AskedQuestion(text, "", tuple(Choice(label) for label in labels))
 
 
-def decision_in(reply: pi.DialogReply) -> Decision:
+def decision_in(reply: DialogReply) -> Decision:
     answer, _, reason = (reply.value or "reject").partition(":")
     if reply.cancelled or answer not in ("once", "always"):
         return Decision("reject", reason or None)
     return Decision("always" if answer == "always" else "once")
 
 
-def answer_in(dialog: pi.Dialog, reply: pi.DialogReply) -> Answer:
+def answer_in(dialog: Dialog, reply: DialogReply) -> Answer:
     if reply.cancelled:
         return Answer(None)
     if dialog.method == "confirm":
         return Answer((("yes" if reply.confirmed else "no",),))
     if dialog.title.startswith(QUESTION):
-        return Answer(msgspec.json.decode(reply.value or "", type=pi.Answers).answers)
+        return Answer(msgspec.json.decode(reply.value or "", type=Answers).answers)
     return Answer(((reply.value or "",),))
 
 
-def decision_reply(key: str, decision: Decision) -> pi.DialogReply:
+def decision_reply(key: str, decision: Decision) -> DialogReply:
     reason = f":{decision.message}" if decision.reply == "reject" and decision.message else ""
-    return pi.DialogReply(key, decision.reply + reason)
+    return DialogReply(key, decision.reply + reason)
 
 
-def answer_reply(dialog: pi.Dialog, answer: Answer) -> pi.DialogReply:
+def answer_reply(dialog: Dialog, answer: Answer) -> DialogReply:
     if answer.answers is None:
-        return pi.DialogReply(dialog.id, cancelled=True)
+        return DialogReply(dialog.id, cancelled=True)
     if dialog.title.startswith(QUESTION):
-        return pi.DialogReply(dialog.id, msgspec.json.encode(pi.Answers(answer.answers)).decode())
+        return DialogReply(dialog.id, msgspec.json.encode(Answers(answer.answers)).decode())
     if dialog.method == "confirm":
-        return pi.DialogReply(dialog.id, confirmed=answer.answers[:1] == (("yes",),))
-    return pi.DialogReply(dialog.id, ", ".join(label for one in answer.answers for label in one))
+        return DialogReply(dialog.id, confirmed=answer.answers[:1] == (("yes",),))
+    return DialogReply(dialog.id, ", ".join(label for one in answer.answers for label in one))
+
+
+def refusal_of(dialog: Dialog) -> DialogReply:
+    """The answer to what cannot be shown to anybody."""
+    if is_permission(dialog):
+        return DialogReply(dialog.id, f"reject:{UNREADABLE}")
+    return DialogReply(dialog.id, cancelled=True)

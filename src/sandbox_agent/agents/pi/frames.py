@@ -6,7 +6,7 @@ know still tells us the rest.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Raw, Struct
@@ -98,7 +98,8 @@ class ToolOutput(Native, frozen=True):
 
     @property
     def text(self) -> str:
-        return "".join(block.text for block in self.content if block.type == "text")
+        """As the model reads it: Pi puts each block on a line of its own."""
+        return "\n".join(block.text for block in self.content if block.type == "text")
 
 
 class Frame(Native, frozen=True, tag_field="type"):
@@ -295,6 +296,19 @@ def decode(line: bytes) -> AnyFrame | None:
     return frame
 
 
+class _Waiting(Struct, frozen=True):
+    type: Literal["extension_ui_request"]
+    id: str
+
+
+def waiting_in(line: bytes) -> str | None:
+    """The id of a dialog that is not as we know them: whoever opened it may wait for an answer."""
+    try:
+        return msgspec.json.decode(line, type=_Waiting).id
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
 # -- what answers carry ------------------------------------------------------------------------
 
 
@@ -344,124 +358,3 @@ class EditDetails(Native, frozen=True):
 
 class CommandOutcome(Struct, frozen=True):
     exit_code: int | None = None
-
-
-# -- what our extension says in the title of a dialog --------------------------------------------
-
-
-class PermissionTitle(Native, frozen=True):
-    tool_call_id: str
-    tool_name: str
-    input: Any = None  # the tool's own input
-
-
-class QuestionOption(Native, frozen=True):
-    label: str
-    description: str = ""
-
-
-class OneQuestion(Native, frozen=True):
-    question: str
-    header: str = ""
-    options: tuple[QuestionOption, ...] = ()
-    multi_select: bool = False
-
-
-class QuestionTitle(Native, frozen=True):
-    tool_call_id: str
-    questions: tuple[OneQuestion, ...]
-
-
-class Answers(Struct, frozen=True):
-    answers: tuple[tuple[str, ...], ...]
-
-
-# -- commands ----------------------------------------------------------------------------------
-
-
-class Picture(Native, frozen=True):
-    data: str
-    mime_type: str = "image/png"
-    type: str = "image"
-
-
-class Command(Native, frozen=True, tag_field="type", omit_defaults=True):
-    """A line that Pi reads."""
-
-
-class PromptCommand(Command, frozen=True, tag="prompt"):
-    message: str
-    id: str | int | None = None
-    images: tuple[Picture, ...] = ()
-    streaming_behavior: str | None = None
-
-
-class Steer(Command, frozen=True, tag="steer"):
-    message: str
-    id: str | int | None = None
-    images: tuple[Picture, ...] = ()
-
-
-class FollowUp(Command, frozen=True, tag="follow_up"):
-    message: str
-    id: str | int | None = None
-    images: tuple[Picture, ...] = ()
-
-
-class Abort(Command, frozen=True, tag="abort"):
-    id: str | int | None = None
-
-
-class ClearQueue(Command, frozen=True, tag="clear_queue"):
-    id: str | int | None = None
-
-
-class GetState(Command, frozen=True, tag="get_state"):
-    id: str | int | None = None
-
-
-class GetModels(Command, frozen=True, tag="get_available_models"):
-    id: str | int | None = None
-
-
-class SetModel(Command, frozen=True, tag="set_model"):
-    provider: str
-    model_id: str
-    id: str | int | None = None
-
-
-class SetThinkingLevel(Command, frozen=True, tag="set_thinking_level"):
-    level: str
-    id: str | int | None = None
-
-
-class DialogReply(Command, frozen=True, tag="extension_ui_response"):
-    id: str
-    value: str | None = None
-    confirmed: bool | None = None
-    cancelled: bool = False
-
-
-AnyCommand = (
-    PromptCommand
-    | Steer
-    | FollowUp
-    | Abort
-    | ClearQueue
-    | GetState
-    | GetModels
-    | SetModel
-    | SetThinkingLevel
-    | DialogReply
-)
-
-_commands = msgspec.json.Decoder(AnyCommand)
-
-
-def decode_command(line: bytes) -> AnyCommand | None:
-    """The command on this line; None for those that ask without changing anything."""
-    try:
-        command: AnyCommand = _commands.decode(line)
-    except msgspec.DecodeError:
-        return None
-    return command

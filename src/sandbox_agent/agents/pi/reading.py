@@ -1,4 +1,4 @@
-"""Small readings of what Pi tells: parts whose shape depends on the tool, images, previews, the catalogue."""
+"""Small readings of what Pi tells: parts whose shape is not known before, images, the catalogue."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 from ...schema.features import Catalogue, Model
 from ...schema.inputs import Attachment
-from ...schema.items import ContentPart, FileRef
+from ...schema.items import ContentPart
 from ..base import Conversation
 from ..files import bytes_in
 from . import frames as pi
@@ -18,8 +18,6 @@ from .modes import MODES
 T = TypeVar("T")
 
 LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
-# Enough of a command's last output to find it again in the next, cut-off preview.
-TAIL = 200
 
 
 def payload_of(frame: bytes) -> dict[str, Any]:
@@ -45,24 +43,6 @@ def convert(value: object, kind: type[T]) -> T | None:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError:
         return None
-
-
-def added(shown: str, text: str) -> str:
-    """What a preview has more than the one before. Pi repeats the whole output, and of a long one only its end."""
-    if text.startswith(shown):
-        return text[len(shown) :]
-    tail = shown[-TAIL:]
-    at = text.rfind(tail)
-    return text if at < 0 else text[at + len(tail) :]
-
-
-def changes_of(end: pi.ToolEnd, arguments: pi.ToolArguments) -> list[ContentPart]:
-    if arguments.path is None:
-        return []
-    if end.tool_name == "edit":
-        details = read(end.result.details, pi.EditDetails)
-        return [FileRef(arguments.path, "patch", diff=details.patch if details else None)]
-    return [FileRef(arguments.path, "write")] if end.tool_name == "write" else []
 
 
 def image_of(conversation: Conversation, block: pi.Block) -> ContentPart | None:

@@ -1,0 +1,130 @@
+"""What Amp's tools are to us: what each does, what is asked about it, what it changed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeVar
+
+import msgspec
+
+from ...schema.items import ContentPart, FileRef, ToolKind, arguments_of
+from ..diffs import diff_of_texts
+from ..scribe import Ask, AskKind, Rule
+from ..titles import title_of
+from .frames import Question, ToolInput, ToolOutput
+from .modes import READ_ONLY
+
+T = TypeVar("T")
+
+KINDS: dict[str, ToolKind] = {
+    "Bash": "command",
+    "shell_command": "command",
+    "create_file": "edit",
+    "edit_file": "edit",
+    "delete_file": "edit",
+    "undo_edit": "edit",
+    "apply_patch": "edit",
+    "Read": "read",
+    "list_directory": "read",
+    "look_at": "read",
+    "get_diagnostics": "read",
+    "read_mcp_resource": "read",
+    "read_thread": "read",
+    "Grep": "search",
+    "glob": "search",
+    "Glob": "search",
+    "finder": "search",
+    "find_thread": "search",
+    "web_search": "search",
+    "read_web_page": "fetch",
+    "Task": "task",
+    "librarian": "task",
+    "oracle": "task",
+}
+
+
+def kind_of(tool: str) -> ToolKind:
+    return KINDS.get(tool, "mcp" if tool.startswith("mcp__") else "other")
+
+
+def ask_of(asked: Question, call: str | None) -> Ask:
+    kind = _ask_kind(asked.tool)
+    given = convert(asked.input, ToolInput) or ToolInput()
+    command = given.cmd if given.cmd is not None else given.command
+    text = command if kind == "command" else given.path
+    exact = Rule(asked.tool, text if text is not None else arguments_of(asked.input))
+    path = given.path if kind in ("edit", "read") else None
+    return Ask(
+        asked.tool,
+        asked.input,
+        kind,
+        call,
+        (path,) if path else None,
+        _asked_diff(asked.tool, given) if path else None,
+        needs=(exact,),
+        # "Always" is this very command, but any file and any input of another tool.
+        always=(exact,) if kind == "command" else (Rule(asked.tool),),
+        tool_kind=kind_of(asked.tool),
+        title=title_of(asked.tool, asked.input, kind_of(asked.tool)),
+    )
+
+
+def _ask_kind(tool: str) -> AskKind:
+    match KINDS.get(tool):
+        case "command" | "edit" as kind:
+            return kind
+        case _:
+            return "read" if tool in READ_ONLY else "other"
+
+
+def _asked_diff(tool: str, given: ToolInput) -> str | None:
+    if tool != "edit_file" or given.path is None or given.old_str is None:
+        return None
+    return diff_of_texts(given.path, given.old_str, given.new_str or "") or None
+
+
+# -- what a tool did --------------------------------------------------------------------------
+
+
+def changes_of(tool: str, given: ToolInput, told: ToolOutput) -> list[ContentPart]:
+    if given.path is None or KINDS.get(tool) != "edit":
+        return []
+    if tool == "create_file":
+        return [FileRef(given.path, "write")]
+    if tool == "delete_file":
+        return [FileRef(given.path, "delete")]
+    return [FileRef(given.path, "patch", diff=_unfenced(told.diff))]
+
+
+def output_of(told: ToolOutput) -> str:
+    """As the model reads it."""
+    output, cut = told.output or "", told.truncation
+    if cut is None or not cut.lines:
+        return output
+    return f"--- Truncated {cut.lines} {'line' if cut.lines == 1 else 'lines'} above this ---\n{output}"
+
+
+def _unfenced(diff: str | None) -> str | None:
+    """Amp shows a diff as a Markdown code block."""
+    if not diff:
+        return None
+    body = re.sub(r"\A```\w*\n|\n?```\s*\Z", "", diff)
+    return body if body.endswith("\n") else f"{body}\n"
+
+
+# -- values whose shape depends on the tool ---------------------------------------------------
+
+
+def convert(value: Any, kind: type[T]) -> T | None:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return None
+
+
+def read(text: str) -> Any:
+    """What a result says, if it is JSON."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None

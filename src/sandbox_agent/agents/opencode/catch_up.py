@@ -1,0 +1,86 @@
+"""After the stream of events broke: OpenCode replays nothing, so what became of the open turns is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw, structs
+
+from .asking import Asking, OnAnswer, path_of
+from .bodies import Listed
+from .conversation import OpenCodeConversation
+from .events import MessageUpdated, PartUpdated, PermissionAsked, QuestionAsked
+from .messages import Time, decode_part
+from .requests import scope
+from .thread import Thread
+from .threads import Threads
+
+
+class CatchUp:
+    def __init__(self, asking: Asking, threads: Threads) -> None:
+        self._asking = asking
+        self._threads = threads
+
+    def begin(self) -> None:
+        """The stream was broken for a while: ask what became of the turns that are open."""
+        directories = []
+        for conversation in self._threads.conversations:
+            if conversation.scribe.turn is not None:
+                conversation.turn.lost = True
+                if conversation.directory not in directories:
+                    directories.append(conversation.directory)
+        for directory in directories:
+            query = scope(directory)
+            self._asking.ask("GET", f"/permission{query}", None, self._on_requests(PermissionAsked))
+            self._asking.ask("GET", f"/question{query}", None, self._on_requests(QuestionAsked))
+            self._asking.ask("GET", f"/session/status{query}", None, self._on_statuses(directory))
+
+    def _on_requests(self, kind: type[PermissionAsked] | type[QuestionAsked]) -> OnAnswer:
+        def listed(status: int, body: Raw) -> None:
+            if status == 200:
+                for asked in msgspec.json.decode(body, type=tuple[kind, ...]):  # type: ignore[valid-type]
+                    self._threads.route(asked)
+
+        return listed
+
+    def _on_statuses(self, directory: str) -> OnAnswer:
+        def listed(status: int, body: Raw) -> None:
+            if status != 200:
+                return
+            busy = msgspec.json.decode(body, type=dict[str, Any]).keys()
+            for conversation in self._threads.those_in(directory):
+                if conversation.turn.lost:
+                    conversation.turn.lost = False
+                    self._ask_messages(conversation, running=conversation.native_id in busy)
+
+        return listed
+
+    def _ask_messages(self, conversation: OpenCodeConversation, *, running: bool) -> None:
+        def listed(status: int, body: Raw) -> None:
+            thread = self._threads.get(conversation.native_id)
+            if status != 200 or thread is None or conversation.scribe.turn is None:
+                return
+            for message in msgspec.json.decode(body, type=tuple[Listed, ...]):
+                self._replay(thread, message)
+            if not running and conversation.scribe.turn is not None:
+                conversation.handed = []
+                if conversation.turn.running:
+                    conversation.lose_turn()
+                else:
+                    conversation.turn.alive = True
+                    conversation.idle()
+
+        path = path_of(conversation, f"/session/{conversation.native_id}/message")
+        self._asking.ask("GET", f"{path}&limit=50", None, listed)
+
+    def _replay(self, thread: Thread, message: Listed) -> None:
+        """Tell a message of the running turn again; what was heard before gives nothing."""
+        if not thread.is_current(message.info):
+            return
+        begun = structs.replace(message.info, time=Time(message.info.time.created))
+        thread.receive(MessageUpdated(sessionID=thread.id, info=begun))
+        for raw in message.parts:
+            if (part := decode_part(raw)) is not None:
+                self._threads.route(PartUpdated(sessionID=thread.id, part=part))
+        thread.receive(MessageUpdated(sessionID=thread.id, info=message.info))

@@ -1,0 +1,138 @@
+"""How a conversation is opened: made or found again, given its rules and its MCP servers."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Raw
+
+from ...schema.inputs import Settings
+from ..base import Ready, Start, StartFailed, Wire
+from .asking import Asking, OnAnswer, path_of
+from .bodies import CreateBody, McpStatus
+from .conversation import OpenCodeConversation
+from .messages import Session, lenient
+from .prompts import Prompts, Rules
+from .requests import failure_in, mcp_config, session_model
+from .threads import Threads
+
+
+class Opening:
+    def __init__(self, wire: Wire, asking: Asking, threads: Threads, rules: Rules, prompts: Prompts) -> None:
+        self._wire = wire
+        self._asking = asking
+        self._threads = threads
+        self._rules = rules
+        self._prompts = prompts
+
+    def begin(self, start: Start) -> OpenCodeConversation:
+        conversation = self.add(start)
+        if start.resume and start.native_id is not None:
+            path = path_of(conversation, f"/session/{start.native_id}")
+            self._asking.ask("GET", path, None, self.on_resumed(conversation))
+        else:
+            settings = start.settings
+            body = CreateBody(
+                agent=settings.agent_mode,
+                model=session_model(settings),
+                permission=self._rules.of(conversation),
+            )
+            path = path_of(conversation, "/session")
+            self._asking.ask("POST", path, body, self.on_created(conversation))
+        return conversation
+
+    def add(self, start: Start) -> OpenCodeConversation:
+        conversation = OpenCodeConversation(self._wire, start)
+        self._threads.add(conversation)
+        return conversation
+
+    def recorded(self, settings: Settings, native_id: str | None) -> OpenCodeConversation:
+        """One that a recorded client began, or went on with."""
+        assert self._wire.recorded_start is not None
+        conversation = self.add(self._wire.recorded_start(settings, native_id))
+        if native_id is not None:
+            self._threads.begin(native_id, conversation)
+        return conversation
+
+    # -- answers ------------------------------------------------------------------------------
+
+    def on_created(self, conversation: OpenCodeConversation) -> OnAnswer:
+        def created(status: int, body: Raw) -> None:
+            if status != 200:
+                self._fail(conversation, status, body)
+            else:
+                self._opened(conversation, msgspec.json.decode(body, type=Session))
+
+        return created
+
+    def on_resumed(self, conversation: OpenCodeConversation) -> OnAnswer:
+        def resumed(status: int, body: Raw) -> None:
+            if status != 200:
+                self._fail(conversation, status, body)
+                return
+            session = msgspec.json.decode(body, type=Session)
+            # It may have been left in another mode, and its directory has new neighbours.
+            conversation.native_id = session.id
+            self._rules.renew(conversation)
+            self._opened(conversation, session)
+
+        return resumed
+
+    def on_forked(self, status: int, body: Raw) -> None:
+        if status == 200 and self._wire.recorded_start is not None:
+            session = msgspec.json.decode(body, type=Session)
+            self._opened(self.recorded(Settings(session.directory), session.id), session)
+
+    def _fail(self, conversation: OpenCodeConversation, status: int, body: Raw) -> None:
+        self._threads.forget(conversation)
+        message = failure_in(status, body).message
+        gone = conversation.resumed and status == 404
+        self._wire.notices.append(StartFailed(conversation, message, gone))
+
+    def _opened(self, conversation: OpenCodeConversation, session: Session) -> None:
+        conversation.report(session)
+        self._threads.begin(session.id, conversation)
+        conversation.announce("agent")
+        if conversation.settings.mcp:
+            self._add_mcp(conversation)
+        else:
+            self._wire.notices.append(Ready(conversation))
+
+    # -- MCP servers --------------------------------------------------------------------------
+
+    def _add_mcp(self, conversation: OpenCodeConversation) -> None:
+        """Bring the session's MCP servers into its directory, and keep its neighbours away from them."""
+        for name in conversation.mcp_servers():
+            conversation.waiting_mcp += 1
+            self._post_mcp(conversation, name, self._on_mcp(conversation, name))
+        self._rules.deny_neighbours(conversation)
+
+    def bring_back_mcp(self, conversation: OpenCodeConversation) -> None:
+        """The server has thrown its directory away, and with it the MCP servers: no prompt goes before they are back."""
+
+        def added(status: int, body: Raw) -> None:
+            conversation.unruled -= 1
+            self._prompts.send(conversation)
+
+        for name in conversation.mcp_servers():
+            conversation.unruled += 1
+            self._post_mcp(conversation, name, added)
+
+    def _post_mcp(self, conversation: OpenCodeConversation, name: str, on_answer: OnAnswer) -> None:
+        server = conversation.settings.mcp[conversation.tool_name(name)]
+        body = {"name": name, "config": mcp_config(server)}
+        self._asking.ask("POST", path_of(conversation, "/mcp"), body, on_answer)
+
+    def _on_mcp(self, conversation: OpenCodeConversation, server: str) -> OnAnswer:
+        def added(status: int, body: Raw) -> None:
+            conversation.waiting_mcp -= 1
+            known: dict[str, McpStatus]
+            known = lenient(body, dict[str, McpStatus], {}) if status == 200 else {}
+            state = known.get(server, McpStatus("failed", failure_in(status, body).message))
+            if state.status != "connected":
+                name = conversation.tool_name(server)
+                payload = {"server": name, "status": state.status, "error": state.error}
+                conversation.scribe.status("mcp", payload, f"{name}: {state.status}")
+            if not conversation.waiting_mcp:
+                self._wire.notices.append(Ready(conversation))
+
+        return added

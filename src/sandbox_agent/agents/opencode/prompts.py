@@ -1,0 +1,117 @@
+"""Prompts on their way to the server: not before its rules are in force, and one that it refuses ends its turn."""
+
+from __future__ import annotations
+
+from msgspec import Raw, structs
+
+from ...schema.inputs import Prompt
+from ...schema.world import World
+from .asking import Asking, OnAnswer, path_of
+from .bodies import PermissionRule, PromptBody
+from .conversation import Handed, OpenCodeConversation
+from .permissions import session_rules
+from .requests import failure_in, is_user_message, make_message_id, prompt_model, prompt_parts
+from .threads import Threads
+
+
+class Prompts:
+    def __init__(self, asking: Asking, world: World) -> None:
+        self._asking = asking
+        self._world = world
+
+    def hand_over(self, conversation: OpenCodeConversation, prompt: Prompt) -> None:
+        settings = conversation.settings
+        body = PromptBody(
+            parts=prompt_parts(prompt),
+            messageID=make_message_id(self._world),
+            model=prompt_model(settings),
+            agent=settings.agent_mode,
+            variant=settings.variant,
+        )
+        # What the server repeats of it, part by part.
+        echoed = (prompt.text, *(file.path for file in prompt.attachments))
+        handed = conversation.hand_over(echoed, body.messageID, resume_turn=False)
+        conversation.unsent.append((handed, body))
+        self.send(conversation)
+
+    def repeat(self, conversation: OpenCodeConversation) -> None:
+        """Give the last prompt once more, under another id."""
+        assert conversation.sent is not None
+        body = structs.replace(conversation.sent, messageID=make_message_id(self._world))
+        conversation.unsent.append((conversation.hand_over_again(body.messageID), body))
+        self.send(conversation)
+
+    def send(self, conversation: OpenCodeConversation) -> None:
+        if conversation.unruled:
+            return
+        for handed, body in conversation.unsent:
+            conversation.sent = body
+            path = path_of(conversation, f"/session/{conversation.native_id}/prompt_async")
+            self._asking.ask("POST", path, body, self.on_answer(conversation, handed))
+        conversation.unsent = []
+
+    def refuse(self, conversation: OpenCodeConversation, status: int, body: Raw) -> None:
+        """What waits will not be sent."""
+        for handed, _ in conversation.unsent:
+            conversation.refuse(handed, failure_in(status, body))
+        conversation.unsent = []
+
+    def on_answer(
+        self, conversation: OpenCodeConversation, handed: Handed, *, synchronous: bool = False
+    ) -> OnAnswer:
+        def answered(status: int, body: Raw) -> None:
+            if status == 500 and synchronous:
+                return  # What went wrong is told by a `session.error`, which comes later.
+            if status not in (200, 204):
+                conversation.refuse(handed, failure_in(status, body))
+            elif status == 200 and is_user_message(body) and handed in conversation.handed:
+                # Words without an answer (`noReply`): the turn is over.
+                conversation.turn.texts.update(handed.texts)
+                conversation.handed.remove(handed)
+                conversation.turn.idle = True
+                conversation.settle()
+
+        return answered
+
+
+class Rules:
+    """What each session may do without asking. Sessions in one directory share their MCP servers: each is denied the others'."""
+
+    def __init__(self, asking: Asking, threads: Threads, prompts: Prompts) -> None:
+        self._asking = asking
+        self._threads = threads
+        self._prompts = prompts
+
+    def of(self, conversation: OpenCodeConversation) -> tuple[PermissionRule, ...]:
+        neighbours = self._neighbours(conversation)
+        strangers = [server for other in neighbours for server in other.mcp_servers()]
+        return session_rules(conversation.settings.permission_mode, strangers)
+
+    def renew(self, conversation: OpenCodeConversation) -> None:
+        """The mode has changed, or the neighbours may have."""
+        self._add(conversation, self.of(conversation))
+
+    def deny_neighbours(self, conversation: OpenCodeConversation) -> None:
+        for neighbour in self._neighbours(conversation):
+            self._add(neighbour, session_rules("bypass", conversation.mcp_servers())[2:])
+
+    def _add(self, conversation: OpenCodeConversation, rules: tuple[PermissionRule, ...]) -> None:
+        """Add rules to a session's: the last one that fits wins. No prompt goes before they are in force."""
+
+        def patched(status: int, body: Raw) -> None:
+            conversation.unruled -= 1
+            if status == 200:
+                self._prompts.send(conversation)
+            else:
+                self._prompts.refuse(conversation, status, body)
+
+        conversation.unruled += 1
+        path = path_of(conversation, f"/session/{conversation.native_id}")
+        self._asking.ask("PATCH", path, {"permission": rules}, patched)
+
+    def _neighbours(self, conversation: OpenCodeConversation) -> list[OpenCodeConversation]:
+        return [
+            other
+            for other in self._threads.those_in(conversation.directory)
+            if other is not conversation and other.native_id
+        ]

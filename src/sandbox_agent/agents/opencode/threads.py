@@ -1,0 +1,162 @@
+"""The conversations on one server and the threads in which they run, and whose each event is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from .conversation import OpenCodeConversation
+from .errors import is_broken_server
+from .events import (
+    AnyEvent,
+    Heard,
+    PartUpdated,
+    SessionCreated,
+    SessionDeleted,
+    SessionError,
+    UnknownEvent,
+    decode,
+)
+from .messages import NativeError, Session, ToolMetadata, ToolPart, lenient
+from .thread import Thread
+
+MOST_REMEMBERED = 4096
+"""How many events are known by their ids: two streams may tell the same."""
+_SESSION_ID = re.compile(rb'"(ses_[^"]+)"')
+
+
+class Threads:
+    def __init__(
+        self,
+        cancel: Callable[[OpenCodeConversation], None],
+        heal: Callable[[OpenCodeConversation], bool],
+    ) -> None:
+        self.conversations: list[OpenCodeConversation] = []
+        self._cancel = cancel
+        self._heal = heal
+        self._threads: dict[str, Thread] = {}
+        self._seen: dict[str, None] = {}  # ids of events, oldest first
+
+    def add(self, conversation: OpenCodeConversation) -> None:
+        self.conversations.append(conversation)
+
+    def begin(self, native_id: str, conversation: OpenCodeConversation) -> None:
+        """The conversation is open on the server, under this name."""
+        self._threads[native_id] = Thread(native_id, conversation)
+
+    def forget(self, conversation: OpenCodeConversation) -> None:
+        self.conversations = [one for one in self.conversations if one is not conversation]
+        self._keep(lambda thread: thread.conversation is not conversation)
+
+    def get(self, native_id: str | None) -> Thread | None:
+        return self._threads.get(native_id or "")
+
+    def those_in(self, directory: str | None) -> list[OpenCodeConversation]:
+        return [one for one in self.conversations if directory is None or one.directory == directory]
+
+    def in_background(self, conversation: OpenCodeConversation) -> list[str]:
+        """The sub-agents that run beside the turn."""
+        threads = self._threads.values()
+        return [one.id for one in threads if one.conversation is conversation and one.background]
+
+    def reject_others(self, conversation: OpenCodeConversation, key: str) -> None:
+        """One permission was rejected, and with it what else its session asks for."""
+        for thread in self._threads.values():
+            if thread.conversation is conversation:
+                thread.calls.reject_others(key)
+
+    def named_in(self, frame: bytes) -> Thread | None:
+        """The first that a frame names, whatever else it says."""
+        names = (name.decode(errors="replace") for name in _SESSION_ID.findall(frame))
+        return next((self._threads[name] for name in names if name in self._threads), None)
+
+    # -- events -------------------------------------------------------------------------------
+
+    def hear(self, data: bytes) -> None:
+        heard = decode(data)
+        if heard is None or self._is_repeated(heard.id):
+            return
+        match heard.event:
+            case SessionCreated(info=info):
+                self._session_created(info)
+            case SessionDeleted() as deleted:
+                self._session_deleted(deleted)
+            case SessionError(sessionID="", error=NativeError() as error):
+                for conversation in self.those_in(heard.directory):
+                    conversation.scribe.system(error.data.message or error.name)
+            case SessionError(error=NativeError() as error) as failed if is_broken_server(error):
+                self._broken(failed)
+            case UnknownEvent() as unknown:
+                self._unknown(heard, unknown)
+            case event:
+                self.route(event)
+
+    def route(self, event: AnyEvent) -> None:
+        thread = self._threads.get(event.sessionID)
+        if thread is None:
+            return  # Somebody else's conversation on the same server.
+        conversation = thread.conversation
+        was_running = set(conversation.turn.running)
+        thread.receive(event)
+        if isinstance(event, PartUpdated):
+            self._link_sub_agent(thread, event)
+        if conversation.cancelling and conversation.turn.running - was_running:
+            self._cancel(conversation)  # The abort came before there was anything to abort.
+
+    def _broken(self, failed: SessionError) -> None:
+        thread = self.get(failed.sessionID)
+        if thread is None or thread.parent is not None or not self._heal(thread.conversation):
+            self.route(failed)
+
+    def _is_repeated(self, event_id: str | None) -> bool:
+        if event_id is None:
+            return False
+        if event_id in self._seen:
+            return True
+        self._seen[event_id] = None
+        if len(self._seen) > MOST_REMEMBERED:
+            del self._seen[next(iter(self._seen))]
+        return False
+
+    def _session_created(self, session: Session) -> None:
+        parent = self.get(session.parentID)
+        if parent is not None and session.id not in self._threads:
+            self._add_sub_agent(session.id, parent)
+
+    def _session_deleted(self, event: SessionDeleted) -> None:
+        thread = self._threads.pop(event.sessionID or event.info.id, None)
+        if thread is not None and thread.parent is None:
+            ours = thread.conversation.deleted_by_us
+            thread.conversation.scribe.agent_left(
+                "terminated" if ours else "completed", by="daemon" if ours else "agent"
+            )
+
+    def _link_sub_agent(self, thread: Thread, event: PartUpdated) -> None:
+        """A running `task` call names the session of its sub-agent."""
+        part = event.part
+        if not isinstance(part, ToolPart) or part.tool != "task":
+            return
+        metadata = lenient(part.state.metadata, ToolMetadata, ToolMetadata())
+        if metadata.sessionId is None:
+            return
+        child = self._threads.get(metadata.sessionId) or self._add_sub_agent(metadata.sessionId, thread)
+        if metadata.background:
+            child.background = True
+        if child.held is not None or child.call != part.id:
+            child.release(part.id, background=metadata.background)
+
+    def _add_sub_agent(self, session_id: str, parent: Thread) -> Thread:
+        # Those of turns that are over say nothing any more; one that is called again is linked again.
+        self._keep(lambda thread: not thread.is_over)
+        child = self._threads[session_id] = Thread(session_id, parent.conversation, parent)
+        return child
+
+    def _unknown(self, heard: Heard, unknown: UnknownEvent) -> None:
+        thread = self.get(unknown.sessionID)
+        if thread is None and unknown.sessionID:
+            return
+        for conversation in [thread.conversation] if thread else self.those_in(heard.directory):
+            conversation.scribe.unknown(unknown.payload)
+
+    def _keep(self, wanted: Callable[[Thread], bool]) -> None:
+        self._threads = {name: thread for name, thread in self._threads.items() if wanted(thread)}
