@@ -248,7 +248,7 @@ def test_only_what_goes_on_in_the_background_outlives_its_turn() -> None:
     scribe.close_background()
     assert told(scribe) == [
         ItemDelta("itm_2", "c", "out", "tool_result", "tool"),
-        ItemDelta("itm_5", None, "king"),
+        ItemDelta("itm_5", None, "king", parent_id=parent or ""),
         ItemCompleted(Item("itm_5", None, parent, "message", "assistant", "failed", (Text("working"),))),
         ItemCompleted(result("itm_2", "failed", ToolResult("c", "out"))),
     ]
@@ -346,10 +346,10 @@ def test_a_call_and_its_result_are_items_of_their_own() -> None:
     output = ToolResult("c", "output", 2)
     assert told(scribe) == [
         ItemStarted(call("itm_1", "in_progress", tool("bash", "", "c"), parent="itm_0")),
-        ItemDelta("itm_1", "c", "{}", "tool_call"),
+        ItemDelta("itm_1", "c", "{}", "tool_call", parent_id="itm_0"),
         ItemCompleted(call("itm_1", "completed", tool("Bash", '{"a": 1}', "c"), parent="itm_0")),
         ItemStarted(result("itm_2", "in_progress", ToolResult("c", ""), parent="itm_0")),
-        ItemDelta("itm_2", "c", "ou", "tool_result", "tool"),
+        ItemDelta("itm_2", "c", "ou", "tool_result", "tool", parent_id="itm_0"),
         ItemCompleted(result("itm_2", "failed", output, FileRef("/a", "write"), parent="itm_0")),
     ]
 
