@@ -78,7 +78,8 @@ class Session:
         self.feed("user", message={"role": "user", "content": content}, parent_tool_use_id=parent)
 
     def data(self, *kinds: type) -> list[Any]:
-        return [draft.data for draft in self.scribe.drafts if isinstance(draft.data, kinds)]
+        types = {kind.TYPE for kind in kinds}
+        return [draft.data for draft in self.scribe.drafts if draft.type in types]
 
     def items(self, kind: str) -> list[Item]:
         return [one.item for one in self.data(ItemCompleted) if one.item.kind == kind]
