@@ -465,7 +465,7 @@ def test_an_edit_shows_what_it_would_change() -> None:
         ("web_search", {"objective": "news", "search_queries": ["x"]}, "search", "news"),
         ("read_web_page", {"url": "https://a.example/"}, "fetch", "https://a.example/"),
         ("Task", {"description": "a job", "prompt": "do it"}, "task", "a job"),
-        ("mcp__demo__add", {"a": 2}, "mcp", "mcp__demo__add"),
+        ("mcp__demo__add", {"a": 2}, "mcp", "demo/add"),
         ("chart", {}, "other", "chart"),
     ],
 )
@@ -503,7 +503,9 @@ def test_a_question_too_deep_to_be_written_is_refused() -> None:
             DelegateAsk("d1", b'{"tool":"Bash","input":{"cmd":%b}}' % (b"[" * depth + b"]" * depth))
         )
         assert len(session.scribe.pending) + len(session.wire.outbox) == 1
-        assert len(session.data(AgentUnparsed)) == len(session.wire.outbox)
+        assert [draft.type for draft in session.scribe.drafts].count("agent.unparsed") == len(
+            session.wire.outbox
+        )
         refused += len(session.wire.outbox)
     assert 0 < refused < 300
 

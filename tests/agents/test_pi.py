@@ -404,7 +404,7 @@ def test_a_command_asks_for_itself_and_an_edit_for_its_file() -> None:
         ("edit", {"path": "a.py", "edits": []}, "edit", "a.py"),
         ("read", {"path": "a.py"}, "read", "a.py"),
         ("grep", {"pattern": "def", "path": "src"}, "search", "def"),
-        ("mcp__demo__add", {"a": 2}, "mcp", "mcp__demo__add"),
+        ("mcp__demo__add", {"a": 2}, "mcp", "demo/add"),
         ("ask_user", {"questions": []}, "other", "ask_user"),
     ],
 )
@@ -459,7 +459,7 @@ def test_a_permission_too_deep_to_be_written_is_refused() -> None:
         session.dialog("d1", "select", title)
         written = session.written()
         assert len(session.scribe.pending) + len(written) == 1
-        assert len(session.data(AgentUnparsed)) == len(written)
+        assert [draft.type for draft in session.scribe.drafts].count("agent.unparsed") == len(written)
         if written:
             reply = {"type": "extension_ui_response", "id": "d1", "value": f"reject:{UNREADABLE}"}
             assert written == [reply]

@@ -46,3 +46,9 @@ def mcp_tool(name: str) -> tuple[str, str] | None:
     prefix, _, rest = name.partition("__")
     server, _, tool = rest.partition("__")
     return (server, tool) if prefix == "mcp" and server and tool else None
+
+
+def title_of_call(name: str, input: Any, kind: ToolKind) -> str:
+    """The title of a call whose name may be that of an MCP server and its tool."""
+    server = mcp_tool(name)
+    return mcp_title(*server) if server is not None else title_of(name, input, kind)

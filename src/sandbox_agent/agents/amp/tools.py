@@ -10,7 +10,7 @@ import msgspec
 from ...schema.items import ContentPart, FileRef, ToolKind, arguments_of
 from ..diffs import diff_of_texts
 from ..scribe import Ask, AskKind, Rule
-from ..titles import title_of
+from ..titles import title_of_call
 from .frames import Question, ToolInput, ToolOutput
 from .modes import READ_ONLY
 
@@ -65,7 +65,7 @@ def ask_of(asked: Question, call: str | None) -> Ask:
         # "Always" is this very command, but any file and any input of another tool.
         always=(exact,) if kind == "command" else (Rule(asked.tool),),
         tool_kind=kind_of(asked.tool),
-        title=title_of(asked.tool, asked.input, kind_of(asked.tool)),
+        title=title_of_call(asked.tool, asked.input, kind_of(asked.tool)),
     )
 
 

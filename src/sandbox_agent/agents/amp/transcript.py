@@ -13,7 +13,7 @@ from ...schema.items import ContentPart, Image, arguments_of
 from ..base import Conversation, Ending, Start, Wire
 from ..failures import Failure, read_failure
 from ..files import bytes_in
-from ..titles import title_of
+from ..titles import title_of_call
 from .frames import (
     Assistant,
     Block,
@@ -113,7 +113,7 @@ class AmpConversation(Conversation):
             block.name,
             arguments_of({} if block.input is None else block.input),
             kind=kind_of(block.name),
-            title=title_of(block.name, block.input, kind_of(block.name)),
+            title=title_of_call(block.name, block.input, kind_of(block.name)),
             call_id=block.id,
             parent=parent,
             outlives_turn=outlives_turn,

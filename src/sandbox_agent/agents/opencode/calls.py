@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import structs
+
 from ...schema.events import AskedQuestion, Choice
 from ...schema.items import ContentPart, arguments_of
-from ..titles import title_of
 from .conversation import OpenCodeConversation
 from .events import CallRef, PermissionAsked, QuestionAsked
 from .messages import Completed, Failed, FilePart, Pending, Running, ToolMetadata, ToolPart, lenient
@@ -77,7 +78,7 @@ class Calls:
             name,
             arguments_of(given),
             kind=kind_of(_tool(part)),
-            title=title_of(name, given, kind_of(_tool(part))),
+            title=self._conversation.title_of(_tool(part), given),
             call_id=part.callID,
             native_id=part.id,
             parent=parent,
@@ -130,6 +131,8 @@ class Calls:
     def _tell_ask(self, asked: PermissionAsked, call: ToolPart | None) -> None:
         permission = self._conversation.tool_name(asked.permission)
         ask = ask_of(asked, call, self._name(call) if call else permission, permission)
+        title = self._conversation.title_of(_tool(call) if call else asked.permission, ask.input)
+        ask = structs.replace(ask, title=title)
         if call and ask.diff:
             self._diffs[call.id] = ask.diff
         self._scribe.ask(asked.id, ask)

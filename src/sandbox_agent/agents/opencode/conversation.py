@@ -8,6 +8,7 @@ ended before, the second `idle` would come in the next turn.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -15,11 +16,12 @@ from ...schema.events import StopReason, Usage
 from ...schema.inputs import Attachment
 from ..base import Conversation, Start, Wire
 from ..failures import Failure
+from ..titles import mcp_title, title_of
 from . import errors
 from .bodies import PromptBody
 from .errors import failure_of
 from .messages import AssistantMessage, NativeError, Session, StepFinish
-from .tools import MCP_PREFIX
+from .tools import MCP_PREFIX, kind_of
 
 
 class Handed(Struct):
@@ -63,8 +65,8 @@ class TurnState:
         """The event stream broke in this turn, and the server said nothing since."""
         self.idled = False
         """An `idle` came after the prompt was taken and before any answer: if an error follows, that was the end."""
-        self.healed = False
-        """The server was broken, and something was done about it."""
+        self.heals = 0
+        """How often the server was found broken, and something was done about it."""
 
 
 class OpenCodeConversation(Conversation):
@@ -118,6 +120,14 @@ class OpenCodeConversation(Conversation):
     def tool_name(self, tool: str) -> str:
         """The name as the client knows it, without the mark of whose server it is."""
         return tool.removeprefix(self.mcp_prefix())
+
+    def title_of(self, tool: str, input: Any) -> str:
+        """What a call of this tool is about."""
+        name = self.tool_name(tool)
+        for server in self.settings.mcp if name != tool else ():
+            if name.startswith(f"{server}_"):
+                return mcp_title(server, name.removeprefix(f"{server}_"))
+        return title_of(name, input, kind_of(tool))
 
     # -- prompts --------------------------------------------------------------------------------
 

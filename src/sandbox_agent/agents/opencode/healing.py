@@ -14,6 +14,9 @@ from .opening import Opening
 from .prompts import Prompts
 from .threads import Threads
 
+MOST_HEALS = 3
+"""How often it is tried in one turn."""
+
 
 class Healing:
     def __init__(self, asking: Asking, threads: Threads, prompts: Prompts, opening: Opening) -> None:
@@ -23,20 +26,22 @@ class Healing:
         self._opening = opening
 
     def heal(self, conversation: OpenCodeConversation) -> bool:
-        """Begin to; False when it was tried in this turn, or would end the turn of somebody else."""
+        """Begin to; False when it was tried enough in this turn, or would end the turn of somebody else."""
         turn, sent = conversation.turn, conversation.sent
-        if conversation.scribe.turn is None or turn.alive or turn.healed or sent is None:
+        if conversation.scribe.turn is None or turn.alive or turn.heals == MOST_HEALS or sent is None:
             return False
         others = [one for one in self._threads.conversations if one.scribe.turn and one.turn.alive]
         if any(other.directory == conversation.directory for other in others):
             return False
-        turn.healed = True
-        # The prompt is given once more, and the model is to read it once.
-        message = f"/session/{conversation.native_id}/message/{sent.messageID}"
-        self._asking.ask("DELETE", path_of(conversation, message), None, lambda status, body: None)
+        turn.heals += 1
         # What is broken may be the server's own, which is thrown away with all directories.
         path = path_of(conversation, "/instance/dispose") if others else "/global/dispose"
-        self._asking.ask("POST", path, None, self._on_disposed(conversation, turn, everywhere=not others))
+        dispose = self._on_disposed(conversation, turn, everywhere=not others)
+        # The prompt is given once more, and the model is to read it once.
+        message = path_of(conversation, f"/session/{conversation.native_id}/message/{sent.messageID}")
+        self._asking.ask(
+            "DELETE", message, None, lambda status, body: self._asking.ask("POST", path, None, dispose)
+        )
         return True
 
     def _on_disposed(

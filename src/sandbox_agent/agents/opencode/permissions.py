@@ -13,7 +13,6 @@ import msgspec
 from ...schema.inputs import PermissionMode
 from ...schema.items import arguments_of
 from ..scribe import Ask, AskKind, Rule
-from ..titles import title_of
 from .bodies import PermissionRule
 from .events import PermissionAsked
 from .messages import AskMetadata, ToolPart, lenient
@@ -68,7 +67,6 @@ def ask_of(asked: PermissionAsked, call: ToolPart | None, name: str, permission:
         needs=tuple(Rule(permission, pattern) for pattern in asked.patterns) or whole,
         always=tuple(rule for pattern in asked.always for rule in _rules(permission, pattern)),
         tool_kind=kind_of(call.tool if call else asked.permission),
-        title=title_of(name, shown, kind_of(call.tool if call else asked.permission)),
     )
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ...schema.items import arguments_of
 from ..base import Conversation
-from ..titles import title_of
+from ..titles import title_of_call
 from . import frames as pi
 from .reading import convert, image_of, or_empty
 from .tools import added, changes_of, exit_code_of, kind_of
@@ -101,7 +101,11 @@ class Calls:
     def _complete(self, key: str, name: str, arguments: object) -> None:
         given = or_empty(arguments)
         self._scribe.end_call(
-            key, name, arguments_of(given), kind=kind_of(name), title=title_of(name, given, kind_of(name))
+            key,
+            name,
+            arguments_of(given),
+            kind=kind_of(name),
+            title=title_of_call(name, given, kind_of(name)),
         )
 
     def _nested(self, start: pi.ToolStart) -> str:

@@ -17,7 +17,7 @@ from ...schema.items import arguments_of
 from ..diffs import diff_of_texts
 from ..frames import UNREADABLE
 from ..scribe import Ask, AskKind, Rule
-from ..titles import title_of
+from ..titles import title_of_call
 from .commands import DialogReply
 from .frames import Dialog, Native, ToolArguments
 from .reading import convert
@@ -101,7 +101,7 @@ def ask_for(permission: PermissionTitle, call: str) -> Ask:
         # "Always" is this very command, but any file and any input of another tool.
         always=(exact,) if kind == "command" else (Rule(tool),),
         tool_kind=kind_of(tool),
-        title=title_of(tool, permission.input, kind_of(tool)),
+        title=title_of_call(tool, permission.input, kind_of(tool)),
     )
 
 
