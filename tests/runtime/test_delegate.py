@@ -20,7 +20,7 @@ from sandbox_agent.agents.amp import delegate as program
 from sandbox_agent.errors import AgentProcessExited
 from sandbox_agent.runtime.delegate import DelegatingProcess, remove_leftovers
 from sandbox_agent.runtime.framing import LineTooLong
-from sandbox_agent.runtime.host import write_private
+from sandbox_agent.runtime.private_files import write_private
 from sandbox_agent.runtime.process import Exit
 
 SECONDS = 20.0
