@@ -213,6 +213,9 @@ def test_a_directory_that_is_a_link_itself_holds_what_it_leads_to(workspace: Pat
     link.symlink_to(workspace)
     assert edited(link, "src/main.py") == ALLOWED
     assert edited(link, str(workspace / "src" / "main.py")) == ALLOWED
+    assert edited(link, str(link / "src" / "main.py")) == ALLOWED
+    assert edited(link, str(link / ".git" / "config")) is None
+    assert edited(link, str(link / ".." / "outside" / "x")) is None
     assert edited(link, "../outside/x") is None
 
 
