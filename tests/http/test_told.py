@@ -79,8 +79,7 @@ def test_a_message_that_waits_is_withdrawn_before_the_agent_ends_the_session(cli
         client.send(session, "pace 5 40")
         client.send(session, "end")
         waiting = [client.send(session, "never"), client.send(session, "never again")]
-        events = reader.rest()
-    assert events[-1]["type"] == "session.ended"
+        events = reader.until_type("session.ended")
     assert events[-1]["data"]["reason"] == "completed"
     changes = [
         data["item"]["content"][1]["json"]
