@@ -190,7 +190,11 @@ class AgentLink:
         return StartFailure(problem, exited=True, gone=gone)
 
     def broken(self, message: str) -> None:
-        self._tell(inputs.Broken(message))
+        opened = self._opened
+        if opened is not None and not opened.done():
+            opened.set_exception(StartFailure(Internal(message)))
+        else:
+            self._tell(inputs.Broken(message))
 
     def _tell(self, input: inputs.Input) -> None:
         if self._unwanted:

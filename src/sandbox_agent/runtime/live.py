@@ -135,7 +135,10 @@ class LiveSession:
         if pieces is None:
             self.step(HEARD)
         elif pieces:
-            self._log.append_pieces(self.end, pieces)
+            try:
+                self._log.append_pieces(self.end, pieces)
+            except Exception as error:
+                self._fail(error, "a piece of a stream")
 
     def step(self, input: Input) -> None:
         self._inputs.append(input)
@@ -158,9 +161,12 @@ class LiveSession:
             for effect in self.machine.step(input):
                 self._carry_out(effect)
         except Exception as error:
-            # A fault of ours. What is stored is true; what is in memory may not be.
-            logger.exception("session %s failed on %s", self.id, type(input).__name__)
-            self._drop(Internal(f"the daemon failed: {type(error).__name__}", sessionId=self.id))
+            self._fail(error, type(input).__name__)
+
+    def _fail(self, error: Exception, on: str) -> None:
+        """A fault of ours. What is stored is true; what is in memory may not be."""
+        logger.exception("session %s failed on %s", self.id, on)
+        self._drop(Internal(f"the daemon failed: {type(error).__name__}", sessionId=self.id))
 
     def _hold_or_release(self) -> None:
         """The agent is not heard while the machine stands still."""
