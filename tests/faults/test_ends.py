@@ -107,9 +107,7 @@ def test_an_end_is_written_once_there_is_space(daemon: Daemon, client: Client, f
     assert client.info(session)["state"] == "ended"
 
 
-def test_a_cancel_is_answered_when_the_end_of_the_turn_is_written(
-    client: Client, faults: Faults
-) -> None:
+def test_a_cancel_is_answered_when_the_end_of_the_turn_is_written(client: Client, faults: Faults) -> None:
     session = client.create()
     with client.follow(session) as reader:
         client.send(session, "pace 100 100")

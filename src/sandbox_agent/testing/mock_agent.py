@@ -410,7 +410,9 @@ def parallel(turn: Turn) -> None:
     turn.say("I have read three files.")
 
 
-@keyword("edit [PATH]", "a file change with its diff; adds a line to PATH (`mock-edit.txt`) once it is permitted")
+@keyword(
+    "edit [PATH]", "a file change with its diff; adds a line to PATH (`mock-edit.txt`) once it is permitted"
+)
 def edit(turn: Turn) -> None:
     import difflib
 
