@@ -26,7 +26,9 @@ from .agent_link import AgentLink
 from .host import Host
 from .hosts import Hosts
 from .log import End
+from .lookups import look_up
 from .programs import Program
+from .timers import Timers
 
 if TYPE_CHECKING:
     from .sessions import Sessions
@@ -60,7 +62,7 @@ class LiveSession:
         self._held: Host | None = None
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._settling: list[asyncio.Future[None]] = []
-        self._timers: dict[TimerKind, asyncio.TimerHandle] = {}
+        self._timers = Timers(self._time_out)
         end.listener = self
 
     @property
@@ -181,7 +183,7 @@ class LiveSession:
         """Let go of a session of which everything is in the store."""
         if not (self.pins or self._waiting or self._dropped) and self.machine.at_rest:
             self._dropped = True
-            self._cancel_timers()
+            self._timers.cancel_all()
             self._sessions.forget(self, gone=isinstance(self.machine.core.phase, Gone))
 
     def _drop(self, problem: SandboxAgentError) -> None:
@@ -189,7 +191,7 @@ class LiveSession:
         if self._dropped:
             return
         self._dropped = True
-        self._cancel_timers()
+        self._timers.cancel_all()
         self._tell_settled()
         for answer in self._waiting.values():
             if not answer.done():
@@ -203,68 +205,48 @@ class LiveSession:
         if self._link is not None:
             await self._link.close()
 
-    def _cancel_timers(self) -> None:
-        for timer in self._timers.values():
-            timer.cancel()
-        self._timers.clear()
-
     # -- effects ------------------------------------------------------------------------------
 
     def _carry_out(self, effect: Effect) -> None:
-        match effect:
-            case effects.Append():
-                self._sessions.log.append(self.end, effect)
-            case effects.Answer(command, result):
-                self._answer(command, result)
-            case effects.Say(attempt, words):
-                if self._link is not None and self._link.attempt == attempt:
-                    self._link.say(words)
-            case effects.Connect():
-                self._link = AgentLink(self, effect)
-            case effects.Stop():
-                if self._link is not None:
-                    self.spawn(self._link.close())
-            case effects.Arm(kind, seconds, tag):
-                self._disarm(kind)
-                loop = asyncio.get_running_loop()
-                self._timers[kind] = loop.call_later(seconds, self._time_out, kind, tag)
-            case effects.Disarm(kind):
-                self._disarm(kind)
-            case effects.LookUpKey(send, key):
-                self._look_up(lambda: inputs.KeyFound(send, self._sessions.log.store.key(self.id, key)))
-            case effects.LookUpAsked(command, id):
-                store = self._sessions.log.store
-                self._look_up(lambda: inputs.AskedBefore(command, id, store.was_asked(self.id, id)))
-            case effects.Load(turn):
-                self._look_up(lambda: inputs.Loaded(turn, self._sessions.log.store.queued(self.id, turn)))
-            case effects.RemoveFiles(folder):
-                self.spawn(self._sessions.attachments.remove(folder))
+        CARRY_OUT[type(effect)](self, effect)
 
-    def _answer(self, command: int, result: Any) -> None:
-        answer = self._waiting.get(command)
+    def _append(self, effect: effects.Append) -> None:
+        self._log.append(self.end, effect)
+
+    def _say(self, effect: effects.Say) -> None:
+        if self._link is not None and self._link.attempt == effect.attempt:
+            self._link.say(effect.words)
+
+    def _connect(self, effect: effects.Connect) -> None:
+        self._link = AgentLink(self, effect)
+
+    def _stop(self, effect: effects.Stop) -> None:
+        if self._link is not None and self._link.attempt == effect.attempt:
+            self.spawn(self._link.close())
+
+    def _remove_files(self, effect: effects.RemoveFiles) -> None:
+        self.spawn(self._sessions.attachments.remove(effect.folder))
+
+    def _answer(self, effect: effects.Answer) -> None:
+        answer = self._waiting.get(effect.command)
         if answer is None or answer.done():
             return
-        if isinstance(result, SandboxAgentError):
-            answer.set_exception(result)
+        if isinstance(effect.result, SandboxAgentError):
+            answer.set_exception(effect.result)
         else:
-            answer.set_result(result)
-
-    def _disarm(self, kind: TimerKind) -> None:
-        if timer := self._timers.pop(kind, None):
-            timer.cancel()
+            answer.set_result(effect.result)
 
     def _time_out(self, kind: TimerKind, tag: str) -> None:
-        del self._timers[kind]
         if kind == "idle" and self._link is not None and self._link.can_resume:
             tag = "resumable"
         self.step(inputs.Timer(kind, tag))
 
-    def _look_up(self, question: Callable[[], Input]) -> None:
-        self.spawn(self._step_with(question))
+    def _look_up(self, effect: effects.Question) -> None:
+        self.spawn(self._find(effect))
 
-    async def _step_with(self, question: Callable[[], Input]) -> None:
+    async def _find(self, effect: effects.Question) -> None:
         try:
-            found = await self._sessions.log.look_up(question)
+            found = await self._log.look_up(lambda: look_up(self._log.store, self.id, effect))
         except Exception as error:
             logger.exception("the store could not be asked about session %s", self.id)
             self._drop(Internal(f"the store could not be read: {error}", sessionId=self.id))
@@ -287,3 +269,18 @@ class LiveSession:
     async def provide(self) -> Program:
         """The agent's program, in the version that was asked for."""
         return await self._sessions.provide(self.agent, self.machine.core.record.pinned_version)
+
+
+CARRY_OUT: dict[type[Any], Callable[[LiveSession, Any], None]] = {
+    effects.Append: LiveSession._append,
+    effects.Answer: LiveSession._answer,
+    effects.Say: LiveSession._say,
+    effects.Connect: LiveSession._connect,
+    effects.Stop: LiveSession._stop,
+    effects.Arm: lambda live, effect: live._timers.arm(effect),
+    effects.Disarm: lambda live, effect: live._timers.disarm(effect),
+    effects.LookUpKey: LiveSession._look_up,
+    effects.LookUpAsked: LiveSession._look_up,
+    effects.Load: LiveSession._look_up,
+    effects.RemoveFiles: LiveSession._remove_files,
+}

@@ -255,7 +255,11 @@ class Log(Reading):
     def _write_group(self) -> None:
         self._gathering = None
         self._is_next = False
-        if not self._group.urgent:
+        if self._group.urgent:
+            self._gathered_at = (
+                0.0  # what follows may be the first piece of an answer, which somebody waits for
+            )
+        else:
             self._gathered_at = self._loop.time()
             self._gather = GATHER_SECONDS_OF_FEW if self._group.size < FEW_BYTES else GATHER_SECONDS
         self._writing, self._group = self._group, Group()
