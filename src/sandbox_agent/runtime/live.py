@@ -24,10 +24,8 @@ from ..session.phases import Gone
 from ..store.base import Secrets
 from .agent_link import AgentLink
 from .host import Host
-from .hosts import Hosts
 from .log import End
 from .lookups import look_up
-from .programs import Program
 from .timers import Timers
 
 if TYPE_CHECKING:
@@ -54,7 +52,7 @@ class LiveSession:
         self._log = sessions.log
         self.pins = 0
         """Who is about to ask something: it must not be let go meanwhile."""
-        self._sessions = sessions
+        self.sessions = sessions
         self._inputs: deque[Input] = deque()
         self._busy = False
         self._dropped = False
@@ -72,6 +70,11 @@ class LiveSession:
     @property
     def scribe(self) -> Scribe:
         return self._core.scribe
+
+    @property
+    def pinned_version(self) -> str | None:
+        """The version of the agent that was asked for."""
+        return self._core.record.pinned_version
 
     # -- what it is asked ---------------------------------------------------------------------
 
@@ -184,7 +187,7 @@ class LiveSession:
         if not (self.pins or self._waiting or self._dropped) and self.machine.at_rest:
             self._dropped = True
             self._timers.cancel_all()
-            self._sessions.forget(self, gone=isinstance(self.machine.core.phase, Gone))
+            self.sessions.forget(self, gone=isinstance(self.machine.core.phase, Gone))
 
     def _drop(self, problem: SandboxAgentError) -> None:
         """Only the store knows how the session stands: end what it started, and load it again."""
@@ -199,7 +202,7 @@ class LiveSession:
         if self._held is not None:
             host, self._held = self._held, None
             asyncio.get_running_loop().call_soon(host.release)
-        self._sessions.load_again(self)
+        self.sessions.load_again(self)
 
     async def close_link(self) -> None:
         if self._link is not None:
@@ -225,7 +228,7 @@ class LiveSession:
             self.spawn(self._link.close())
 
     def _remove_files(self, effect: effects.RemoveFiles) -> None:
-        self.spawn(self._sessions.attachments.remove(effect.folder))
+        self.spawn(self.sessions.attachments.remove(effect.folder))
 
     def _answer(self, effect: effects.Answer) -> None:
         answer = self._waiting.get(effect.command)
@@ -241,6 +244,12 @@ class LiveSession:
             tag = "resumable"
         self.step(inputs.Timer(kind, tag))
 
+    def _arm(self, effect: effects.Arm) -> None:
+        self._timers.arm(effect)
+
+    def _disarm(self, effect: effects.Disarm) -> None:
+        self._timers.disarm(effect)
+
     def _look_up(self, effect: effects.Question) -> None:
         self.spawn(self._find(effect))
 
@@ -253,22 +262,8 @@ class LiveSession:
             return
         self.step(found)
 
-    # -- what a link needs --------------------------------------------------------------------
-
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        return self._sessions.spawn(work)
-
-    @property
-    def hosts(self) -> Hosts:
-        return self._sessions.hosts
-
-    @property
-    def start_seconds(self) -> float:
-        return self._sessions.config.start_seconds
-
-    async def provide(self) -> Program:
-        """The agent's program, in the version that was asked for."""
-        return await self._sessions.provide(self.agent, self.machine.core.record.pinned_version)
+        return self.sessions.spawn(work)
 
 
 CARRY_OUT: dict[type[Any], Callable[[LiveSession, Any], None]] = {
@@ -277,8 +272,8 @@ CARRY_OUT: dict[type[Any], Callable[[LiveSession, Any], None]] = {
     effects.Say: LiveSession._say,
     effects.Connect: LiveSession._connect,
     effects.Stop: LiveSession._stop,
-    effects.Arm: lambda live, effect: live._timers.arm(effect),
-    effects.Disarm: lambda live, effect: live._timers.disarm(effect),
+    effects.Arm: LiveSession._arm,
+    effects.Disarm: LiveSession._disarm,
     effects.LookUpKey: LiveSession._look_up,
     effects.LookUpAsked: LiveSession._look_up,
     effects.Load: LiveSession._look_up,
