@@ -775,3 +775,19 @@ def test_what_a_lost_session_did_later_is_not_written_either() -> None:
             assert b.heard == [("lost", None)]
 
     asyncio.run(scenario())
+
+
+def test_one_can_wait_for_what_a_session_that_is_gone_has_appended(disk: SmallDisk) -> None:
+    async def scenario() -> None:
+        async with opened(disk) as log:
+            a = Session(log, "a")
+            a.append([said("x" * 100_000)])
+            with pytest.raises(Unavailable):
+                await log.written(a.end)
+            disk.pages = 1 << 30
+            b = Session(log, "b")
+            await b.write([said("the disk is back")])
+            await log.written(a.end)
+            assert [row.sequence for row in disk.read("a", 0, 9, PLENTY)] == [1]
+
+    asyncio.run(scenario())
