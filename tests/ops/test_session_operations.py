@@ -44,6 +44,7 @@ from sandbox_agent.ops.sessions import (
     withdraw,
 )
 from sandbox_agent.runtime.daemon import Daemon
+from sandbox_agent.schema.events import TurnEnded
 from sandbox_agent.session.core import Limits
 
 ONE = OneSession("s")
@@ -227,7 +228,7 @@ def test_the_second_answer_conflicts_and_one_that_nobody_asked_for_is_not_found(
             [asked] = (await permissions(daemon, ONE)).permissions
             answers = [
                 ReplyPermission("s", asked.permission_id, word) for word in ("once", "reject", "always")
-            ]  # type: ignore[arg-type]
+            ]
             done = await asyncio.gather(
                 *(reply_permission(daemon, one) for one in answers), return_exceptions=True
             )
@@ -256,6 +257,6 @@ def test_a_question_that_a_cancel_withdrew_cannot_be_answered(tmp_path: Path) ->
                 await reply_question(daemon, ReplyQuestion("s", asked.question_id, (("yes",),)))
             with pytest.raises(Conflict):
                 await reject_question(daemon, RejectQuestion("s", asked.question_id))
-            assert (await data_of(daemon))[-1].TYPE == "turn.ended"
+            assert isinstance((await data_of(daemon))[-1], TurnEnded)
 
     asyncio.run(scenario())

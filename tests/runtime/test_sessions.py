@@ -420,7 +420,7 @@ def test_a_cancel_does_not_overtake_a_prompt_whose_files_are_being_read(tmp_path
             async with daemon.sessions.loaded("s") as live:
                 accepted = await live.ask(attached("slow", pipe))
             with written_to(pipe):
-                cancelling = asyncio.create_task(cancel(daemon, OneSession("s")))
+                cancelling = asyncio.ensure_future(cancel(daemon, OneSession("s")))
                 # The loop is free meanwhile, and what else is asked is answered.
                 assert (await get(daemon, OneSession("s"))).state == "running"
                 await asyncio.wait([cancelling], timeout=SHORT)

@@ -48,7 +48,7 @@ def test_it_can_be_read_renamed_and_deleted(tmp_path: Path) -> None:
         await left_with_work(tmp_path)
         async with running(tmp_path, AGENTS) as daemon:
             shown = await get(daemon, OneSession("s"))
-            assert (shown.agent, shown.state) == ("cat", "idle")
+            assert (shown.agent, shown.state) == ("cat", "running")  # a message waits
             assert len((await read(daemon, ReadEvents("s"))).events) == shown.event_count
             assert (await update(daemon, UpdateSession("s", title="Old"))).title == "Old"
             await delete(daemon, OneSession("s"))
