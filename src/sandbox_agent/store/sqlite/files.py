@@ -92,7 +92,8 @@ class StoreFiles:
         if not os.path.samestat(now, known):
             raise StoreGone(f"{self.path} was replaced while the daemon has it open")
         with self._looking:
-            self._look_closer(now)
+            # Looked at again: while we waited the file may have grown, and others have seen that it is well.
+            self._look_closer(os.stat(self._name))
 
     def _look_closer(self, now: os.stat_result) -> None:
         """What was written ahead is moved into the file every few hundred commits: most often it was that."""

@@ -62,6 +62,10 @@ IMPOSSIBLE = (
 _encode = msgspec.json.Encoder().encode
 
 
+MOST_ORDINALS = 10_000
+"""Of so many sessions the number inside is remembered."""
+
+
 class Writer:
     def __init__(self, connection: apsw.Connection, files: StoreFiles, *, wal_shows_deleted: bool) -> None:
         self.connection = connection
@@ -209,6 +213,8 @@ class Writer:
         if known is None:
             rows = self.connection.execute("SELECT ordinal FROM sessions WHERE session_id = ?", (session_id,))
             for (known,) in rows:
+                if len(self._ordinals) >= MOST_ORDINALS:
+                    self._ordinals.clear()
                 self._ordinals[session_id] = known
         return known
 
