@@ -81,22 +81,31 @@ class Usage(Struct, frozen=True, omit_defaults=True):
     cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
     cost_usd: float | None = None
+    context_tokens: int | None = None
+    """How full the model's context was at the end. It is never summed: the latest is what counts."""
+    context_window: int | None = None
+    """How much the model's context holds."""
 
     def __add__(self, other: Usage) -> Usage:
+        pairs = zip(msgspec.structs.astuple(self)[:_SUMMED], msgspec.structs.astuple(other), strict=False)
         return Usage(
-            *(
-                mine if theirs is None else theirs if mine is None else mine + theirs
-                for mine, theirs in zip(
-                    msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True
-                )
-            )
+            *(mine if theirs is None else theirs if mine is None else mine + theirs for mine, theirs in pairs),
+            self.context_tokens if other.context_tokens is None else other.context_tokens,
+            self.context_window if other.context_window is None else other.context_window,
         )
+
+
+_SUMMED = Usage.__struct_fields__.index("context_tokens")
 
 
 class TurnMetadata(Struct, frozen=True, omit_defaults=True):
     stop_reason: StopReason
     duration_ms: int
+    """From the turn's start to its end, people's time included."""
     usage: Usage | None = None
+    # On the wire of every turn's end.
+    waiting_ms: int = field(default_factory=lambda: 0)
+    """Of that, the time in which a permission or a question waited for somebody's answer."""
 
 
 class TurnStarted(Data, frozen=True):
