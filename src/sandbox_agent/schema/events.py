@@ -87,15 +87,17 @@ class Usage(Struct, frozen=True, omit_defaults=True):
     """How much the model's context holds."""
 
     def __add__(self, other: Usage) -> Usage:
-        pairs = zip(msgspec.structs.astuple(self)[:_SUMMED], msgspec.structs.astuple(other), strict=False)
-        return Usage(
-            *(mine if theirs is None else theirs if mine is None else mine + theirs for mine, theirs in pairs),
-            self.context_tokens if other.context_tokens is None else other.context_tokens,
-            self.context_window if other.context_window is None else other.context_window,
-        )
+        mine, theirs = msgspec.structs.astuple(self), msgspec.structs.astuple(other)
+        return Usage(*map(_plus, self.__struct_fields__, mine, theirs))
 
 
-_SUMMED = Usage.__struct_fields__.index("context_tokens")
+_LATEST = {"context_tokens", "context_window"}
+
+
+def _plus(field: str, mine: Any, theirs: Any) -> Any:
+    if mine is None or theirs is None:
+        return mine if theirs is None else theirs
+    return theirs if field in _LATEST else mine + theirs
 
 
 class TurnMetadata(Struct, frozen=True, omit_defaults=True):

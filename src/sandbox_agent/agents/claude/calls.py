@@ -8,6 +8,7 @@ from msgspec import Raw, Struct
 
 from ...schema.items import ContentPart, arguments_of
 from ..files import bytes_in
+from . import todos
 from .blocks import decoded
 from .frames import AnyToolResult, AnyToolUse, ImageBlock, TextBlock
 from .tools import command_of, exit_code_of, file_ref_of, kind_of_use, path_of, plan_of, title_of_use

@@ -34,6 +34,10 @@ class _Listed(Struct, frozen=True):
     tasks: tuple[_Task, ...]
 
 
+class _Updated(Struct, frozen=True):
+    success: bool
+
+
 class _Update(Struct, frozen=True):
     """The arguments of `TaskUpdate`."""
 
@@ -67,6 +71,8 @@ class Todos:
                 self._put(task)
         elif (created := _convert(result, _Created)) and created.task.id:
             self._put(created.task)
+        elif (updated := _convert(result, _Updated)) and not updated.success:
+            return
         elif (update := _convert(input, _Update)) and (known := self._tasks.get(update.taskId)):
             status = update.status or known.status
             self._put(_Task(update.taskId, update.subject or known.text, status))

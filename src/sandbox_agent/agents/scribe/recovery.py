@@ -64,10 +64,9 @@ class Recovery:
     def _count_time(self, turn: Turn, now: datetime) -> None:
         """Clocks do not survive a restart: a turn lasted, and waited for people, as long as the log says."""
         requests, clock = self._scribe.requests, self._scribe.pen.world.clock()
-        assert self._turn_started is not None and self._last is not None
-        turn.began = clock - (now - self._turn_started).total_seconds()
+        turn.began = clock - (now - (self._turn_started or now)).total_seconds()
         if requests.pending:
-            seconds = requests.waited.seconds + (now - self._last).total_seconds()
+            seconds = requests.waited.seconds + (now - (self._last or now)).total_seconds()
             requests.waited = Waited(seconds)
         self._last = now
 
