@@ -107,8 +107,10 @@ def result(
     return Item(id, native, parent, "tool_result", "tool", status, parts)
 
 
-def turn_ended(reason: StopReason, seconds: int = 1, usage: Usage | None = None) -> TurnEnded:
-    return TurnEnded("turn_a", TurnMetadata(reason, seconds * 1000, usage))
+def turn_ended(
+    reason: StopReason, seconds: int = 1, usage: Usage | None = None, waited: int = 0
+) -> TurnEnded:
+    return TurnEnded("turn_a", TurnMetadata(reason, seconds * 1000, usage, waited * 1000))
 
 
 # -- rule 1: the session ----------------------------------------------------------------------
@@ -143,7 +145,7 @@ def test_ending_a_session_ends_all_that_is_open_in_it() -> None:
     assert told(scribe) == [
         PermissionResolved("perm_1", "bash", "reject", metadata),
         ItemCompleted(message("itm_1", "failed", Text("hel"))),
-        turn_ended("interrupted"),
+        turn_ended("interrupted", 3, waited=1),
         SessionEnded("terminated", "daemon"),
     ]
 
@@ -606,7 +608,7 @@ def test_what_nobody_answers_is_rejected_before_the_turn_ends() -> None:
     assert told(scribe) == [
         PermissionResolved("perm_1", "bash", "reject", permission),
         QuestionResolved("q_1", "Which?", (), "rejected", question),
-        turn_ended("end_turn"),
+        turn_ended("end_turn", 3, waited=1),
     ]
 
 

@@ -85,7 +85,7 @@ class AcpConversation(Conversation):
         self._commands: tuple[str, ...] | None = None
         self._commands_told: tuple[str, ...] | None = None
         self._context: dict[str, Any] | None = None
-        self._window = Usage()
+        self._full: Usage | None = None
         self._cost: float | None = None
         self._billed: float | None = None if start.resume else 0.0
 
@@ -161,7 +161,7 @@ class AcpConversation(Conversation):
 
     def _hear_usage(self, told: UsageUpdate) -> None:
         self._context = {"used": told.used, "size": told.size}
-        self._window = Usage(context_tokens=told.used, context_window=told.size or None)
+        self._full = Usage(context_tokens=told.used, context_window=told.size or None) if told.used else None
         if told.cost is not None:
             self._context["cost"] = msgspec.to_builtins(told.cost)
             self._cost = told.cost.amount if told.cost.currency == "USD" else self._cost
@@ -333,8 +333,10 @@ class AcpConversation(Conversation):
             # Agents add it up over the whole session.
             spent = round(cost - billed if cost >= billed else cost, 12)
         if told is None or not told.total_tokens:
-            return Usage(cost_usd=spent) + self._window if spent or self._window != Usage() else None
-        return _usage(told, spent) + self._window
+            usage = Usage(cost_usd=spent) if spent else None
+        else:
+            usage = _usage(told, spent)
+        return usage + self._full if usage and self._full else usage or self._full
 
 
 def _usage(told: TokenUsage, cost: float | None) -> Usage:

@@ -178,7 +178,7 @@ class Thread:
             self.conversation.spend(spent)
         if not self.is_agent:
             self.conversation.context = Usage(
-                context_tokens=usage.last.total_tokens, context_window=usage.model_context_window
+                context_tokens=usage.last.total_tokens or None, context_window=usage.model_context_window
             )
         self.status("usage", msgspec.to_builtins(usage))
 
