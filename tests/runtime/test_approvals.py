@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from sandbox_agent.runtime.approvals import STATUS, Verdict, remember, verdict
 
 from sandbox_agent.agents.scribe import Ask, AskKind
-from sandbox_agent.runtime.approvals import STATUS, Verdict, remember, verdict
 from sandbox_agent.schema.inputs import Decision, PermissionMode, Reply, Rule
 
 ALLOWED = Verdict(Decision("once"), "daemon")
