@@ -14,14 +14,18 @@ import contextlib
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from sandbox_agent.agents import AGENTS
 from sandbox_agent.config import Config
+from sandbox_agent.ops.sessions import SendMessage, accept
 from sandbox_agent.runtime.daemon import Daemon
-from sandbox_agent.runtime.session import Session
+from sandbox_agent.runtime.following import TurnFollowing
 from sandbox_agent.schema.events import QuestionRequested
-from sandbox_agent.schema.inputs import Answer, Decision, Prompt, Settings
+from sandbox_agent.schema.inputs import Answer, Decision, Settings
+from sandbox_agent.session.inputs import Decide, Reply, Terminate
+from sandbox_agent.session.told import Requested
 from sandbox_agent.store.base import Secrets
 from sandbox_agent.testing import agent_cache
 from sandbox_agent.testing.offline import offline_environment
@@ -29,6 +33,8 @@ from sandbox_agent.testing.recorder import Recording
 from sandbox_agent.testing.scripted_model import ScriptedModel
 
 TURN_SECONDS = 600.0
+LOOK_SECONDS = 0.1
+SESSION = "recorded"
 
 
 async def record(agent: str, prompts: list[str], env: dict[str, str], folder: Path) -> Recording:
@@ -41,28 +47,50 @@ async def record(agent: str, prompts: list[str], env: dict[str, str], folder: Pa
         workspace = folder / "ws"
         workspace.mkdir()
         settings = Settings(str(workspace), AGENTS[agent].modes[0].id)
-        session, failure = await daemon.create("recorded", agent, settings, Secrets(env))
-        if failure is not None:
-            print(f"the start failed: {failure}", file=sys.stderr)
-        for prompt in prompts if failure is None else ():
-            await asyncio.wait_for(play(session, prompt), TURN_SECONDS)
-        await session.terminate()
+        created = await daemon.create(SESSION, agent, settings, Secrets(env))
+        if created.problem is not None:
+            print(f"the start failed: {created.problem}", file=sys.stderr)
+        for prompt in prompts if created.problem is None else ():
+            await asyncio.wait_for(play(daemon, prompt), TURN_SECONDS)
+        await daemon.sessions.ask(SESSION, Terminate)
     finally:
         await daemon.stop()
     return recording
 
 
-async def play(session: Session, prompt: str) -> None:
+class Nowhere:
+    """A reader that wants to know only when the turn is over."""
+
+    is_full = False
+    is_gone = False
+
+    def __init__(self) -> None:
+        self.on_change: Callable[[], None] = lambda: None
+
+    def write(self, text: bytes) -> None:
+        pass
+
+
+async def play(daemon: Daemon, prompt: str) -> None:
     """One turn, with somebody who says yes to everything."""
-    await session.send(Prompt(prompt), key=None, fresh=False)
-    while session.state != "idle":
-        for pending in list(session.scribe.pending.values()):
-            if isinstance(pending.requested, QuestionRequested):
-                asked = pending.requested.metadata.questions
-                await session.answer(pending.id, Answer(tuple((one.options[0].label,) for one in asked)))
-            else:
-                await session.decide(pending.id, Decision("once"))
-        await session.log.channel.wait(1.0)
+    end = await daemon.sessions.end(SESSION)
+    before = end.committed
+    accepted = await accept(daemon, SendMessage(SESSION, prompt))
+    following = TurnFollowing(daemon.log, end.channel, SESSION, before, accepted.turn_id)
+    turn = asyncio.create_task(following.run(Nowhere()))
+    while not turn.done():
+        for asked in (await daemon.sessions.show(SESSION)).told.pending:
+            await say_yes(daemon, asked)
+        await asyncio.wait([turn], timeout=LOOK_SECONDS)
+    await turn
+
+
+async def say_yes(daemon: Daemon, asked: Requested) -> None:
+    if isinstance(asked, QuestionRequested):
+        answer = Answer(tuple((one.options[0].label,) for one in asked.metadata.questions))
+        await daemon.sessions.ask(SESSION, lambda id: Reply(id, asked.question_id, answer))
+    else:
+        await daemon.sessions.ask(SESSION, lambda id: Decide(id, asked.permission_id, Decision("once")))
 
 
 def main() -> int:

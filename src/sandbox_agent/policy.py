@@ -80,12 +80,15 @@ def verdict(
 def _is_plain_edit(ask: Ask, directory: str, resolve: Callable[[str], str]) -> bool:
     """Every file lies inside the directory and configures nothing. What names no file could touch any."""
     root = resolve(directory)
-    return bool(ask.paths) and all(_is_plain(path, root, resolve) for path in ask.paths or ())
+    # An agent names files by the directory as it was given, which may be a link.
+    roots = {root, posixpath.normpath(directory)}
+    return bool(ask.paths) and all(_is_plain(path, root, roots, resolve) for path in ask.paths or ())
 
 
-def _is_plain(path: str, root: str, resolve: Callable[[str], str]) -> bool:
+def _is_plain(path: str, root: str, roots: set[str], resolve: Callable[[str], str]) -> bool:
     named = posixpath.join(root, path)
-    return all(_inside(one, root) for one in (posixpath.normpath(named), resolve(named)))
+    text = posixpath.normpath(named)
+    return any(_inside(text, one) for one in roots) and _inside(resolve(named), root)
 
 
 def _inside(path: str, root: str) -> bool:

@@ -1,12 +1,11 @@
-"""The log: stamped once, committed in groups, visible only when durable, and read exactly once."""
+"""The log's writing half: stamped once, committed in groups, shown only when durable, and told to the session last."""
 
 from __future__ import annotations
 
 import asyncio
-import random
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import apsw
@@ -14,17 +13,21 @@ import msgspec
 import pytest
 
 from sandbox_agent.agents.scribe import Draft, draft_of
-from sandbox_agent.errors import Internal, Unavailable
-from sandbox_agent.runtime.channel import Batch
-from sandbox_agent.runtime.log import BACKLOG_BYTES, Log, SessionLog
-from sandbox_agent.runtime.reading import with_raw_spliced
+from sandbox_agent.errors import SandboxAgentError, Unavailable
+from sandbox_agent.runtime.channel import Numbered, Piece
+from sandbox_agent.runtime.log import BACKLOG_BYTES, End, Log
 from sandbox_agent.schema.events import Event, ItemDelta, SessionStarted, decode_event
 from sandbox_agent.schema.inputs import Settings
+from sandbox_agent.session.effects import Append
+from sandbox_agent.session.told import Told, told_of
 from sandbox_agent.store.base import (
+    Announce,
     AppendEvents,
     Change,
     DeleteSession,
     EventRow,
+    ImpossibleChange,
+    Probe,
     SaveSession,
     SessionRecord,
     Store,
@@ -36,24 +39,101 @@ from sandbox_agent.store.sqlite import SqliteStore
 PLENTY = 1 << 30
 SOON = 10.0
 
+Heard = tuple[str, int | None]
+
+
+class Session:
+    """A session as the log knows it: it appends, and writes down what it hears."""
+
+    def __init__(self, log: Log, session_id: str, sequence: int = 0, told: Told | None = None) -> None:
+        self.log = log
+        self.end = End(session_id, f"folder-{session_id}", sequence, told)
+        self.end.listener = self
+        self.heard: list[Heard] = []
+        self.problems: list[Exception] = []
+        self.on_committed: Callable[[int], None] = lambda number: None
+        self._last = 0
+        self._changed = asyncio.Event()
+
+    def append(
+        self,
+        drafts: Sequence[Draft] = (),
+        *changes: Change,
+        told: Told | None = None,
+        offer: bool = False,
+        blobs: Mapping[str, bytes] | None = None,
+        deletes: bool = False,
+    ) -> int:
+        self._last += 1
+        append = Append(self._last, list(drafts), changes, told, offer, blobs or {}, deletes)
+        self.log.append(self.end, append)
+        return self._last
+
+    def pieces(self, *texts: str) -> None:
+        self.log.append_pieces(self.end, [said(text) for text in texts])
+
+    async def write(self, drafts: Sequence[Draft] = (), *changes: Change, told: Told | None = None) -> None:
+        """Append a fact, and wait until it is written."""
+        await self.until(("committed", self.append(drafts, *changes, told=told)))
+
+    async def until(self, heard: Heard) -> None:
+        """Wait until the session has heard this. A commit is told by the last number that it settles."""
+        async with asyncio.timeout(SOON):
+            while not any(one[0] == heard[0] and (one[1] or 0) >= (heard[1] or 0) for one in self.heard):
+                self._changed.clear()
+                await self._changed.wait()
+
+    def committed(self, number: int) -> None:
+        self.on_committed(number)
+        self._hear(("committed", number))
+
+    def refused(self, number: int, problem: SandboxAgentError) -> None:
+        self.problems.append(problem)
+        self._hear(("refused", number))
+
+    def stalled(self, problem: SandboxAgentError) -> None:
+        self.problems.append(problem)
+        self._hear(("stalled", None))
+
+    def lost(self, error: Exception) -> None:
+        self.problems.append(error)
+        self._hear(("lost", None))
+
+    def _hear(self, heard: Heard) -> None:
+        self.heard.append(heard)
+        self._changed.set()
+
+
+class Reader:
+    """Follows a channel, and keeps what is published."""
+
+    def __init__(self) -> None:
+        self.frames: list[Numbered] = []
+
+    def published(self, frames: Sequence[Numbered], pieces: Sequence[Piece]) -> None:
+        self.frames += frames
+
+    def wake(self) -> None:
+        pass
+
+    @property
+    def numbers(self) -> list[int]:
+        return [number for number, _ in self.frames]
+
 
 class GatedStore(MemoryStore):
     """A slow disk: each write waits until the test lets it through."""
 
-    def __init__(self) -> None:
+    def __init__(self, *session_ids: str) -> None:
         super().__init__()
         self.gate = threading.Semaphore(0)
         self.begun: list[list[Change]] = []
         self._began = threading.Semaphore(0)
+        super().write([SaveSession(record(session_id)) for session_id in session_ids])
 
     async def began(self) -> None:
         """Wait until the next write has begun."""
         assert await asyncio.to_thread(self._began.acquire, timeout=SOON)
-
-    async def let_through(self, log: Log, changes: list[Change]) -> None:
-        self.gate.release()
-        await log.commit("", changes)
-        await self.began()
 
     def write(self, changes: Iterable[Change]) -> None:
         taken = list(changes)
@@ -61,6 +141,11 @@ class GatedStore(MemoryStore):
         self._began.release()
         assert self.gate.acquire(timeout=SOON)
         super().write(taken)
+
+    @property
+    def kinds(self) -> list[list[type[object]]]:
+        """What each write held."""
+        return [[type(change) for change in changes] for changes in self.begun]
 
 
 class SmallDisk(SqliteStore):
@@ -75,6 +160,10 @@ class SmallDisk(SqliteStore):
 
 def record(session_id: str, title: str | None = None, events: int = 0) -> SessionRecord:
     return SessionRecord(session_id, "mock", Settings("/tmp"), "then", "now", title=title, event_count=events)
+
+
+def titled(session_id: str, title: str) -> Told:
+    return told_of(record(session_id, title))
 
 
 def said(text: str, raw: bytes | None = None) -> Draft:
@@ -98,34 +187,24 @@ async def opened(store: Store) -> AsyncIterator[Log]:
         async with asyncio.timeout(30):
             yield log
     finally:
+        if isinstance(store, GatedStore):
+            store.gate.release(100)
         await log.close()
 
 
-async def texts(log: Log, session: SessionLog, after: int, until: int) -> list[tuple[int, str]]:
-    """What a reader sees past a sequence, up to another."""
-    seen: list[tuple[int, str]] = []
-    async with aclosing(log.follow(session, after, SOON)) as batches:
-        async for batch in batches:
-            assert batch is not None
-            seen += numbered(batch)
-            if batch.last >= until:
-                break
-    return seen
+def deltas(rows: Iterable[StoredEvent]) -> list[tuple[int, str]]:
+    events = ((row.sequence, decode_event(row.body).data) for row in rows)
+    return [(sequence, data.delta) for sequence, data in events if isinstance(data, ItemDelta)]
 
 
-def numbered(batch: Batch) -> list[tuple[int, str]]:
-    found = zip(batch.numbers, map(decode_event, batch.bodies), strict=True)
-    return [(number, event.data.delta) for number, event in found if isinstance(event.data, ItemDelta)]
-
-
-# -- writing ----------------------------------------------------------------------------------
+# -- stamping ---------------------------------------------------------------------------------
 
 
 def test_an_event_is_stamped_once_and_stored_as_it_is_sent(store: Store) -> None:
     async def scenario() -> list[StoredEvent]:
         async with opened(store) as log:
-            session = log.session("a", 0)
-            await session.append([draft_of(SessionStarted(), "daemon", None, b"null"), said("hé\u2028")], ())
+            session = Session(log, "a")
+            await session.write([draft_of(SessionStarted(), "daemon", None, b"null"), said("hé\u2028")])
             return await log.read("a", 0)
 
     started, delta = (row.body for row in asyncio.run(scenario()))
@@ -151,8 +230,8 @@ def test_sequences_and_positions_go_on_after_a_restart(tmp_path: Path) -> None:
         async with opened(SqliteStore(tmp_path / "log.db")) as log:
             if number == 1:
                 filled(log.store, "a", "b")
-            await log.session("b", number - 1).append([said("b")], ())
-            await log.session("a", number - 1).append([said("a")], ())
+            await Session(log, "b", number - 1).write([said("b")])
+            await Session(log, "a", number - 1).write([said("a")])
 
     for number in (1, 2, 3):
         asyncio.run(run(number))
@@ -164,118 +243,12 @@ def test_sequences_and_positions_go_on_after_a_restart(tmp_path: Path) -> None:
     assert len({event.event_id for _, _, event in events}) == 6
 
 
-def test_what_arrives_during_a_commit_is_committed_together_in_order() -> None:
-    async def scenario() -> None:
-        store = GatedStore()
-        async with opened(store) as log:
-            await store.let_through(log, [SaveSession(record("a")), SaveSession(record("b"))])
-            a, b = log.session("a", 0), log.session("b", 0)
-            first = a.append([said("1")], ())
-            await store.began()
-            group = [
-                a.append([said("2")], [SaveSession(record("a", "from the agent"))]),
-                asyncio.ensure_future(log.commit("a", [SaveSession(record("a", "from the client"))])),
-            ]
-            await asyncio.sleep(0)  # the commit has been entered
-            group.append(b.append([said("3")], ()))
-            store.gate.release(2)
-            await asyncio.gather(first, *group)
-            written = [[type(change) for change in changes] for changes in store.begun]
-            assert written == [
-                [SaveSession, SaveSession],
-                [AppendEvents],
-                [AppendEvents, SaveSession, SaveSession, AppendEvents],
-            ]
-            # The later change of the record is the one that stays.
-            assert store.session("a") == record("a", "from the client", 2)
-
-    asyncio.run(scenario())
-
-
-def test_pieces_of_a_stream_wait_for_more_of_their_kind_until_something_urgent_comes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # Long enough that a busy machine does not spend it between two lines.
-    monkeypatch.setattr("sandbox_agent.runtime.log.GATHER_SECONDS", 0.5)
-
-    async def scenario() -> None:
-        store = GatedStore()
-        store.gate.release(5)
-        async with opened(store) as log:
-            await log.commit("a", [SaveSession(record("a")), SaveSession(record("b"))])
-            a, b = log.session("a", 0), log.session("b", 0)
-            # The first waits for nobody.
-            await a.append([said("0")], (), urgent=False)
-            pieces = []
-            for text in "123":
-                pieces.append(a.append([said(text)], (), urgent=False))
-                await asyncio.sleep(0)
-            pieces.append(b.append([said("4")], (), urgent=False))
-            await a.append([said("5")], ())
-            assert [piece.done() for piece in pieces] == [True] * 4
-            written = [
-                [len(change.rows) for change in changes if isinstance(change, AppendEvents)]
-                for changes in store.begun
-            ]
-            assert written == [[], [1], [4, 1]]
-            # Nothing urgent follows: it is written all the same.
-            await b.append([said("6")], (), urgent=False)
-            assert len(store.begun) == 4
-
-    asyncio.run(scenario())
-
-
-def test_nothing_is_visible_before_it_is_durable() -> None:
-    async def scenario() -> None:
-        store = GatedStore()
-        async with opened(store) as log:
-            await store.let_through(log, [SaveSession(record("a"))])
-            session = log.session("a", 0)
-            appended = session.append([said("x")], ())
-            async with (
-                aclosing(log.follow(session, 0, 0.01)) as one,
-                aclosing(log.follow_all(0, 0.01)) as all,
-            ):
-                assert [await anext(one), await anext(all)] == [None, None]
-                assert (appended.done(), session.channel.committed, log.channel.committed) == (False, 0, 0)
-                store.gate.release()
-                await appended
-                assert store.read("a", 0, 9, PLENTY) != []
-                assert (session.channel.committed, log.channel.committed) == (1, 1)
-                batch = await anext(one)
-                assert batch is not None
-                assert numbered(batch) == [(1, "x")]
-
-    asyncio.run(scenario())
-
-
-def test_a_caller_that_stops_waiting_disturbs_nobody() -> None:
-    async def scenario() -> None:
-        store = GatedStore()
-        async with opened(store) as log:
-            await store.let_through(log, [SaveSession(record("a"))])
-            session = log.session("a", 0)
-
-            async def send(text: str) -> None:
-                await session.append([said(text)], ())
-
-            impatient, patient = asyncio.create_task(send("1")), asyncio.create_task(send("2"))
-            await asyncio.sleep(0)
-            impatient.cancel()
-            store.gate.release(2)
-            await patient
-            assert impatient.cancelled()
-            assert await texts(log, session, 0, 2) == [(1, "1"), (2, "2")]
-
-    asyncio.run(scenario())
-
-
 def test_a_frame_that_caused_several_events_is_stored_once(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            session = log.session("a", 0)
             frame, other = b'{"frame": 1}', b'{"frame": 2}'
-            await session.append([said("1", frame), said("2", frame), said("3"), said("4", other)], ())
+            drafts = [said("1", frame), said("2", frame), said("3"), said("4", other)]
+            await Session(log, "a").write(drafts)
             rows = await log.read("a", 0, with_raw=True)
             assert [row.raw for row in rows] == [frame, frame, None, other]
 
@@ -286,273 +259,349 @@ def test_a_frame_that_caused_several_events_is_stored_once(store: Store) -> None
         kept = filled(MemoryStore(), "a")
         async with opened(kept) as log:
             frame = bytes(size)
-            await log.session("a", 0).append([said("x", frame) for _ in range(10)], ())
+            await Session(log, "a").write([said("x", frame) for _ in range(10)])
             return kept.size()
 
     assert size < asyncio.run(stored_bytes()) < 2 * size
 
 
+# -- groups -----------------------------------------------------------------------------------
+
+
+def test_what_arrives_during_a_commit_is_committed_together_in_order() -> None:
+    async def scenario() -> None:
+        store = GatedStore("a", "b")
+        async with opened(store) as log:
+            a, b = Session(log, "a"), Session(log, "b")
+            a.append([said("1")])
+            await store.began()
+            a.append([said("2")], SaveSession(record("a", "from the agent")))
+            a.append((), SaveSession(record("a", "from the client")))
+            b.append([said("3")])
+            store.gate.release(2)
+            await asyncio.gather(a.until(("committed", 3)), b.until(("committed", 1)))
+            assert store.kinds == [
+                [AppendEvents],
+                [SaveSession, AppendEvents, SaveSession, AppendEvents],
+            ]
+            # One word for all that a group settles.
+            assert (a.heard, b.heard) == ([("committed", 1), ("committed", 3)], [("committed", 1)])
+            # The later change of the record is the one that stays.
+            assert store.session("a") == record("a", "from the client", 2)
+
+    asyncio.run(scenario())
+
+
+def test_pieces_of_a_stream_wait_for_more_of_their_kind_until_something_urgent_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Long enough that a busy machine does not spend it between two lines.
+    monkeypatch.setattr("sandbox_agent.runtime.log.GATHER_SECONDS_OF_FEW", 0.5)
+
+    async def scenario() -> None:
+        store = GatedStore("a", "b")
+        store.gate.release(9)
+        async with opened(store) as log:
+            a, b = Session(log, "a"), Session(log, "b")
+            # The first waits for nobody.
+            a.pieces("0")
+            async with asyncio.timeout(SOON):
+                while a.end.committed < 1:
+                    await asyncio.sleep(0)
+            for text in "123":
+                a.pieces(text)
+                await asyncio.sleep(0)
+            b.pieces("4")
+            await a.write([said("5")])
+            written = [
+                [len(change.rows) for change in changes if isinstance(change, AppendEvents)]
+                for changes in store.begun
+            ]
+            assert [one for one in written if one] == [[1], [3, 1, 1]]
+            # Nothing urgent follows: they are written all the same, and nobody is told.
+            while store._began.acquire(blocking=False):
+                pass
+            b.pieces("6")
+            await store.began()
+            assert (a.heard, b.heard) == ([("committed", 1)], [])
+
+    asyncio.run(scenario())
+
+
+def test_pieces_keep_their_place_among_appends(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            a = Session(log, "a")
+            a.pieces("1", "2")
+            a.append([said("3")])
+            a.pieces("4")
+            a.pieces("5")
+            await a.write([said("6")])
+            assert deltas(await log.read("a", 0)) == [(number, str(number)) for number in range(1, 7)]
+
+    asyncio.run(scenario())
+
+
+def test_files_are_written_before_the_group_that_names_them() -> None:
+    written: list[str] = []
+
+    class Noting(MemoryStore):
+        def write(self, changes: Iterable[Change]) -> None:
+            written.extend(type(change).__name__ for change in changes)
+            super().write(changes)
+
+    async def scenario() -> None:
+        log = Log(
+            filled(Noting(), "a"),
+            lambda folder, name, content: written.append(f"{folder}/{name} {content!r}"),
+        )
+        written.clear()
+        a = Session(log, "a")
+        a.append([said("1")], blobs={"one.png": b"1", "two.png": b"2"})
+        await a.write([said("2")])
+        await log.close()
+
+    asyncio.run(scenario())
+    assert written == ["folder-a/one.png b'1'", "folder-a/two.png b'2'", "AppendEvents", "AppendEvents"]
+
+
+def test_a_file_that_cannot_be_written_holds_back_its_group_and_refuses_an_offer() -> None:
+    async def scenario() -> None:
+        refusing = True
+
+        def store_blob(folder: str, name: str, content: bytes) -> None:
+            if refusing:
+                raise OSError("no space left")
+
+        store = filled(MemoryStore(), "a", "b")
+        log = Log(store, store_blob)
+        a, b = Session(log, "a"), Session(log, "b")
+        a.append([said("1")], blobs={"one.png": b"1"})
+        b.append([said("2")], offer=True)
+        await asyncio.gather(a.until(("stalled", None)), b.until(("refused", 1)))
+        assert log.failure == "no space left"
+        assert store.read("a", 0, 9, PLENTY) == []
+        refusing = False
+        await a.until(("committed", 1))
+        assert [row.sequence for row in store.read("a", 0, 9, PLENTY)] == [1]
+        await log.close()
+
+    asyncio.run(scenario())
+
+
 def test_a_backlog_is_told_and_its_end_too() -> None:
     async def scenario() -> None:
-        store = GatedStore()
+        store = GatedStore("a")
         async with opened(store) as log:
-            await store.let_through(log, [SaveSession(record("a"))])
-            session = log.session("a", 0)
+            a = Session(log, "a")
             drained = asyncio.Event()
-            small = session.append([said("x")], ())
+            a.append([said("x")])
             await store.began()
             assert not log.congested
-            large = session.append([said("x" * BACKLOG_BYTES)], ())
+            a.append([said("x" * BACKLOG_BYTES)])
             assert log.congested
             log.when_drained(drained.set)
             store.gate.release()
-            await small
+            await a.until(("committed", 1))
             assert (log.congested, drained.is_set()) == (True, False)
             store.gate.release()
-            await asyncio.gather(large, drained.wait())
-            assert not log.congested
+            await a.until(("committed", 2))
+            assert (log.congested, drained.is_set()) == (False, True)
 
     asyncio.run(scenario())
 
 
-# -- reading ----------------------------------------------------------------------------------
+def test_closing_writes_what_waits(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        store = SqliteStore(tmp_path / "log.db")
+        filled(store, "a")
+        log = Log(store)
+        a = Session(log, "a")
+        a.append([said("1")])
+        a.pieces("2")
+        await log.close()
+
+    asyncio.run(scenario())
+    store = SqliteStore(tmp_path / "log.db")
+    assert deltas(store.read("a", 0, 9, PLENTY)) == [(1, "1"), (2, "2")]
+    store.close()
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_every_reader_sees_every_event_exactly_once(store: Store, seed: int) -> None:
-    dice = random.Random(seed)
-    plans = {name: [dice.randrange(1, 9) for _ in range(30)] for name in "abc"}
-    totals = {name: sum(plan) for name, plan in plans.items()}
+# -- showing ----------------------------------------------------------------------------------
 
-    async def write(session: SessionLog, plan: list[int]) -> None:
-        for count in plan:
-            # Large enough that the shared tail is overrun several times.
-            drafts = [said(f"{session.sequence + n} " + "x" * 20_000) for n in range(1, count + 1)]
-            done = session.append(drafts, (), urgent=dice.random() < 0.5)
-            for _ in range(dice.randrange(4)):
-                await asyncio.sleep(0)
-            if dice.random() < 0.3:
-                await done
 
-    async def read(batches: Callable[[], AsyncIterator[Batch | None]], until: int) -> list[int]:
-        seen: list[int] = []
-        for _ in range(dice.randrange(60)):
-            await asyncio.sleep(0)
-        async with aclosing(batches()) as following:  # type: ignore[type-var]
-            async for batch in following:
-                for _ in range(dice.randrange(30) if dice.random() < 0.2 else 0):
-                    await asyncio.sleep(0)
-                seen += batch.numbers if batch else []
-                if seen and seen[-1] >= until:
-                    break
-        return seen
+def test_nothing_is_visible_before_it_is_durable() -> None:
+    async def scenario() -> None:
+        store = GatedStore("a")
+        async with opened(store) as log:
+            a = Session(log, "a", told=titled("a", "old"))
+            one, all = Reader(), Reader()
+            a.end.channel.enter(one)
+            log.channel.enter(all)
+            a.append([said("x")], told=titled("a", "new"))
+            await store.began()
+            assert (one.frames, all.frames, a.heard) == ([], [], [])
+            assert (a.end.committed, log.channel.committed, log.committed_events) == (0, 0, 0)
+            assert a.end.told == titled("a", "old")
+            store.gate.release()
+            await a.until(("committed", 1))
+            assert store.read("a", 0, 9, PLENTY) != []
+            assert (one.numbers, a.end.committed, log.committed_events) == ([1], 1, 1)
 
+    asyncio.run(scenario())
+
+
+def test_rows_are_shown_then_what_clients_are_told_and_then_the_session_hears_of_it(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            sessions = {name: log.session(name, 0) for name in "abc"}
-            readers = []
-            for name, session in sessions.items():
-                for with_raw in (False, False, True):
-                    after = dice.randrange(totals[name])
+            a, b = Session(log, "a", told=titled("a", "old")), Session(log, "b", told=titled("b", "old"))
+            told: list[tuple[object, ...]] = []
 
-                    def follow(
-                        session: SessionLog = session, after: int = after, with_raw: bool = with_raw
-                    ) -> AsyncIterator[Batch | None]:
-                        return log.follow(session, after, SOON, with_raw=with_raw)
+            class Looking(Reader):
+                def published(self, frames: Sequence[Numbered], pieces: Sequence[Piece]) -> None:
+                    told.append(("published", a.end.told, a.end.committed))
 
-                    readers.append((read(follow, totals[name]), list(range(after + 1, totals[name] + 1))))
-            everything = sum(totals.values())
-            for after in (0, dice.randrange(everything)):
+            def look(number: int) -> None:
+                told.append(("committed", a.end.told, a.end.committed, b.end.told, b.end.committed))
 
-                def follow_all(after: int = after) -> AsyncIterator[Batch | None]:
-                    return log.follow_all(after, SOON)
-
-                readers.append((read(follow_all, everything), list(range(after + 1, everything + 1))))
-            writing = asyncio.gather(*(write(sessions[name], plan) for name, plan in plans.items()))
-            seen = await asyncio.gather(*(reader for reader, _ in readers))
-            await writing
-            assert seen == [expected for _, expected in readers]
+            a.end.channel.enter(Looking())
+            a.on_committed = look
+            a.append([said("1")], told=titled("a", "new"))
+            b.append([said("1")], told=titled("b", "new"))
+            await asyncio.gather(a.until(("committed", 1)), b.until(("committed", 1)))
+            assert told == [
+                ("published", titled("a", "old"), 1),
+                # Of a group all is shown before anybody hears of it.
+                ("committed", titled("a", "new"), 1, titled("b", "new"), 1),
+            ]
 
     asyncio.run(scenario())
 
 
-def test_live_and_replay_are_the_same_bytes(store: Store) -> None:
+def test_an_append_that_tells_nothing_new_leaves_what_clients_are_told(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            session = log.session("a", 0)
-            async with aclosing(log.follow(session, 0, SOON)) as batches:
-                live = b""
-                for text in ("one", "two", "three"):
-                    done = session.append([said(text), said(text * 2)], ())
-                    batch = await anext(batches)
-                    assert batch is not None
-                    live += batch.frames()
-                    await done
-            replayed = b""
-            async with aclosing(log.follow(session, 0, SOON)) as batches:
-                batch = await anext(batches)
-                assert batch is not None
-                replayed += batch.frames()
-            rows = await log.read("a", 0)
-            expected = b"".join(b"id: %d\ndata: %b\n\n" % (row.sequence, row.body) for row in rows)
-            assert (live, replayed) == (expected, expected)
+            told = titled("a", "old")
+            a = Session(log, "a", told=told)
+            await a.write([said("1")])
+            assert a.end.told is told
 
     asyncio.run(scenario())
 
 
-def test_a_reader_that_falls_behind_reads_on_from_the_store(store: Store) -> None:
+def test_a_session_hears_nothing_before_append_returns(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            session = log.session("a", 0)
-            async with aclosing(log.follow(session, 0, SOON)) as batches:
-                await session.append([said("first")], ())
-                assert (await anext(batches)) is not None
-                for _ in range(40):
-                    await session.append([said("x" * 100_000)], ())
-                seen: list[int] = []
-                async for batch in batches:
-                    assert batch is not None
-                    seen += batch.numbers
-                    if batch.last == 41:
-                        break
-            assert seen == list(range(2, 42))
+            log.failure = "for this test"
+            a = Session(log, "a")
+            a.append([said("1")], offer=True)
+            a.append([said("2")])
+            assert a.heard == []
+            await a.until(("committed", 2))
+            assert a.heard[:2] == [("refused", 1), ("stalled", None)]
 
     asyncio.run(scenario())
 
 
-def test_a_reader_of_everything_goes_through_the_positions(store: Store) -> None:
+def test_the_end_of_a_session_is_known_with_its_last_row(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            a, b = log.session("a", 0), log.session("b", 0)
-            await a.append([said("a1"), said("a2")], ())
-            seen: list[tuple[int, str]] = []
-            async with aclosing(log.follow_all(1, SOON)) as batches:
-                async for batch in batches:
-                    seen += numbered(batch) if batch else []
-                    if seen == [(2, "a2")]:
-                        await asyncio.gather(b.append([said("b1")], ()), a.append([said("a3")], ()))
-                    if len(seen) == 3:
-                        break
-            assert seen == [(2, "a2"), (3, "b1"), (4, "a3")]
+            a, b = Session(log, "a"), Session(log, "b")
+            b.end.channel.enter(Reader())
+            ended = msgspec.structs.replace(record("a"), ended=True)
+            for session in (a, b):
+                await session.write([said("1")])
+                assert not session.end.channel.ended
+                await session.write([said("2")], told=told_of(ended))
+                assert session.end.channel.ended
 
     asyncio.run(scenario())
 
 
-def test_a_reader_of_everything_is_woken_by_news_that_are_no_event(store: Store) -> None:
-    async def scenario() -> None:
-        async with opened(store) as log, aclosing(log.follow_all(0, 60)) as batches:
-            waiting = asyncio.ensure_future(anext(batches))
-            await asyncio.sleep(0)
-            log.channel.wake()
-            assert await waiting is None
-
-    asyncio.run(scenario())
+# -- news for the readers of all sessions -------------------------------------------------------
 
 
-def test_a_reader_goes_on_behind_what_was_deleted(store: Store) -> None:
+def test_news_have_a_position_behind_the_rows_that_made_them(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            a, b = log.session("a", 0), log.session("b", 0)
-            await a.append([said("a1"), said("a2")], ())
-            await log.commit("a", [DeleteSession("a")])
-            async with aclosing(log.follow_all(0, 0.01)) as batches:
-                assert await anext(batches) is None
-                await b.append([said("b1")], ())
-                seen = [batch async for batch in first(batches, 1)]
-            assert [numbered(batch) for batch in seen] == [[(3, "b1")]]
+            all = Reader()
+            log.channel.enter(all)
+            a, b = Session(log, "a"), Session(log, "b")
+            a.append([said("1"), said("2")], told=titled("a", "one"))
+            b.append([said("3")], told=titled("b", "one"))
+            await asyncio.gather(a.until(("committed", 1)), b.until(("committed", 1)))
+            assert all.numbers == [1, 2, 3, 4, 5]
+            assert [b"event: session" in frame for _, frame in all.frames] == [
+                False,
+                False,
+                True,
+                False,
+                True,
+            ]
+            told = [msgspec.json.decode(body) for _, body in store.news(0, 9)]
+            assert [(one["sessionId"], one["title"], one["eventCount"]) for one in told] == [
+                ("a", "one", 2),
+                ("b", "one", 1),
+            ]
+            assert (log.channel.committed, store.position()) == (5, 5)
 
     asyncio.run(scenario())
 
 
-async def first(batches: AsyncIterator[Batch | None], count: int) -> AsyncIterator[Batch]:
-    async for batch in batches:
-        if batch is not None:
-            yield batch
-            count -= 1
-            if not count:
-                return
-
-
-def test_what_comes_while_a_reader_looks_at_deleted_events_is_not_lost() -> None:
-    class SlowReading(MemoryStore):
-        def __init__(self) -> None:
-            super().__init__()
-            self.looked = threading.Event()
-            self.go_on = threading.Event()
-
-        def read_log(self, after: int, limit: int, max_bytes: int) -> list[StoredEvent]:
-            found = super().read_log(after, limit, max_bytes)
-            self.looked.set()
-            assert self.go_on.wait(SOON)
-            return found
-
+def test_news_are_told_when_state_title_or_settings_change_and_only_then() -> None:
     async def scenario() -> None:
-        store = SlowReading()
-        filled(store, "a", "b")
+        store = GatedStore("a")
+        store.gate.release(99)
         async with opened(store) as log:
-            a, b = log.session("a", 0), log.session("b", 0)
-            await a.append([said("a1")], ())
-            await log.commit("a", [DeleteSession("a")])
-            async with aclosing(log.follow_all(0, SOON)) as batches:
-                following = first(batches, 1)
-                waiting = asyncio.ensure_future(anext(following))
-                await asyncio.to_thread(store.looked.wait, SOON)
-                await b.append([said("b1")], ())
-                store.go_on.set()
-                assert numbered(await waiting) == [(2, "b1")]
-                await following.aclose()  # type: ignore[attr-defined]
+            a = Session(log, "a", told=titled("a", "one"))
+            a.end.announced = titled("a", "one").news
+            other = msgspec.structs.replace(record("a", "one"), native_id="native")
+            await a.write([said("1")], told=told_of(other))
+            running = msgspec.structs.replace(other, turn_id="turn_1")
+            await a.write([said("2")], told=told_of(running))
+            await a.write([said("3")], told=told_of(running))
+            assert store.kinds == [[AppendEvents], [AppendEvents, Announce], [AppendEvents]]
+            # Also while an earlier one is still on its way.
+            a.append((), told=titled("a", "two"))
+            a.append((), told=titled("a", "two"))
+            await a.write((), told=titled("a", "three"))
+            assert [kind for kinds in store.kinds[3:] for kind in kinds if kind is not Probe] == [
+                Announce
+            ] * 2
 
     asyncio.run(scenario())
 
 
-def test_readers_end_when_there_is_nothing_more_to_come(store: Store) -> None:
+def test_a_delete_is_told_in_the_words_that_were_last_told(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            session = log.session("a", 0)
-
-            async def read() -> list[Batch | None]:
-                return [batch async for batch in log.follow(session, 0, 60)]
-
-            reading = asyncio.create_task(read())
-            await asyncio.sleep(0)
-            assert session.channel.readers == 1
-            session.channel.close()
-            assert await reading == []
-            assert session.channel.readers == 0
+            all = Reader()
+            log.channel.enter(all)
+            a = Session(log, "a", told=titled("a", "mine"))
+            a.append((), DeleteSession("a"), deletes=True, offer=True)
+            await a.until(("committed", 1))
+            [(position, frame)] = all.frames
+            assert position == 1
+            assert b'"title":"mine"' in frame
+            assert b'"deleted":true' in frame
+            assert [position for position, _ in store.news(0, 9)] == [1]
+            assert store.session("a") is None
 
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize(
-    "raw, spliced",
-    [
-        (None, b"null"),
-        (b'{"a": [1, "\xc3\xa9"]}', b'{"a": [1, "\xc3\xa9"]}'),
-        (b'{"a":\r\n1}\r', b'{"a":  1} '),
-        (b"not json", b'"not json"'),
-        (b"", b'""'),
-        (b'{"a": 1', b'"{\\"a\\": 1"'),
-        (b'"\xff"', '"\\"\ufffd\\""'.encode()),
-        pytest.param(b"[" * 1500 + b"]" * 1500, b'"' + b"[" * 1500 + b"]" * 1500 + b'"', id="deep"),
-    ],
-)
-def test_a_reader_that_asks_gets_the_native_frame(raw: bytes | None, spliced: bytes) -> None:
-    body = b'{"event_id":"evt_1","type":"error","raw":null}'
-    event = with_raw_spliced(StoredEvent(1, 1, body, raw))
-    assert event == b'{"event_id":"evt_1","type":"error","raw":' + spliced + b"}"
-    msgspec.json.decode(event)
-
-
-def test_following_with_raws_shows_them(store: Store) -> None:
+def test_a_refused_offer_is_no_news(disk: SmallDisk) -> None:
     async def scenario() -> None:
-        async with opened(store) as log:
-            session = log.session("a", 0)
-            async with aclosing(log.follow(session, 0, SOON, with_raw=True)) as batches:
-                frame = b'{"native": true}'
-                await session.append([said("1", frame), said("2", frame)], ())
-                batch = await anext(batches)
-                assert batch is not None
-                assert [decode_event(body).raw for body in batch.bodies] == [{"native": True}] * 2
+        async with opened(disk) as log:
+            a = Session(log, "a", told=titled("a", "old"))
+            a.end.announced = before = titled("a", "old").news
+            a.append([said("x" * 100_000)], told=titled("a", "new"), offer=True)
+            assert a.end.announced != before
+            await a.until(("refused", 1))
+            assert (a.end.announced, a.end.told) == (before, titled("a", "old"))
+            disk.pages = 1 << 30
+            await a.write((), told=titled("a", "new"))
+            assert len(disk.news(0, 9)) == 1
 
     asyncio.run(scenario())
 
@@ -563,64 +612,104 @@ def test_following_with_raws_shows_them(store: Store) -> None:
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[SmallDisk]:
     disk = SmallDisk(tmp_path / "log.db")
-    filled(disk, "a")
+    filled(disk, *"abc")
     disk.pages = 1
     yield disk
     disk.close()
 
 
-def test_a_full_disk_refuses_what_nobody_was_promised(disk: SmallDisk) -> None:
+def test_a_full_disk_refuses_offers_and_keeps_facts(disk: SmallDisk) -> None:
     async def scenario() -> None:
         async with opened(disk) as log:
-            session = log.session("a", 0)
-            kept = session.append([said("x" * 100_000)], [SaveSession(record("a", "kept"))])
-            refused = asyncio.ensure_future(log.commit("b", [SaveSession(record("b"))]))
-            with pytest.raises(Unavailable, match=r"cannot be written: .*full"):
-                await refused
+            a, b = Session(log, "a"), Session(log, "b")
+            a.append([said("x" * 100_000)], SaveSession(record("a", "kept")))
+            b.append([said("never")], SaveSession(record("b", "never")), offer=True)
+            await asyncio.gather(a.until(("stalled", None)), b.until(("refused", 1)))
+            [problem] = b.problems
+            assert isinstance(problem, Unavailable)
+            assert "cannot be written" in problem.detail
+            assert "full" in problem.detail
+            assert problem.retry_after == 5
             with pytest.raises(Unavailable):
                 log.require_writable()
-            with pytest.raises(Unavailable) as told:
-                await log.commit("b", [SaveSession(record("b"))])
-            assert told.value.retry_after == 5
-            also_kept = session.append([said("later")], ())
-            assert (kept.done(), also_kept.done(), session.channel.committed) == (False, False, 0)
+            # From now on an offer is refused without a try, and a fact is told that it waits.
+            b.append([said("never")], offer=True)
+            a.append([said("later")])
+            await asyncio.gather(b.until(("refused", 2)), a.until(("stalled", None)))
+            assert (a.end.committed, ("committed", 1) in a.heard) == (0, False)
             assert disk.read("a", 0, 9, PLENTY) == []
             disk.pages = 1 << 30
-            await asyncio.gather(kept, also_kept)
+            await a.until(("committed", 2))
             log.require_writable()
-            await log.commit("c", [SaveSession(record("c"))])
-            assert [sequence for sequence, _ in await texts(log, session, 0, 2)] == [1, 2]
-            assert [disk.session(name) for name in "abc"] == [record("a", "kept", 2), None, record("c")]
+            await b.write([said("now")], SaveSession(record("b", "now")))
+            assert [row.sequence for row in disk.read("a", 0, 9, PLENTY)] == [1, 2]
+            assert [disk.session(name) for name in "ab"] == [record("a", "kept", 2), record("b", "now", 1)]
 
     asyncio.run(scenario())
 
 
-def test_a_disk_that_refused_a_commit_alone_is_tried_until_it_works(disk: SmallDisk) -> None:
+def test_a_refused_offer_gives_its_sequences_back() -> None:
+    class Refusing(GatedStore):
+        refuses = True
+
+        def write(self, changes: Iterable[Change]) -> None:
+            super().write(changes if not self.refuses else [])
+            if self.refuses:
+                raise OSError("no space left")
+
+    async def scenario() -> None:
+        store = Refusing("a", "b")
+        async with opened(store) as log:
+            a, b = Session(log, "a"), Session(log, "b")
+            a.append([said("fact")])
+            await store.began()
+            # Two offers wait behind it, one of them of the same session.
+            a.append([said("offer"), said("offer")], offer=True)
+            b.append([said("offer")], offer=True)
+            assert (a.end.sequence, b.end.sequence) == (3, 1)
+            store.gate.release()
+            await asyncio.gather(a.until(("refused", 2)), b.until(("refused", 1)))
+            assert (a.end.sequence, b.end.sequence) == (1, 0)
+            a.append([said("next")])
+            store.refuses = False
+            store.gate.release(9)
+            await a.until(("committed", 3))
+            assert deltas(store.read("a", 0, 9, PLENTY)) == [(1, "fact"), (2, "next")]
+            assert store.read("b", 0, 9, PLENTY) == []
+
+    asyncio.run(scenario())
+
+
+def test_a_disk_that_refused_an_offer_alone_is_tried_until_it_works(disk: SmallDisk) -> None:
     async def scenario() -> None:
         async with opened(disk) as log:
-            large = record("b", "x" * 100_000)
-            with pytest.raises(Unavailable):
-                await log.commit("large", [SaveSession(large)])
+            a = Session(log, "a")
+            large = record("a", "x" * 100_000)
+            a.append((), SaveSession(large), offer=True)
+            await a.until(("refused", 1))
             assert log.failure is not None
             disk.pages = 1 << 30
-            await log.session("a", 0).append([said("behind the probe")], ())
+            await a.write([said("behind the probe")])
             assert log.failure is None
-            await log.commit("large", [SaveSession(large)])
-            assert disk.session("b") == large
+            a.append((), SaveSession(large), offer=True)
+            await a.until(("committed", 3))
+            assert disk.session("a") == msgspec.structs.replace(large, event_count=1)
 
     asyncio.run(scenario())
 
 
-def test_a_store_that_breaks_for_good_keeps_no_commit_waiting() -> None:
+def test_a_store_that_breaks_for_good_keeps_no_offer_waiting() -> None:
     class Broken(MemoryStore):
         def write(self, changes: Iterable[Change]) -> None:
             raise apsw.IOError("")
 
     async def scenario() -> None:
         log = Log(Broken())
+        a = Session(log, "a")
+        a.append((), SaveSession(record("a")), offer=True)
+        await a.until(("refused", 1))
+        assert log.failure == "IOError"
         with pytest.raises(Unavailable, match="the log cannot be written: IOError"):
-            await log.commit("a", [SaveSession(record("a"))])
-        with pytest.raises(Unavailable):
             log.require_writable()
 
     asyncio.run(scenario())
@@ -629,34 +718,77 @@ def test_a_store_that_breaks_for_good_keeps_no_commit_waiting() -> None:
 # -- what can never be written ------------------------------------------------------------------
 
 
-def test_a_fault_of_ours_costs_its_own_session_and_no_other(tmp_path: Path) -> None:
+def test_a_fault_of_ours_costs_its_own_session_and_no_other(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     store = SqliteStore(tmp_path / "log.db")
     filled(store, *"abc")
     store.write([AppendEvents("b", [EventRow(-1, 1, b"in the way")])])
 
     async def scenario() -> None:
         async with opened(store) as log:
-            a, b, c = (log.session(name, 0) for name in "abc")
-            lost: list[SessionLog] = []
-            log.on_lost = lost.append
-            everything = log.follow_all(0, SOON)
-            following = asyncio.ensure_future(anext(everything))
-            await asyncio.sleep(0)
+            a, b, c = (Session(log, name, told=titled(name, "old")) for name in "abc")
+            all = Reader()
+            log.channel.enter(all)
             # One breath, so one group; positions of the sessions alternate.
-            first = [session.append([said(f"{session.session_id} one")], ()) for session in (c, b, a)]
-            second = [session.append([said(f"{session.session_id} two")], ()) for session in (a, b, c)]
-            refused = asyncio.ensure_future(log.commit("b", [SaveSession(record("b", "never"))]))
-            done = await asyncio.gather(*first, *second, refused, return_exceptions=True)
-            failed = [isinstance(one, Internal) for one in done]
-            assert failed == [False, True, False, False, True, False, True]
-            assert lost == [b]
-            while (batch := await following) is None:
-                following = asyncio.ensure_future(anext(everything))
-            assert [decode_event(body).session_id for body in batch.bodies] == ["c", "a", "a", "c"]
-            assert batch.numbers == sorted(batch.numbers)
-            await everything.aclose()
-            assert await texts(log, a, 0, 2) == [(1, "a one"), (2, "a two")]
+            for session in (c, b, a):
+                session.append([said(f"{session.end.session_id} one")])
+            for session in (a, b, c):
+                session.append([said(f"{session.end.session_id} two")])
+            b.append((), SaveSession(record("b", "never")), told=titled("b", "never"), offer=True)
+            await asyncio.gather(
+                a.until(("committed", 2)), b.until(("lost", None)), c.until(("committed", 2))
+            )
+            assert b.heard == [("lost", None)]
+            assert b.end.told == titled("b", "old")
+            shown = [decode_event(frame.partition(b"data: ")[2]).session_id for _, frame in all.frames]
+            assert shown == ["c", "a", "a", "c"]
+            assert all.numbers == sorted(all.numbers)
+            assert deltas(await log.read("a", 0)) == [(1, "a one"), (2, "a two")]
             assert store.session("b") == record("b", events=1)
             log.require_writable()
+            assert not log.congested
+
+    asyncio.run(scenario())
+    assert "what session b did cannot be written" in caplog.text
+
+
+def test_what_a_lost_session_did_later_is_not_written_either() -> None:
+    class Gated(GatedStore):
+        def write(self, changes: Iterable[Change]) -> None:
+            taken = list(changes)
+            if any(isinstance(change, AppendEvents) and change.session_id == "b" for change in taken):
+                super().write(())
+                raise ImpossibleChange("b")
+            super().write(taken)
+
+    async def scenario() -> None:
+        store = Gated("a", "b")
+        async with opened(store) as log:
+            a, b = Session(log, "a"), Session(log, "b")
+            b.append([said("1")])
+            await store.began()
+            b.append((), SaveSession(record("b", "later")))
+            a.append([said("1")])
+            store.gate.release(9)
+            await asyncio.gather(a.until(("committed", 1)), b.until(("lost", None)))
+            assert store.session("b") == record("b")
+            assert b.heard == [("lost", None)]
+
+    asyncio.run(scenario())
+
+
+def test_one_can_wait_for_what_a_session_that_is_gone_has_appended(disk: SmallDisk) -> None:
+    async def scenario() -> None:
+        async with opened(disk) as log:
+            a = Session(log, "a")
+            a.append([said("x" * 100_000)])
+            with pytest.raises(Unavailable):
+                await log.written(a.end)
+            disk.pages = 1 << 30
+            b = Session(log, "b")
+            await b.write([said("the disk is back")])
+            await log.written(a.end)
+            assert [row.sequence for row in disk.read("a", 0, 9, PLENTY)] == [1]
 
     asyncio.run(scenario())

@@ -61,7 +61,7 @@ def waiting(world: ToyWorld) -> str:
     told = world.actors[S].end.told
     assert told is not None
     [asked] = told.pending
-    return getattr(asked, "permission_id", None) or getattr(asked, "question_id", "")
+    return str(getattr(asked, "permission_id", None) or getattr(asked, "question_id", ""))
 
 
 def stop_reasons(world: ToyWorld) -> list[str]:
@@ -455,3 +455,15 @@ def test_a_number_of_answers_that_is_not_that_of_the_questions_is_refused() -> N
     answered = world.ask(S, lambda id: inputs.Reply(id, asked, Answer((("a",), ("b",)))))
     world.settle()
     assert answered.answer is None
+
+
+def test_a_turn_that_the_agent_begins_while_it_is_let_go_ends_with_its_process() -> None:
+    world, actor = session()
+    world.fire(S, "idle")
+    actor.hear(lambda scribe: scribe.start_turn(source="agent"))  # it was on its way already
+    world.settle()
+    assert isinstance(actor.core.phase, Running)
+    world.close(S)
+    world.settle()
+    assert isinstance(actor.core.phase, Idle)
+    assert stop_reasons(world) == ["interrupted"]

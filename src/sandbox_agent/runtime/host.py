@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -39,6 +39,9 @@ MOST_HELD_BYTES = 1 << 20
 
 Tap = Callable[[Literal["in", "out", "cmd", "exit"], bytes], None]
 """Is told every frame that passes, and the start and end of processes: how recordings are made."""
+
+Failed = tuple[InFrame | LineTooLong, Exception]
+"""A frame, and the fault of ours that it met."""
 
 
 class Tenant(Protocol):
@@ -212,7 +215,18 @@ class Host:
             self._pause()
 
     def _feed(self, frames: Sequence[InFrame | LineTooLong]) -> None:
+        rest = iter(frames)
+        while (failed := self._receive(rest)) is not None:
+            rest = self._break(*failed, rest)
+        self.flush()
+        if self._log.congested:
+            self._pause()
+            self._log.when_drained(self._resume)
+
+    def _receive(self, frames: Iterator[InFrame | LineTooLong]) -> Failed | None:
+        """Hear them all, or tell at which one we failed."""
         receive = self.wire.receive
+        frame: InFrame | LineTooLong = b""
         try:
             for frame in frames:
                 if isinstance(frame, LineTooLong):
@@ -221,20 +235,28 @@ class Host:
                 else:
                     receive(frame)
         except Exception as error:
-            self._break(error)
-        self.flush()
-        if self._log.congested:
-            self._pause()
-            self._log.when_drained(self._resume)
+            logger.exception("what %s said could not be taken", self.agent.name)
+            return frame, error
+        return None
 
-    def _break(self, error: Exception) -> None:
-        """A fault of ours: it ends the turns and the places of the sessions that it touched, and nothing else."""
-        logger.exception("what %s said could not be taken", self.agent.name)
+    def _break(
+        self, frame: InFrame | LineTooLong, error: Exception, rest: Iterator[InFrame | LineTooLong]
+    ) -> Iterator[InFrame | LineTooLong]:
+        """A fault of ours: it ends the turn and the place of the session whose frame it was. What follows is for the others."""
         message = f"the daemon failed on what the agent said: {type(error).__name__}: {error}"
-        touched = {self._by_scribe.get(scribe) for scribe in self.wire.frame.touched}
-        for tenant in touched or set(self._tenants.values()):
-            if tenant is not None:
-                tenant.broken(message)
+        tenants = tuple(self._tenants.values())
+        blamed = self._owner(frame)
+        for tenant in tenants if blamed is None else (blamed,):
+            tenant.broken(message)
+        return rest if blamed is not None and len(tenants) > 1 else iter(())
+
+    def _owner(self, frame: InFrame | LineTooLong) -> Tenant | None:
+        """Whose frame it is, as far as the wire can tell."""
+        conversation = None
+        if not isinstance(frame, LineTooLong):
+            with contextlib.suppress(Exception):
+                conversation = self.wire.conversation_of(frame)
+        return None if conversation is None else self._tenants.get(conversation)
 
     def flush(self) -> None:
         """Pass on what the wire has to say: to the agent, to the runtime, to the sessions."""

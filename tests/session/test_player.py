@@ -1,4 +1,4 @@
-"""Reading recordings: what holds whatever the agent."""
+"""Playing recordings: what holds whatever the agent."""
 
 from __future__ import annotations
 
