@@ -451,7 +451,9 @@ def test_history_that_is_replayed_gives_no_events() -> None:
     session.prompt()
     session.update("usage_update", used=1, size=2, cost={"amount": 0.75, "currency": "USD"})
     session.end()
-    assert session.data(TurnEnded)[0].metadata.usage == Usage(cost_usd=0.25)
+    assert session.data(TurnEnded)[0].metadata.usage == Usage(
+        cost_usd=0.25, context_tokens=1, context_window=2
+    )
 
 
 def test_an_agent_that_cannot_resume_has_lost_the_conversation() -> None:
@@ -825,7 +827,10 @@ def test_what_is_said_after_the_turn_is_a_turn_that_the_agent_began() -> None:
     assert len(session.data(TurnStarted)) == 1
     session.update("usage_update", used=1, size=2, cost={"amount": 0.5, "currency": "USD"})
     assert session.said() == [Text("By the way")]
-    assert [one.metadata.usage for one in session.data(TurnEnded)] == [None, Usage(cost_usd=0.5)]
+    assert [one.metadata.usage for one in session.data(TurnEnded)] == [
+        None,
+        Usage(cost_usd=0.5, context_tokens=1, context_window=2),
+    ]
     assert session.broken_rules() == []
 
 
@@ -1156,8 +1161,8 @@ def test_a_turn_costs_what_the_session_costs_more_after_it() -> None:
     session.update("usage_update", used=20, size=100, cost={"amount": 0.3, "currency": "USD"})
     session.end()
     assert [one.metadata.usage for one in session.data(TurnEnded)] == [
-        Usage(cost_usd=0.1),
-        Usage(cost_usd=0.2),
+        Usage(cost_usd=0.1, context_tokens=10, context_window=100),
+        Usage(cost_usd=0.2, context_tokens=20, context_window=100),
     ]
     assert session.statuses()[1:] == [
         ("usage", {"used": 10, "size": 100, "cost": {"amount": 0.1, "currency": "USD"}}),
@@ -1221,8 +1226,8 @@ def test_facts_are_status_items() -> None:
     session.end()
     assert session.statuses()[1:] == [
         ("commands", {"commands": ["init"]}),
-        ("plan", {"entries": [{"content": "A", "status": "pending", "priority": "low"}]}),
-        ("plan", {"planId": "p1"}),
+        ("plan", {"entries": [{"text": "A", "status": "pending"}]}),
+        ("plan", {"entries": []}),
         ("title", {"title": "A title"}),
         ("notice", {"severity": "warning", "title": "Careful"}),
         ("compaction", {"compactionId": "c1", "status": "completed"}),

@@ -288,7 +288,7 @@ def test_a_turn_costs_what_its_messages_cost_sub_agents_included() -> None:
     session.tell(result("inner done"))
     session.say(text("done"), usage=usage)
     (ended,) = session.data(TurnEnded)
-    assert ended.metadata.usage == Usage(45, 6, 15)
+    assert ended.metadata.usage == Usage(45, 6, 15, context_tokens=17)
     (call,) = session.items("tool_call")
     by_text = {item.content[0].text: item.parent_id for item in session.items("message")}  # type: ignore[union-attr]
     assert by_text == {"go": None, "inner says": call.item_id, "done": None}

@@ -706,7 +706,7 @@ def test_usage_counts_cache_as_input_and_reasoning_as_output_and_every_step_once
         session.part("step-finish", part_id, tokens=tokens, cost=0.5)
     session.assistant(completed=True)
     session.idle()
-    assert session.told(TurnEnded)[0].metadata.usage == Usage(234, 14, 200, 14, 4, 1.0)
+    assert session.told(TurnEnded)[0].metadata.usage == Usage(234, 14, 200, 14, 4, 1.0, context_tokens=124)
 
 
 def test_somebody_elses_prompt_is_a_user_message_of_a_turn_the_agent_begins() -> None:

@@ -525,7 +525,7 @@ def test_a_turn_counts_cached_input_tools_and_compaction() -> None:
         "message_end", message={"role": "toolResult", "toolCallId": "x", "content": [], "usage": USAGE}
     )
     session.feed("compaction_end", reason="threshold", result={"summary": "s", "usage": USAGE})
-    assert settle(session).metadata.usage == Usage(45, 12, 9, 6, None, 1.5)
+    assert settle(session).metadata.usage == Usage(45, 12, 9, 6, None, 1.5, context_tokens=19)
 
 
 def test_a_call_cut_off_by_a_failed_attempt_fails_at_once() -> None:

@@ -56,6 +56,7 @@ from sandbox_agent.schema.items import (
     ToolKind,
     ToolResult,
 )
+from sandbox_agent.schema.sessions import Used
 from sandbox_agent.schema.world import World, counted
 from sandbox_agent.testing.rules import violations
 
@@ -107,8 +108,10 @@ def result(
     return Item(id, native, parent, "tool_result", "tool", status, parts)
 
 
-def turn_ended(reason: StopReason, seconds: int = 1, usage: Usage | None = None) -> TurnEnded:
-    return TurnEnded("turn_a", TurnMetadata(reason, seconds * 1000, usage))
+def turn_ended(
+    reason: StopReason, seconds: int = 1, usage: Usage | None = None, waited: int = 0
+) -> TurnEnded:
+    return TurnEnded("turn_a", TurnMetadata(reason, seconds * 1000, usage, waited * 1000))
 
 
 # -- rule 1: the session ----------------------------------------------------------------------
@@ -143,7 +146,7 @@ def test_ending_a_session_ends_all_that_is_open_in_it() -> None:
     assert told(scribe) == [
         PermissionResolved("perm_1", "bash", "reject", metadata),
         ItemCompleted(message("itm_1", "failed", Text("hel"))),
-        turn_ended("interrupted"),
+        turn_ended("interrupted", 3, waited=1),
         SessionEnded("terminated", "daemon"),
     ]
 
@@ -606,7 +609,7 @@ def test_what_nobody_answers_is_rejected_before_the_turn_ends() -> None:
     assert told(scribe) == [
         PermissionResolved("perm_1", "bash", "reject", permission),
         QuestionResolved("q_1", "Which?", (), "rejected", question),
-        turn_ended("end_turn"),
+        turn_ended("end_turn", 3, waited=1),
     ]
 
 
@@ -841,3 +844,73 @@ def test_a_turn_that_another_scribe_began_lasts_as_long_as_the_log_says() -> Non
     assert after.drafts == [
         draft_of(TurnEnded("turn_a", TurnMetadata("outcome_unknown", 9500)), "daemon", "native", None)
     ]
+
+
+# -- time spent on people -----------------------------------------------------------------------
+
+
+def at(seconds: list[float]) -> Scribe:
+    """A scribe in a turn that began at 0; `seconds` holds the time."""
+    scribe = Scribe(counted(lambda: seconds[0]))
+    scribe.start_session(SessionMetadata("mock"))
+    scribe.start_turn("turn_a")
+    scribe.take()
+    return scribe
+
+
+def test_a_turn_tells_how_long_it_waited_for_people() -> None:
+    now = [0.0]
+    scribe = at(now)
+    now[0] = 1.0
+    scribe.ask("a", Ask("bash", {}))
+    now[0] = 3.0
+    scribe.question("q", [AskedQuestion("Which?", "", ())])
+    now[0] = 4.0
+    scribe.decide("a", "accept", "client")
+    now[0] = 6.0
+    scribe.answer("q", (("this",),), "client")
+    now[0] = 10.0
+    scribe.end_turn("end_turn")
+    assert told(scribe)[-1] == turn_ended("end_turn", 10, waited=5)
+
+
+def test_the_waiting_of_one_turn_is_not_the_next_ones() -> None:
+    now = [0.0]
+    scribe = at(now)
+    scribe.ask("a", Ask("bash", {}))
+    now[0] = 2.0
+    scribe.end_turn("end_turn")
+    scribe.start_turn("turn_b")
+    now[0] = 5.0
+    scribe.end_turn("end_turn")
+    ends = [one.metadata for one in told(scribe) if isinstance(one, TurnEnded)]
+    assert [(one.duration_ms, one.waiting_ms) for one in ends] == [(2000, 2000), (3000, 0)]
+
+
+def test_an_answer_that_is_refused_goes_on_waiting() -> None:
+    now = [0.0]
+    scribe = at(now)
+    scribe.ask("a", Ask("bash", {}))
+    now[0] = 2.0
+    before = scribe.mark()
+    scribe.decide("a", "accept", "client")
+    scribe.take()
+    scribe.back(before)
+    now[0] = 5.0
+    scribe.decide("a", "accept", "client")
+    scribe.end_turn("end_turn")
+    assert told(scribe)[-1] == turn_ended("end_turn", 5, waited=5)
+
+
+# -- what the agent works with ------------------------------------------------------------------
+
+
+def test_what_the_agent_uses_is_kept_until_it_tells_another() -> None:
+    scribe = at([0.0])
+    scribe.uses(model="m1")
+    first = scribe.used
+    scribe.uses(title="A title")
+    scribe.uses(model="m1", title=None)
+    assert first == Used("m1")
+    assert scribe.used == Used("m1", "A title")
+    assert told(scribe) == []

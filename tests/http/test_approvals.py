@@ -302,6 +302,10 @@ def test_several_questions_are_one_request(client: Client) -> None:
     session = client.create()
     with client.follow(session) as reader:
         asked = ask(client, session, reader, "multi")
+        for count in (1, 2, 4):  # each question has its answer, or nothing is answered
+            refused = client.post(reply_path(session, asked), {"answers": [["Small"]] * count})
+            assert refusal(refused) == (400, "invalid_request")
+            assert refused.json()["field"] == "answers"
         assert [one["header"] for one in asked["metadata"]["questions"]] == ["Size", "Toppings", "Time"]
         assert [one["multi_select"] for one in asked["metadata"]["questions"]] == [False, True, False]
         answers = [["Small"], ["Cheese", "Basil"], ["at noon"]]

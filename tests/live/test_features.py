@@ -403,6 +403,10 @@ def test_passes_the_variant_to_the_model(live: Live) -> None:
         turn = session.run(live.say("settings", "", "Say hello."))
         assert f"effort {variant}" in turn.text
         assert session.info["variant"] == variant
+    if "variant" in live.agent.chooses:
+        with pytest.raises(Refused, match="no variant no-such"):
+            session.call("PATCH", "", {"variant": "no-such"})
+        assert session.info["variant"] == "high"
 
 
 @feature("switch_model")
@@ -411,6 +415,10 @@ def test_switches_model_and_variant_while_it_runs(live: Live) -> None:
     session = live.session()
     prompt = live.say("settings", "", "Say hello.")
     before = session.run(prompt).text
+    assert session.info["model"]  # nobody chose one
+    if "model" in live.agent.chooses:
+        with pytest.raises(Refused, match="no model no-such/model"):
+            session.call("PATCH", "", {"model": "no-such/model"})
     assert session.call("PATCH", "", {"variant": "low"})["variant"] == "low"
     assert session.run(prompt).text == before.partition(",")[0] + ", effort low."
     assert session.call("PATCH", "", {"model": model})["model"] == model
@@ -425,6 +433,7 @@ def test_tells_what_a_turn_cost(live: Live) -> None:
     assert usage is not None
     assert usage.input_tokens
     assert usage.output_tokens
+    assert usage.context_tokens
     if not live.real:
         assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) == (5000, 700, 4000)
     told = session.info["usage"]

@@ -22,7 +22,7 @@ import pytest
 from sandbox_agent.config import Config
 from sandbox_agent.errors import InvalidRequest, NotFound, SessionNotFound
 from sandbox_agent.ops.attachments import OneAttachment, UploadAttachment, read, upload
-from sandbox_agent.ops.sessions import OneSession, delete
+from sandbox_agent.ops.sessions import OneSession, SendMessage, delete, send_message
 from sandbox_agent.runtime.attachments import Attachments
 from sandbox_agent.runtime.daemon import Daemon
 from sandbox_agent.schema.inputs import Settings
@@ -226,6 +226,36 @@ def test_files_are_written_and_read_beside_the_event_loop(
                 assert (await reading).body == b"content"
 
     asyncio.run(scenario())
+
+
+def test_a_picture_that_an_agent_makes_is_written_beside_the_event_loop_and_before_its_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        async with opened(tmp_path) as daemon:
+            with monkeypatch.context() as patch:
+                disk = SlowDisk(patch)
+                await send_message(daemon, SendMessage("s", "image"))
+                await asyncio.wait_for(disk.reached.wait(), SOON)
+                assert b'"type":"image"' not in await bodies(daemon)
+                await disk.let_through()
+
+                async def is_told() -> bool:
+                    return b'"type":"image"' in await bodies(daemon)
+
+                async with asyncio.timeout(SOON):
+                    while not await is_told():
+                        await asyncio.sleep(0)
+            [picture] = files(tmp_path)
+            assert picture.read_bytes().startswith(b"\x89PNG")
+
+    asyncio.run(scenario())
+
+
+async def bodies(daemon: Daemon) -> bytes:
+    """All that the store holds of the session's events."""
+    store = daemon.log.store
+    return b"".join(one.body for one in await asyncio.to_thread(lambda: store.read("s", 0, 1000, 1 << 20)))
 
 
 def test_a_session_that_is_deleted_during_an_upload_keeps_no_file(

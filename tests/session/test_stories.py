@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tests.session.world import (
@@ -17,7 +18,7 @@ from tests.session.world import (
 )
 
 from sandbox_agent.errors import Conflict, NotFound, SandboxAgentError, Unavailable
-from sandbox_agent.schema.events import SessionEnded, TurnEnded, TurnStarted
+from sandbox_agent.schema.events import AskedQuestion, SessionEnded, TurnEnded, TurnStarted
 from sandbox_agent.schema.inputs import Answer
 from sandbox_agent.session import effects, inputs
 from sandbox_agent.session.phases import Cancelling, Idle, Open, Reopening, Running
@@ -403,6 +404,59 @@ def test_state_is_told_only_when_the_end_of_the_turn_can_be_read() -> None:
     assert actor.end.told.state == "running"
     world.settle()
     assert (actor.end.told.state, stop_reasons(world)) == ("idle", ["end_turn"])
+
+
+# -- what is really used ------------------------------------------------------------------------
+
+
+def shown(world: ToyWorld) -> tuple[str | None, str | None]:
+    told = world.actors[S].end.told
+    assert told is not None
+    info = told.info(0)
+    return info.model, info.title
+
+
+def test_a_session_shows_what_the_agent_uses_where_nobody_chose() -> None:
+    world, actor = session()
+    assert shown(world) == (None, None)
+    actor.feed(lambda scribe: scribe.uses(model="m1", title="A title"))
+    world.settle()
+    assert shown(world) == ("m1", "A title")
+    world.ask(S, lambda id: inputs.Configure(id, title="Mine", model="m2"))
+    world.settle()
+    assert shown(world) == ("m2", "Mine")
+    actor.feed(lambda scribe: scribe.uses(model="m3"))
+    world.settle()
+    assert shown(world) == ("m2", "Mine")
+    world.check()
+
+
+def test_what_the_agent_uses_is_known_after_a_restart() -> None:
+    world, actor = session()
+    actor.feed(lambda scribe: scribe.uses(model="m1", title="A title"))
+    world.settle()
+    world.kill()
+    world.load(S)
+    world.settle()
+    assert shown(world) == ("m1", "A title")
+    world.check()
+
+
+def test_a_number_of_answers_that_is_not_that_of_the_questions_is_refused() -> None:
+    world, actor = running()
+    actor.feed(
+        lambda scribe: scribe.question("q", [AskedQuestion("A?", "", ()), AskedQuestion("B?", "", ())])
+    )
+    world.settle()
+    asked = waiting(world)
+    for count in (0, 1, 3):
+        answer = Answer((("a",),) * count)
+        answered = world.ask(S, partial(inputs.Reply, question=asked, answer=answer))
+        world.settle()
+        assert status(answered) == 400
+    answered = world.ask(S, lambda id: inputs.Reply(id, asked, Answer((("a",), ("b",)))))
+    world.settle()
+    assert answered.answer is None
 
 
 def test_a_turn_that_the_agent_begins_while_it_is_let_go_ends_with_its_process() -> None:

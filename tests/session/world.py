@@ -285,7 +285,7 @@ class Actor:
             what(scribe)
         except RecursionError:
             scribe.unparsed("too deep", "toy")
-        if not scribe.drafts and scribe.wish is None:
+        if not scribe.drafts and not scribe.frame.touched:
             return
         pieces = self.machine.core.take_pieces()
         if pieces is None:

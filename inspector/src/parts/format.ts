@@ -39,6 +39,11 @@ export function money(dollars: number): string {
   return dollars < 0.01 ? `$${dollars.toFixed(4)}` : `$${dollars.toFixed(2)}`;
 }
 
+/** How much of a whole: `3 %`. */
+export function share(part: number, whole: number): string {
+  return `${Math.round((100 * part) / whole)} %`;
+}
+
 export function plural(number: number, word: string): string {
   return `${count(number)} ${word}${number === 1 ? "" : "s"}`;
 }

@@ -7,7 +7,7 @@ import type { PermissionMode, SessionInfo } from "../daemon/types";
 import { AgentMark } from "../parts/agentMark";
 import { Button, IconButton } from "../parts/button";
 import { Dialog } from "../parts/dialog";
-import { count, money } from "../parts/format";
+import { count, money, share } from "../parts/format";
 import { Menu } from "../parts/menu";
 import { Notice } from "../parts/notice";
 import { StateBadge } from "../parts/stateBadge";
@@ -124,7 +124,7 @@ export function SessionHeader({ sessionId, info, transcript, debugging, onDebug,
 }
 
 function Facts({ info, version }: { info: SessionInfo; version: string | null }) {
-  const { inputTokens, outputTokens, costUsd } = info.usage;
+  const { inputTokens, outputTokens, costUsd, contextTokens, contextWindow } = info.usage;
   return (
     <>
       <span>
@@ -141,6 +141,9 @@ function Facts({ info, version }: { info: SessionInfo; version: string | null })
           {count(inputTokens ?? 0)} in · {count(outputTokens ?? 0)} out
           {costUsd ? ` · ${money(costUsd)}` : ""}
         </span>
+      )}
+      {contextTokens != null && contextWindow != null && (
+        <span title={`Context: ${contextTokens} of ${contextWindow} tokens`}>context {share(contextTokens, contextWindow)}</span>
       )}
     </>
   );

@@ -10,7 +10,6 @@ export function Steps({ steps }: { steps: readonly PlanStep[] }) {
         <li key={index} className={step.status}>
           <span className="stepMark">
             {step.status === "completed" && <Icon name="check" size={12} />}
-            {step.status === "cancelled" && <Icon name="cross" size={12} />}
           </span>
           <span>
             {step.text}

@@ -1,6 +1,6 @@
 /** The end of a turn: how it ended, how long it took, what it cost. */
 import type { TurnEndedEntry } from "sdk/transcript";
-import { count, duration, money } from "../parts/format";
+import { count, duration, money, share } from "../parts/format";
 
 const WORDS: Readonly<Record<TurnEndedEntry["stopReason"], string>> = {
   end_turn: "Done",
@@ -19,12 +19,18 @@ export function TurnEnd({ entry }: { entry: TurnEndedEntry }) {
     <div className={`turnEnd ${odd ? "odd" : ""}`}>
       <span>{WORDS[entry.stopReason]}</span>
       <span>{duration(entry.durationMs)}</span>
+      {entry.waitingMs >= 1000 && <span title="A permission or a question waited for an answer">{duration(entry.waitingMs)} waiting</span>}
       {usage?.input_tokens != null && (
         <span title={usageTitle(usage)}>
           {count(usage.input_tokens)} in · {count(usage.output_tokens ?? 0)} out
         </span>
       )}
       {usage?.cost_usd != null && <span>{money(usage.cost_usd)}</span>}
+      {usage?.context_tokens != null && usage.context_window != null && (
+        <span title={`${usage.context_tokens} of ${usage.context_window} tokens`}>
+          context {share(usage.context_tokens, usage.context_window)}
+        </span>
+      )}
     </div>
   );
 }

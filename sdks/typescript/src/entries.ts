@@ -163,6 +163,8 @@ export interface TurnEndedEntry extends Base {
   readonly turnId: string;
   readonly stopReason: StopReason;
   readonly durationMs: number;
+  /** Of that, the time in which a permission or a question waited for somebody. */
+  readonly waitingMs: number;
   readonly usage: Usage | null;
 }
 
@@ -198,7 +200,7 @@ export type Entry =
 
 export interface PlanStep {
   readonly text: string;
-  readonly status: "pending" | "in_progress" | "completed" | "cancelled";
+  readonly status: "pending" | "in_progress" | "completed";
 }
 
 /** Sums over the whole session. */
@@ -211,7 +213,9 @@ export interface Totals {
   readonly errors: number;
   /** The time that turns took. */
   readonly durationMs: number;
-  /** What turns spent; a figure that no agent told is absent. */
+  /** Of that, the time spent on people. */
+  readonly waitingMs: number;
+  /** What turns spent, and how full the context is now; a figure that no agent told is absent. */
   readonly usage: Usage;
 }
 

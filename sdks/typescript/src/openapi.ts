@@ -595,7 +595,7 @@ export interface components {
         };
         /**
          * SessionUsage
-         * @description The sum of a session's turns, spelled as REST bodies are.
+         * @description The sum of a session's turns, spelled as REST bodies are; of the context, the latest.
          */
         SessionUsage: {
             /** @default null */
@@ -610,6 +610,10 @@ export interface components {
             reasoningTokens?: number | null;
             /** @default null */
             costUsd?: number | null;
+            /** @default null */
+            contextTokens?: number | null;
+            /** @default null */
+            contextWindow?: number | null;
         };
         /** SentMessage */
         SentMessage: {
@@ -1013,6 +1017,7 @@ export interface components {
             duration_ms: number;
             /** @default null */
             usage?: components["schemas"]["Usage"] | null;
+            waiting_ms?: number;
         };
         /**
          * Usage
@@ -1031,6 +1036,10 @@ export interface components {
             reasoning_tokens?: number | null;
             /** @default null */
             cost_usd?: number | null;
+            /** @default null */
+            context_tokens?: number | null;
+            /** @default null */
+            context_window?: number | null;
         };
         /** ItemStarted */
         ItemStarted: {

@@ -78,6 +78,7 @@ export class TranscriptFold {
     failedToolCalls: 0,
     errors: 0,
     durationMs: 0,
+    waitingMs: 0,
     usage: {},
   };
   #transcript: Transcript | null = null;
@@ -196,10 +197,12 @@ export class TranscriptFold {
       turnId: turn_id,
       stopReason: metadata.stop_reason,
       durationMs: metadata.duration_ms,
+      waitingMs: metadata.waiting_ms ?? 0,
       usage: metadata.usage ?? null,
     });
     this.#turnId = null;
     this.#totals.durationMs += metadata.duration_ms;
+    this.#totals.waitingMs += metadata.waiting_ms ?? 0;
     if (metadata.usage) this.#totals.usage = sum(this.#totals.usage, metadata.usage);
   }
 
@@ -463,7 +466,8 @@ function sum(before: Usage, turn: Usage): Usage {
   const total: Record<string, number> = {};
   for (const usage of [before, turn]) {
     for (const [name, figure] of Object.entries(usage)) {
-      if (typeof figure === "number") total[name] = (total[name] ?? 0) + figure;
+      // Of the context, the latest is what counts.
+      if (typeof figure === "number") total[name] = (name.startsWith("context_") ? 0 : (total[name] ?? 0)) + figure;
     }
   }
   return total;

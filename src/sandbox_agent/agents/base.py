@@ -323,6 +323,8 @@ class Agent(ABC):
     permission_modes: ClassVar[tuple[str, ...]] = ("default", "acceptEdits", "plan", "bypass")
     credentials: ClassVar[Sources | None] = Sources()
     """Where it finds its keys; None when it needs none, or when that is its own business."""
+    chooses: ClassVar[frozenset[Literal["model", "variant"]]] = frozenset()
+    """What it chooses from its own list alone: anything else it would leave aside, or fail at."""
     quiet: ClassVar[Mapping[str, str]] = {}
     """Variables that keep it from the network where it is only asked for its version."""
     gaps: Mapping[str, str] = {}
@@ -347,6 +349,17 @@ class Agent(ABC):
     def is_gone(self, stderr: str) -> bool:
         """Whether a process that ended at its start says that it does not know the conversation to resume."""
         return False
+
+    def takes_model(self, model: str, catalogue: Catalogue) -> bool:
+        """Whether it would work with this model. The lists of most agents are not all that they take."""
+        return True
+
+    def takes_variant(self, variant: str, model: str | None, catalogue: Catalogue) -> bool:
+        """Whether it would work with this variant; a model that is not listed may have any that another one has."""
+        known = {one.id: one.variants or () for one in catalogue.models}
+        listed = known.get(model or catalogue.default_model or "")
+        found = {one for variants in known.values() for one in variants} if listed is None else listed
+        return variant in found or not known
 
     def metadata(self, version: str | None, settings: Settings) -> SessionMetadata:
         return SessionMetadata(

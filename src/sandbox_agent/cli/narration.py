@@ -170,7 +170,8 @@ def _diffs(item: Item) -> list[str]:
 def summary(ended: TurnEnded) -> str:
     """How a turn ended, and what it took."""
     facts = ended.metadata
-    parts = [facts.stop_reason.replace("_", " "), f"{facts.duration_ms / 1000:.1f} s"]
+    waited = f" ({facts.waiting_ms / 1000:.1f} s waiting)" if facts.waiting_ms >= 100 else ""
+    parts = [facts.stop_reason.replace("_", " "), f"{facts.duration_ms / 1000:.1f} s{waited}"]
     return " · ".join([*parts, *_usage(facts.usage or Usage())])
 
 
@@ -183,4 +184,6 @@ def _usage(usage: Usage) -> list[str]:
         parts.append(f"{usage.output_tokens} out")
     if usage.cost_usd is not None:
         parts.append(f"${usage.cost_usd:.4f}")
+    if usage.context_tokens is not None and usage.context_window:
+        parts.append(f"context {100 * usage.context_tokens / usage.context_window:.0f}%")
     return parts

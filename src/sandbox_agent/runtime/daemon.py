@@ -7,7 +7,7 @@ import logging
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from ..errors import (
     InvalidRequest,
     ModeNotSupported,
     PermissionDenied,
+    SandboxAgentError,
     SessionAlreadyExists,
     Unavailable,
     UnsupportedAgent,
@@ -163,6 +164,8 @@ class Daemon:
             raise SessionAlreadyExists(f"session {session_id} exists", sessionId=session_id)
         program = await self.provide(agent, pinned_version)
         await self._check_mode(agent, settings, pinned_version and program.version)
+        if not secrets.env:
+            await self.check_choice(agent, settings, version=pinned_version and program.version)
         moment = self._world.now()
         record = SessionRecord(
             session_id,
@@ -214,6 +217,31 @@ class Daemon:
                 raise ModeNotSupported(
                     f"{agent.title} has no mode {settings.agent_mode}; it has {known}", agent=agent.name
                 )
+
+    async def check_choice(
+        self,
+        agent: Agent,
+        settings: Settings,
+        chosen: Collection[str] = ("model", "variant"),
+        version: str | None = None,
+    ) -> None:
+        """Refuse a model or a variant that would be left aside. Where the agent does not tell what it has, nothing is refused.
+
+        What a session's own environment adds is known to its own process alone: do not ask for one that has any.
+        """
+        model = settings.model if "model" in agent.chooses.intersection(chosen) else None
+        variant = settings.variant if "variant" in agent.chooses.intersection(chosen) else None
+        if model is None and variant is None:
+            return
+        try:
+            catalogue = await self.catalogue(agent, settings.directory, version)
+        except SandboxAgentError:
+            return
+        if model is not None and not agent.takes_model(model, catalogue):
+            raise InvalidRequest(f"{agent.title} has no model {model}", field="model", agent=agent.name)
+        if variant is not None and not agent.takes_variant(variant, settings.model, catalogue):
+            text = f"{agent.title} has no variant {variant} of this model"
+            raise InvalidRequest(text, field="variant", agent=agent.name)
 
     def check_directory(self, directory: str) -> None:
         if not os.path.isabs(directory):

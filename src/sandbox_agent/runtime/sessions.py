@@ -92,6 +92,9 @@ class Sessions:
         told = await self.log.look_up(lambda: self._stored(session_id))
         return Shown(told, told.record.event_count)
 
+    async def secrets(self, session_id: str) -> Secrets:
+        return await self.log.look_up(lambda: self.log.store.secrets(session_id))
+
     def _stored(self, session_id: str) -> Told:
         record = self.log.store.session(session_id)
         if record is None:

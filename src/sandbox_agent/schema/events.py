@@ -81,22 +81,33 @@ class Usage(Struct, frozen=True, omit_defaults=True):
     cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
     cost_usd: float | None = None
+    context_tokens: int | None = None
+    """How full the model's context was at the end. It is never summed: the latest is what counts."""
+    context_window: int | None = None
+    """How much the model's context holds."""
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            *(
-                mine if theirs is None else theirs if mine is None else mine + theirs
-                for mine, theirs in zip(
-                    msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True
-                )
-            )
-        )
+        mine, theirs = msgspec.structs.astuple(self), msgspec.structs.astuple(other)
+        return Usage(*map(_plus, self.__struct_fields__, mine, theirs))
+
+
+_LATEST = {"context_tokens", "context_window"}
+
+
+def _plus(field: str, mine: Any, theirs: Any) -> Any:
+    if mine is None or theirs is None:
+        return mine if theirs is None else theirs
+    return theirs if field in _LATEST else mine + theirs
 
 
 class TurnMetadata(Struct, frozen=True, omit_defaults=True):
     stop_reason: StopReason
     duration_ms: int
+    """From the turn's start to its end, people's time included."""
     usage: Usage | None = None
+    # On the wire of every turn's end.
+    waiting_ms: int = field(default_factory=lambda: 0)
+    """Of that, the time in which a permission or a question waited for somebody's answer."""
 
 
 class TurnStarted(Data, frozen=True):

@@ -14,7 +14,7 @@ SessionState = Literal["idle", "running", "requires_action", "ended"]
 
 
 class SessionUsage(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """The sum of a session's turns, spelled as REST bodies are."""
+    """The sum of a session's turns, spelled as REST bodies are; of the context, the latest."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -22,10 +22,19 @@ class SessionUsage(Struct, frozen=True, omit_defaults=True, rename="camel"):
     cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
     cost_usd: float | None = None
+    context_tokens: int | None = None
+    context_window: int | None = None
 
     @classmethod
     def of(cls, usage: Usage | None) -> SessionUsage:
         return cls(*msgspec.structs.astuple(usage)) if usage else cls()
+
+
+class Used(Struct, frozen=True, omit_defaults=True):
+    """What the agent works with, by its own word."""
+
+    model: str | None = None
+    title: str | None = None
 
 
 class SessionInfo(Struct, frozen=True, rename="camel"):

@@ -112,6 +112,7 @@ class Core:
         self._attempts = 0
         self._owed: deque[tuple[int, Answer | Say]] = deque()
         self._effects: list[Effect] = []
+        scribe.pen.used = record.used
         self._saved: SessionRecord | None = record if record.event_count else None
         """The record as the store has it, or will once the last append is written."""
         self._told: Told | None = None
@@ -172,7 +173,7 @@ class Core:
 
     def fact(self, *changes: Change) -> int:
         """Append what happened, if anything did."""
-        if self.scribe.drafts or changes or self.record is not self._saved:
+        if self.scribe.drafts or changes or self.record is not self._saved or self._learns:
             return self._append(changes, refusable=False)
         return self.last
 
@@ -193,9 +194,16 @@ class Core:
         pen = self.scribe.pen
         if pen.notable or pen.wish is not None or self.offer is not None or type(self.phase) in UNHEARD:
             return None
+        if pen.used is not self.record.used:
+            return None
         drafts, pen.drafts = pen.drafts, []
         self.count += len(drafts)
         return drafts
+
+    @property
+    def _learns(self) -> bool:
+        """The agent has told what it works with."""
+        return self.scribe.pen.used is not self.record.used
 
     def _append(self, changes: Iterable[Change], *, refusable: bool, deletes: bool = False) -> int:
         scribe = self.scribe
@@ -203,6 +211,8 @@ class Core:
         drafts = scribe.take()
         if scribe.native_session_id != self.record.native_id:
             self.change(native_id=scribe.native_session_id)
+        if self._learns:
+            self.change(used=scribe.used)
         if self.record.open_since is not None and scribe.nothing_open():
             self.change(open_since=None)
         if scribe.calls.new_call_ids:

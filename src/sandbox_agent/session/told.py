@@ -29,9 +29,19 @@ class Told(Struct, frozen=True):
         return "running" if self.record.turn_id is not None or self.record.queued else "idle"
 
     @property
-    def news(self) -> tuple[SessionState, str | None, Settings]:
+    def title(self) -> str | None:
+        """The client's choice, or else what the agent calls it."""
+        return self.record.title or (self.record.used.title if self.record.used else None)
+
+    @property
+    def model(self) -> str | None:
+        """The client's choice, or else what the agent works with."""
+        return self.record.settings.model or (self.record.used.model if self.record.used else None)
+
+    @property
+    def news(self) -> tuple[SessionState, str | None, str | None, Settings]:
         """What the readers of all sessions want to know at once."""
-        return (self.state, self.record.title, self.record.settings)
+        return (self.state, self.title, self.model, self.record.settings)
 
     def info(self, event_count: int) -> SessionInfo:
         """`event_count` is the committed end of the log, which is read where the rows are."""
@@ -41,9 +51,9 @@ class Told(Struct, frozen=True):
             record.agent,
             settings.agent_mode,
             settings.permission_mode,
-            settings.model,
+            self.model,
             settings.variant,
-            record.title,
+            self.title,
             settings.directory,
             record.native_id,
             self.state,

@@ -22,6 +22,7 @@ from msgspec import Struct, field
 from ..errors import Unavailable
 from ..schema.events import Usage
 from ..schema.inputs import McpServer, Prompt, Rule, Settings
+from ..schema.sessions import Used
 
 
 class Secrets(Struct, frozen=True, omit_defaults=True):
@@ -56,6 +57,8 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     open_since: int | None = None
     """Sequence from which on something may be open: where recovery begins to read."""
     usage: Usage | None = None
+    used: Used | None = None
+    """What the agent works with, by its own word: shown where the client chose nothing."""
     rules: tuple[Rule, ...] = ()
     turn_timeout_ms: int | None = None
     folder: str = ""

@@ -172,8 +172,15 @@ class ToolCallUpdate(ToolCall, frozen=True, kw_only=True):
     pass
 
 
+class Entries(Native, frozen=True, kw_only=True):
+    entries: Any = ()
+
+
 class Plan(Update, frozen=True, kw_only=True):
-    """The agent's list of things to do, whole each time."""
+    """The agent's list of things to do, whole each time; a plan that is removed has no entries."""
+
+    entries: Any = ()
+    plan: Entries | None = None
 
 
 class SlashCommand(Native, frozen=True, kw_only=True):

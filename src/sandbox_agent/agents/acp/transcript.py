@@ -13,6 +13,7 @@ from msgspec import Raw, Struct
 
 from ...schema.events import StopReason, Usage
 from ...schema.items import Visibility
+from .. import todos
 from ..base import Conversation, Start, Wire
 from ..files import bytes_in
 from ..jsonrpc import Request
@@ -84,6 +85,7 @@ class AcpConversation(Conversation):
         self._commands: tuple[str, ...] | None = None
         self._commands_told: tuple[str, ...] | None = None
         self._context: dict[str, Any] | None = None
+        self._full: Usage | None = None
         self._cost: float | None = None
         self._billed: float | None = None if start.resume else 0.0
 
@@ -104,6 +106,7 @@ class AcpConversation(Conversation):
     def chosen(self, agent: AgentInfo | None) -> None:
         """All is as the session wants it. The first time, it is told."""
         self.is_open = True
+        self.scribe.uses(model=self.offer.current("model"))
         if not self.resumed:
             told = {"agent": agent, **self.offer.facts()} if agent else self.offer.facts()
             self.scribe.status("session", msgspec.to_builtins(told))
@@ -112,6 +115,7 @@ class AcpConversation(Conversation):
         """The agent tells its choices anew; what has changed is a fact of the session."""
         before, self.offer = self.offer.facts(), offer
         changed = {name: value for name, value in offer.facts().items() if before.get(name) != value}
+        self.scribe.uses(model=offer.current("model"))
         if changed and self.is_open and not self.replays:
             self.scribe.status("session", changed)
 
@@ -139,9 +143,10 @@ class AcpConversation(Conversation):
             case SessionInfo(title=title):
                 if title and title != self._title:
                     self._title = title
+                    self.scribe.uses(title=title)
                     self.scribe.status("title", {"title": title}, title)
-            case Plan():
-                self.scribe.status("plan", _facts(payload))
+            case Plan(entries=entries, plan=plan):
+                todos.tell(self.scribe, todos.entries_of(plan.entries if plan else entries) or ())
             case Notice(title=title):
                 self.scribe.status("notice", _facts(payload), title)
             case Compaction(status=status):
@@ -156,6 +161,7 @@ class AcpConversation(Conversation):
 
     def _hear_usage(self, told: UsageUpdate) -> None:
         self._context = {"used": told.used, "size": told.size}
+        self._full = Usage(context_tokens=told.used, context_window=told.size or None) if told.used else None
         if told.cost is not None:
             self._context["cost"] = msgspec.to_builtins(told.cost)
             self._cost = told.cost.amount if told.cost.currency == "USD" else self._cost
@@ -327,8 +333,10 @@ class AcpConversation(Conversation):
             # Agents add it up over the whole session.
             spent = round(cost - billed if cost >= billed else cost, 12)
         if told is None or not told.total_tokens:
-            return Usage(cost_usd=spent) if spent else None
-        return _usage(told, spent)
+            usage = Usage(cost_usd=spent) if spent else None
+        else:
+            usage = _usage(told, spent)
+        return usage + self._full if usage and self._full else usage or self._full
 
 
 def _usage(told: TokenUsage, cost: float | None) -> Usage:

@@ -37,11 +37,19 @@ class NativeUsage(Struct, frozen=True):
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     output_tokens: int = 0
+    max_tokens: int | None = None
+    """What the context holds."""
 
     def universal(self) -> Usage:
         cached, written = self.cache_read_input_tokens, self.cache_creation_input_tokens
         spent = self.input_tokens + (cached or 0) + (written or 0)
         return Usage(spent, self.output_tokens, cached, written)
+
+    def context(self) -> Usage:
+        """How full the context is after this call."""
+        spent = self.universal()
+        total = (spent.input_tokens or 0) + (spent.output_tokens or 0)
+        return Usage(context_tokens=total, context_window=self.max_tokens)
 
 
 class Message(Struct, frozen=True, omit_defaults=True):
@@ -143,6 +151,7 @@ class ToolInput(Struct, frozen=True):
     command: str | None = None
     old_str: str | None = None
     new_str: str | None = None
+    todos: Any = None  # a list in words that changed over time
 
 
 class ImageInfo(Struct, frozen=True):

@@ -14,6 +14,7 @@ from ..base import Conversation, Ending, Start, Wire
 from ..failures import Failure, read_failure
 from ..files import bytes_in
 from ..titles import title_of_call
+from ..todos import entries_of, tell
 from .frames import (
     Assistant,
     Block,
@@ -67,6 +68,8 @@ class AmpConversation(Conversation):
         outlives_turn = parent is not None
         if message.usage and scribe.turn:
             spent = message.usage.universal()
+            if not inner:
+                spent += message.usage.context()
             self.usage = self.usage + spent if self.usage else spent
         self.messages += 1
         text_item: str | None = None
@@ -156,6 +159,8 @@ class AmpConversation(Conversation):
             extra += self._images(blocks)
             output = "\n".join(one.text for one in blocks if one.type == "text")
         scribe.result(key, output, exit_code=told.exit_code, extra=extra, failed=block.is_error)
+        if tool == "todo_write" and not block.is_error and (entries := entries_of(given.todos)) is not None:
+            tell(scribe, entries)
 
     def finish(self, result: Result) -> Ending:
         """The process is about to end: at the end of its input, by an error, or by a signal."""

@@ -20,6 +20,7 @@ class Claude(Agent):
     name = "claude"
     title = "Claude Code"
     stability = "stable"
+    chooses = frozenset({"variant"})
     tested_version = "2.1.325"
     executables = ("claude",)
     env_families = ("ANTHROPIC_", "CLAUDE_")

@@ -8,6 +8,7 @@ from msgspec import Raw, Struct
 
 from ...schema.items import ContentPart, arguments_of
 from ..files import bytes_in
+from . import todos
 from .blocks import decoded
 from .frames import AnyToolResult, AnyToolUse, ImageBlock, TextBlock
 from .tools import command_of, exit_code_of, file_ref_of, kind_of_use, path_of, plan_of, title_of_use
@@ -29,6 +30,8 @@ class Call(Struct):
     """The id of the call that started the sub-agent whose call this is."""
     path: str | None = None
     plan: str | None = None
+    todo: Any = None
+    """The arguments, where the tool changes the list of things to do."""
 
 
 class Calls:
@@ -36,6 +39,7 @@ class Calls:
         self._conversation = conversation
         self._scribe = conversation.scribe
         self._calls: dict[str, Call] = {}
+        self._todos = todos.Todos(conversation.scribe)
 
     def begin(self, owner: str | None, message_id: str, text_item: str | None, use: AnyToolUse) -> str:
         """A call whose arguments are being streamed. Returns its key."""
@@ -56,6 +60,7 @@ class Calls:
         if call is None or call.message != message_id:
             call = self._new(owner, message_id, use)
         call.path, call.plan = path_of(use.input), plan_of(use.input)
+        call.todo = use.input if use.name in todos.TOOLS else None
         self._scribe.end_call(
             call.key,
             use.name,
@@ -84,6 +89,8 @@ class Calls:
         if not failed and (ran := command_of(call.name, told)):
             output, code = ran.output(output), ran.exit_code
         self._scribe.result(call.key, output, exit_code=code, extra=extra, failed=failed)
+        if not failed and call.todo is not None:
+            self._todos.hear(call.name, call.todo, told, self.parent(owner))
 
     def provider_result(self, owner: str | None, id: str, content: Any) -> None:
         failed = isinstance(content, dict) and str(content.get("type", "")).endswith("_error")

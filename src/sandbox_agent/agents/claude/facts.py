@@ -31,7 +31,6 @@ FACTS = {
     "plugin_install": "plugin",
     "post_turn_summary": "summary",
     "scheduled_task_fire": "task",
-    "session_title_changed": "title",
     "session_writes_lost": "notice",
     "stop_hook_summary": "hook",
     "task_summary": "summary",

@@ -156,8 +156,21 @@ class Event(Struct, frozen=True, tag_field="type"):
     pass
 
 
+class ApiUsage(Struct, frozen=True):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+    def total(self) -> int:
+        """All that this call had in its context."""
+        cached = (self.cache_read_input_tokens or 0) + (self.cache_creation_input_tokens or 0)
+        return (self.input_tokens or 0) + cached + (self.output_tokens or 0)
+
+
 class MessageHead(Struct, frozen=True):
     id: str = ""
+    model: str = ""
 
 
 class MessageStart(Event, frozen=True, tag="message_start"):
@@ -188,7 +201,9 @@ class BlockStop(Event, frozen=True, tag="content_block_stop"):
 
 
 class MessageDelta(Event, frozen=True, tag="message_delta"):
-    """Stop reason and usage: `result` tells them again."""
+    """Stop reason and usage: `result` tells them again, but the usage of all calls together."""
+
+    usage: ApiUsage = ApiUsage()
 
 
 class MessageStop(Event, frozen=True, tag="message_stop"):
@@ -332,8 +347,14 @@ class TaskNotification(SystemMessage, frozen=True, tag="task_notification"):
     tool_use_id: str | None = None
 
 
+class TitleChanged(SystemMessage, frozen=True, tag="session_title_changed"):
+    title: str = ""
+
+
 AnyTask = TaskStarted | TaskProgress | TaskUpdated | TaskNotification
-AnySystem = Init | Status | ApiRetry | StateChanged | LocalCommandOutput | LocalCommand | AnyTask
+AnySystem = (
+    Init | Status | TitleChanged | ApiRetry | StateChanged | LocalCommandOutput | LocalCommand | AnyTask
+)
 systems: Tagged[AnySystem] = Tagged(AnySystem, "subtype")
 
 
@@ -390,14 +411,8 @@ class ModelUsage(Struct, frozen=True):
     cacheReadInputTokens: int = 0
     cacheCreationInputTokens: int = 0
     thinkingTokens: int | None = None
+    contextWindow: int | None = None
     costUSD: float | None = None
-
-
-class ApiUsage(Struct, frozen=True):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
 
 
 class Result(Line, frozen=True, tag="result"):

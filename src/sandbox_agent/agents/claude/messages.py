@@ -40,7 +40,7 @@ from .frames import (
     blocks,
     events,
 )
-from .outcome import Failure
+from .outcome import Context, Failure
 
 if TYPE_CHECKING:
     from .conversation import ClaudeConversation
@@ -76,6 +76,8 @@ class Messages:
             case MessageStart(head):
                 self._conversation.turns.wake_up(owner)
                 self._begin_message(owner, head.id)
+                if owner is None:
+                    self._conversation.turns.context = Context(head.model)
             case BlockStart(index, raw):
                 self._start_block(owner, self._message(owner, frame.api_message_id), index, raw)
             case BlockDelta(index) as delta:
@@ -85,7 +87,11 @@ class Messages:
                 self._abandon([part for at, part in message.parts.items() if at == index])
             case MessageStop():
                 self._abandon(self._message(owner, frame.api_message_id).parts.values())
-            case MessageDelta() | Ping() | StreamError():
+            case MessageDelta(usage):
+                if owner is None:
+                    context = self._conversation.turns.context
+                    self._conversation.turns.context = Context(context.model, usage.total())
+            case Ping() | StreamError():
                 pass
             case None:
                 self._scribe.unknown(msgspec.json.decode(frame.event))

@@ -23,6 +23,7 @@ from .frames import (
     TaskProgress,
     TaskStarted,
     TaskUpdated,
+    TitleChanged,
     systems,
 )
 
@@ -69,6 +70,9 @@ class News:
                 self._conversation.turns.fall_asleep()
             case StateChanged():
                 pass
+            case TitleChanged(title):
+                self._scribe.uses(title=title)
+                self._scribe.status("title", {"title": title}, title)
             case ApiRetry(attempt, max_retries, error):
                 self.fact("retry", frame, f"attempt {attempt} of {max_retries}: {error}")
             case LocalCommandOutput(content) | LocalCommand(content):
@@ -106,6 +110,7 @@ class News:
             init.agents,
             init.claude_code_version,
         )
+        self._scribe.uses(model=init.model)
         self._tell(facts)
 
     def _status(self, status: Status, frame: bytes) -> None:

@@ -42,6 +42,13 @@ class Failure(Struct, frozen=True):
     error: str | None = None
 
 
+class Context(Struct, frozen=True):
+    """The last call of the main loop: its model, and how full the context was when it ended."""
+
+    model: str = ""
+    tokens: int | None = None
+
+
 def stop_reason_of(result: Result, failure: Failure | None, cancelling: bool) -> StopReason:
     ended_by = {result.terminal_reason, result.subtype}
     if (result.terminal_reason or "").startswith("aborted") or (result.is_error and cancelling):
@@ -90,7 +97,7 @@ def error_details_of(result: Result, failure: Failure | None) -> dict[str, Any]:
 # -- what it cost -----------------------------------------------------------------------------
 
 
-def usage_of(result: Result) -> Usage | None:
+def usage_of(result: Result, context: Context) -> Usage | None:
     """All that was spent since the last result. The plain `usage` leaves out sub-agents and compaction."""
     models = result.model_usage_since_last_result
     if models is None:
@@ -98,7 +105,9 @@ def usage_of(result: Result) -> Usage | None:
     total = Usage(0, 0, 0, 0, 0, 0.0)
     for spent in models.values():
         total += _of_model(spent)
-    return total
+    main = models.get(context.model)
+    window = main.contextWindow if main else None
+    return total + Usage(context_tokens=context.tokens, context_window=window)
 
 
 def _of_model(spent: ModelUsage) -> Usage:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...schema.events import StopReason, Usage
 from ..scribe import Turn
 from .frames import Result
-from .outcome import Failure, error_code_of, error_details_of, message_of, stop_reason_of, usage_of
+from .outcome import Context, Failure, error_code_of, error_details_of, message_of, stop_reason_of, usage_of
 
 if TYPE_CHECKING:
     from .conversation import ClaudeConversation
@@ -19,6 +19,7 @@ class Turns:
         """Prompts, by uuid, that no result has answered yet."""
         self.failure: Failure | None = None
         """What went wrong in this turn, if it does not get over it."""
+        self.context = Context()
         self._conversation = conversation
         self._scribe = conversation.scribe
         self._begun: set[str] = set()  # of what is awaited, the ones that Claude works on
@@ -43,7 +44,7 @@ class Turns:
 
     def result(self, result: Result) -> bool:
         """The end of the turn; False when it was another's (a wake-up that came between us and our prompt)."""
-        usage = usage_of(result)
+        usage = usage_of(result, self.context)
         if self._carried is not None:
             usage = self._carried if usage is None else self._carried + usage
         if self._is_of_another_turn(result):

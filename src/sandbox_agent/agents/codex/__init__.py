@@ -28,6 +28,7 @@ class Codex(Agent):
     name = "codex"
     title = "Codex"
     stability = "stable"
+    chooses = frozenset({"variant"})
     tested_version = "0.166.0"
     executables = ("codex",)
     env_families = ("CODEX_", "OPENAI_")

@@ -36,12 +36,15 @@ class CodexConversation(Conversation):
         """The settings that codex works with; null when we do not know them all."""
         self.wants_interrupt = False
         self.closed = False
+        self.context = Usage()
+        """How full the thread's context is, as it last told."""
         self._spent: Tokens | None = None
 
     def opened(self, thread: Thread, answer: ThreadOpened) -> None:
         self.thread = thread
         self.native_id = thread.id
         self.model = answer.model
+        self.scribe.uses(model=answer.model, title=answer.thread.name)
         known = self._metadata
         self._metadata = msgspec.structs.replace(
             known,
@@ -67,7 +70,7 @@ class CodexConversation(Conversation):
     def take_usage(self) -> Usage | None:
         """What this conversation and its sub-agents spent since the last turn ended."""
         spent, self._spent = self._spent, None
-        return usage_of(spent) if spent else None
+        return usage_of(spent) + self.context if spent else None
 
 
 def turn_params(thread: Thread, prompt: Prompt) -> StartTurn:

@@ -30,6 +30,7 @@ class Params(Native, frozen=True, kw_only=True):
 
 class ThreadInfo(Native, frozen=True, kw_only=True):
     id: str
+    name: str | None = None
     cli_version: str | None = None
     forked_from_id: str | None = None
 

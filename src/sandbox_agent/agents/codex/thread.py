@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw
 
-from ...schema.events import StopReason
+from ...schema.events import StopReason, Usage
+from .. import todos
 from .errors import failure_of
 from .frames import (
     ErrorNotice,
@@ -139,8 +140,9 @@ class Thread:
             case TokenUsageUpdated(turn_id=turn_id, token_usage=usage):
                 self._count(turn_id, usage)
             case PlanUpdated(explanation=explanation, plan=plan):
-                self.status("plan", {"explanation": explanation, "plan": plan})
+                todos.tell(self.scribe, todos.entries_of(plan) or (), explanation, parent=self.parent)
             case NameUpdated(thread_name=name) if name and not self.is_agent:
+                self.scribe.uses(title=name)
                 self.status("title", {"title": name}, name)
             case Warned(message=message):
                 self.scribe.system(message, parent=self.parent)
@@ -174,6 +176,10 @@ class Thread:
         if spent.input_tokens or spent.output_tokens:
             # A full context window is told as a total without any parts: nothing was spent then.
             self.conversation.spend(spent)
+        if not self.is_agent:
+            self.conversation.context = Usage(
+                context_tokens=usage.last.total_tokens or None, context_window=usage.model_context_window
+            )
         self.status("usage", msgspec.to_builtins(usage))
 
 

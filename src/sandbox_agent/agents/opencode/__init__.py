@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 
-from ...schema.features import Capabilities, Mode
+from ...schema.features import Capabilities, Catalogue, Mode
 from ...schema.inputs import Settings
 from ...schema.world import World
 from ..base import Agent, HttpServer, Launch, Place, Wire
@@ -50,6 +50,7 @@ class OpenCode(Agent):
     name = "opencode"
     title = "OpenCode"
     stability = "stable"
+    chooses = frozenset({"model", "variant"})
     tested_version = "1.18.33"
     executables = ("opencode",)
     env_families = ("OPENCODE_", *PROVIDER_KEYS)
@@ -108,3 +109,6 @@ class OpenCode(Agent):
         from .wire import OpenCodeWire
 
         return OpenCodeWire(world)
+
+    def takes_model(self, model: str, catalogue: Catalogue) -> bool:
+        return not catalogue.models or model in {one.id for one in catalogue.models}

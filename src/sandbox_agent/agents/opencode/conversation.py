@@ -23,6 +23,8 @@ from .errors import failure_of
 from .messages import AssistantMessage, NativeError, Session, StepFinish
 from .tools import MCP_PREFIX, kind_of
 
+DEFAULT_TITLE = "New session - "
+
 
 class Handed(Struct):
     """A prompt on its way: OpenCode repeats it as a user message, which gives no event."""
@@ -104,6 +106,8 @@ class OpenCodeConversation(Conversation):
         directory = session.directory or self.directory
         self.native_id = session.id
         self.title = session.title
+        if session.title and not session.title.startswith(DEFAULT_TITLE):
+            self.scribe.uses(title=session.title)
         self.created = session.time.created
         self.settings = structs.replace(self.settings, directory=directory)
         self._metadata = structs.replace(
@@ -181,6 +185,8 @@ class OpenCodeConversation(Conversation):
 
     def message_began(self, message: AssistantMessage) -> None:
         self.wake()
+        if message.modelID and not message.summary:
+            self.scribe.uses(model=f"{message.providerID}/{message.modelID}")
         self.turn.running.add(message.id)
         self.turn.busy = True
         self.turn.idle = False
@@ -221,6 +227,7 @@ class OpenCodeConversation(Conversation):
             cache_write_tokens=round(tokens.cache.write),
             reasoning_tokens=round(tokens.reasoning),
             cost_usd=step.cost,
+            context_tokens=round(tokens.total()),
         )
         self.turn.usage = spent if self.turn.usage is None else self.turn.usage + spent
 

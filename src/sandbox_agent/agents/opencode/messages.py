@@ -55,6 +55,8 @@ class UserMessage(Message, frozen=True, tag="user"):
 class AssistantMessage(Message, frozen=True, tag="assistant"):
     parentID: str = ""
     mode: str = ""
+    providerID: str = ""
+    modelID: str = ""
     finish: str | None = None
     error: NativeError | None = None
     summary: bool = False
@@ -134,6 +136,10 @@ class Tokens(Struct, frozen=True):
     output: float = 0
     reasoning: float = 0
     cache: Cache = Cache()
+
+    def total(self) -> float:
+        """All that this call had in its context."""
+        return self.input + self.cache.read + self.cache.write + self.output + self.reasoning
 
 
 class StepStart(Part, frozen=True, tag="step-start"):

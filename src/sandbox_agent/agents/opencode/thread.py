@@ -10,8 +10,9 @@ from msgspec import Struct
 
 from ...schema.events import PermissionStatus
 from ..scribe import Scribe
+from ..todos import entries_of, tell
 from .calls import Calls
-from .conversation import OpenCodeConversation, Typed
+from .conversation import DEFAULT_TITLE, OpenCodeConversation, Typed
 from .events import (
     AnyEvent,
     MessageRemoved,
@@ -57,7 +58,6 @@ from .requests import attachment_of
 
 MOST_MESSAGES = 10_000
 """How many messages are remembered, so that what comes late for an old one is known to be old."""
-_DEFAULT_TITLE = "New session - "
 _DECISIONS: dict[str, PermissionStatus] = {
     "once": "accept",
     "always": "accept_for_session",
@@ -195,7 +195,7 @@ class Thread:
                 payload = {"phase": "completed", "summary": self._summary}
                 self.scribe.status("compaction", payload, parent=self._parent_item())
             case TodoUpdated(todos=todos):
-                self.scribe.status("plan", {"todos": todos}, parent=self._parent_item())
+                tell(self.scribe, entries_of(todos) or (), parent=self._parent_item())
             case PermissionAsked():
                 self.calls.ask(event)
             case PermissionReplied(requestID=key, reply=reply):
@@ -425,7 +425,8 @@ class Thread:
         if self.parent is not None or not title or title == self.conversation.title:
             return
         known, self.conversation.title = self.conversation.title, title
-        if known is not None and not title.startswith(_DEFAULT_TITLE):
+        if known is not None and not title.startswith(DEFAULT_TITLE):
+            self.scribe.uses(title=title)
             self.scribe.status("title", {"title": title}, title)
 
     def _abandon(self, part_id: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from ...schema.features import Capabilities
+from ...schema.features import Capabilities, Catalogue
 from ...schema.inputs import McpServer, Settings
 from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
@@ -53,6 +53,7 @@ class Pi(Agent):
     name = "pi"
     title = "Pi"
     stability = "stable"
+    chooses = frozenset({"model", "variant"})
     tested_version = "1.5.0"
     executables = ("pi",)
     env_families = ("PI_", *PROVIDERS)
@@ -108,6 +109,15 @@ class Pi(Agent):
 
     def choose_native_id(self, world: World) -> str | None:
         return world.make_uuid()
+
+    def takes_model(self, model: str, catalogue: Catalogue) -> bool:
+        """It finds a model by a piece of its name, too, and its level may stand behind it."""
+        ids = [one.id for one in catalogue.models]
+        names = {model, model.rpartition(":")[0] or model}
+        pieces = {name.lower() for name in names if "/" not in name}
+        return (
+            not ids or bool(names.intersection(ids)) or any(one in id.lower() for one in pieces for id in ids)
+        )
 
 
 def _server(server: McpServer) -> dict[str, object]:

@@ -42,6 +42,9 @@ class NativeUsage(Native, frozen=True):
             spent, self.output, self.cache_read, self.cache_write, self.reasoning, float(self.cost.total)
         )
 
+    def total(self) -> int:
+        return self.total_tokens or self.input + self.cache_read + self.cache_write + self.output
+
 
 class Block(Native, frozen=True):
     """A content block: `text`, `thinking`, `toolCall` or `image`."""
@@ -64,6 +67,8 @@ class Message(Native, frozen=True):
     raw_stop_reason: str | None = None
     error_message: str | None = None
     usage: NativeUsage | None = None
+    provider: str | None = None
+    model: str | None = None
     tool_call_id: str | None = None
     custom_type: str | None = None
     summary: str | None = None
@@ -318,12 +323,19 @@ class NativeModel(Native, frozen=True):
     name: str | None = None
     reasoning: bool = False
     thinking_level_map: dict[str, Any] | None = None
+    context_window: int | None = None
+
+    @property
+    def full_name(self) -> str | None:
+        """Where nothing is configured, Pi has a model `unknown` of the provider `unknown`."""
+        return None if self.id == "unknown" else f"{self.provider}/{self.id}"
 
 
 class State(Native, frozen=True):
     """The answer to `get_state`."""
 
     session_id: str
+    session_name: str | None = None
     model: NativeModel | None = None
     thinking_level: str | None = None
     message_count: int = 0

@@ -45,7 +45,21 @@ class PiConversation(Conversation):
         """Item ids of its text blocks, likewise."""
         self.ended: dict[int, pi.Update] = {}
         """How its last blocks ended: a message that fails may still show them to be cut off."""
+        self.model: pi.NativeModel | None = None
         self.forget_turn()
+
+    def works_with(self, model: pi.NativeModel | None) -> None:
+        if model and (name := model.full_name):
+            self.model = model
+            self.scribe.uses(model=name)
+
+    def _context_of(self, message: pi.Message) -> Usage | None:
+        """How full the context is after a call of the model; one that was cut short does not tell."""
+        if message.usage is None or not (tokens := message.usage.total()):
+            return None
+        known = self.model
+        same = known is not None and (known.provider, known.id) == (message.provider, message.model)
+        return Usage(context_tokens=tokens, context_window=known.context_window if known and same else None)
 
     def forget_turn(self) -> None:
         self.usage: Usage | None = None
@@ -85,6 +99,7 @@ class PiConversation(Conversation):
                     self.queue = (steering, follow_up)
                     scribe.status("pi.queue_update", {"steering": steering, "follow_up": follow_up})
             case pi.SessionInfoChanged(name):
+                scribe.uses(title=name)
                 scribe.status("title", {"title": name}, name)
             case pi.ThinkingLevelChanged(level):
                 scribe.status("session", {"variant": level})
@@ -249,6 +264,8 @@ class PiConversation(Conversation):
         scribe = self.scribe
         scribe.start_turn(source="agent")
         self.spend(message.usage)
+        if self.usage and (context := self._context_of(message)):
+            self.usage += context
         failed = message.stop_reason in ("error", "aborted")
         last = len(message.blocks) - 1
         for index, block in enumerate(message.blocks):

@@ -221,6 +221,8 @@ class PiWire(Wire):
                     conversation.end_unheard("error")
                 else:
                     conversation.echoes = max(0, conversation.echoes - 1)
+            case "set_model" if response.success:
+                conversation.works_with(read(response.data, pi.NativeModel))
             case "steer" | "follow_up" | "set_model" | "set_thinking_level" if not response.success:
                 conversation.refuse(response)
 
@@ -232,6 +234,8 @@ class PiWire(Wire):
             self.notices.append(StartFailed(conversation, text, gone=True))
             return
         conversation.native_id = state.session_id
+        conversation.works_with(state.model)
+        conversation.scribe.uses(title=state.session_name)
         if not conversation.ready:
             conversation.ready = True
             self.notices.append(Ready(conversation))

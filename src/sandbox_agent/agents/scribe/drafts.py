@@ -87,6 +87,15 @@ class Pending(Struct, frozen=True):
     ask: Ask | None = None
 
 
+class Waited(Struct, frozen=True):
+    """How long a turn has waited for people."""
+
+    seconds: float = 0.0
+    """Up to the last answer."""
+    since: float | None = None
+    """From when on somebody is waited for now."""
+
+
 class Turn(Struct):
     id: str
     began: float

@@ -20,6 +20,7 @@ from ...schema.events import (
     Source,
 )
 from ...schema.items import ContentPart, Item, Json, Kind, Role, StatusPart, Text, Visibility
+from ...schema.sessions import Used
 from ...schema.world import World
 from .drafts import Draft, Frame, Turn, encode
 
@@ -68,6 +69,8 @@ class Pen:
         self.ended = False
         self.wish: SessionEnded | None = None
         """The agent has ended the conversation; the session writes that down, after what else ends with it."""
+        self.used: Used | None = None
+        """What the agent works with; replaced when it changes."""
         self.world = world
         self.make_id = world.make_id
         self.closed: dict[str, str] = {}
@@ -111,6 +114,14 @@ class Pen:
         closed[key] = item_id
         if len(closed) > MOST_CLOSED:
             del closed[next(iter(closed))]
+
+    def uses(self, *, model: str | None = None, title: str | None = None) -> None:
+        """The agent tells which model it works with, or what it calls the session."""
+        known = self.used or Used()
+        used = Used(model or known.model, title or known.title)
+        if used != known:
+            self.used = used
+            self.touch()
 
     # -- facts that need nothing else -----------------------------------------------------------
 

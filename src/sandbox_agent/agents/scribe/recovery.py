@@ -19,7 +19,7 @@ from ...schema.events import (
     TurnStarted,
 )
 from ...schema.items import Item, Reasoning, Text, ToolCall, ToolResult
-from .drafts import Pending, Turn
+from .drafts import Pending, Turn, Waited
 from .open_items import OpenCall, OpenText
 from .scribe import Scribe
 
@@ -29,21 +29,21 @@ class Recovery:
 
     def __init__(self, scribe: Scribe) -> None:
         self._scribe = scribe
-        self._turn_started_at: str | None = None
+        self._turn_started: datetime | None = None
+        self._last: datetime | None = None
 
     def read(self, events: Iterable[Event]) -> None:
         scribe, pen = self._scribe, self._scribe.pen
         scribe.started = True
         for event in events:
             pen.native_session_id = event.native_session_id
-            if pen.turn is not None and self._turn_started_at is not None:
-                # Clocks do not survive a restart: the turn lasted as long as the log says.
-                lasted = datetime.fromisoformat(event.time) - datetime.fromisoformat(self._turn_started_at)
-                pen.turn.began = pen.world.clock() - lasted.total_seconds()
+            if pen.turn is not None:
+                self._count_time(pen.turn, datetime.fromisoformat(event.time))
             match event.data:
                 case TurnStarted(turn_id):
                     pen.turn = Turn(turn_id, pen.world.clock())
-                    self._turn_started_at = event.time
+                    self._turn_started = self._last = datetime.fromisoformat(event.time)
+                    scribe.requests.waited = Waited()
                 case TurnEnded():
                     pen.turn = None
                 case SessionEnded():
@@ -60,6 +60,15 @@ class Recovery:
                     self._add(item_id, delta)
                 case ItemCompleted(item):
                     self._end(item)
+
+    def _count_time(self, turn: Turn, now: datetime) -> None:
+        """Clocks do not survive a restart: a turn lasted, and waited for people, as long as the log says."""
+        requests, clock = self._scribe.requests, self._scribe.pen.world.clock()
+        turn.began = clock - (now - (self._turn_started or now)).total_seconds()
+        if requests.pending:
+            seconds = requests.waited.seconds + (now - (self._last or now)).total_seconds()
+            requests.waited = Waited(seconds)
+        self._last = now
 
     def _start(self, item: Item) -> None:
         # Nothing outlives the turn: the process that would have carried it on is gone.

@@ -21,7 +21,7 @@ from ...schema.events import (
     Source,
 )
 from .calls import Calls, one_line
-from .drafts import Ask, Pending, encode
+from .drafts import Ask, Pending, Waited, encode
 from .pen import Pen
 
 
@@ -29,6 +29,8 @@ class Requests:
     def __init__(self, pen: Pen, calls: Calls) -> None:
         self.pending: dict[str, Pending] = {}
         """What waits, under the adapter's keys. Never changed in place, so that whoever holds it holds what was."""
+        self.waited = Waited()
+        """For people, in this turn. Likewise never changed in place."""
         self._pen = pen
         self._calls = calls
 
@@ -127,6 +129,10 @@ class Requests:
         for key in self.pending:
             self.withdraw(key, "daemon", why)
 
+    def begin_turn(self) -> None:
+        """Its waiting is counted from now on."""
+        self.waited = Waited(since=self._pen.world.clock() if self.pending else None)
+
     def _request(self, key: str, prompt: str, options: tuple[str, ...], metadata: QuestionMetadata) -> None:
         if key in self.pending or self._pen.ended:
             return
@@ -135,7 +141,11 @@ class Requests:
         self._add(Pending(requested.question_id, key, requested))
 
     def _add(self, pending: Pending) -> None:
+        if not self.pending:
+            self.waited = Waited(self.waited.seconds, self._pen.world.clock())
         self.pending = {**self.pending, pending.key: pending}
 
     def _remove(self, key: str) -> None:
         self.pending = {one: pending for one, pending in self.pending.items() if one != key}
+        if not self.pending and (since := self.waited.since) is not None:
+            self.waited = Waited(self.waited.seconds + self._pen.world.clock() - since)

@@ -15,9 +15,10 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from ...schema.events import AnyData, SessionEnded, SessionMetadata, Source
+from ...schema.sessions import Used
 from ...schema.world import World
 from .calls import Calls
-from .drafts import Draft, Frame, Pending, Turn
+from .drafts import Draft, Frame, Pending, Turn, Waited
 from .pen import Pen
 from .requests import Requests
 from .texts import Texts
@@ -29,6 +30,7 @@ class Mark(Struct, frozen=True):
 
     turn: Turn | None
     pending: dict[str, Pending]
+    waited: Waited
     started: bool
     ended: bool
 
@@ -43,7 +45,7 @@ class Scribe:
         self.started = False
 
         self.status, self.system, self.unknown = pen.status, pen.system, pen.unknown
-        self.error, self.unparsed = pen.error, pen.unparsed
+        self.error, self.unparsed, self.uses = pen.error, pen.unparsed, pen.uses
         self.user_message, self.text, self.end_text = texts.user_message, texts.text, texts.end_text
         self.open_text_keys = texts.open_text_keys
         self.call, self.call_delta, self.end_call = calls.call, calls.call_delta, calls.end_call
@@ -106,6 +108,10 @@ class Scribe:
         return self.pen.wish
 
     @property
+    def used(self) -> Used | None:
+        return self.pen.used
+
+    @property
     def frame(self) -> Frame:
         return self.pen.frame
 
@@ -122,9 +128,9 @@ class Scribe:
         self.pen.native_session_id = value
 
     def mark(self) -> Mark:
-        return Mark(self.turn, self.pending, self.started, self.ended)
+        return Mark(self.turn, self.pending, self.requests.waited, self.started, self.ended)
 
     def back(self, mark: Mark) -> None:
         """As it was: whatever was written since has been taken, and is refused."""
         self.pen.turn, self.pen.ended, self.started = mark.turn, mark.ended, mark.started
-        self.requests.pending = mark.pending
+        self.requests.pending, self.requests.waited = mark.pending, mark.waited

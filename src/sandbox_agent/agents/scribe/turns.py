@@ -75,6 +75,7 @@ class Turns:
             turn = Turn(turn_id or pen.make_id("turn"), pen.world.clock())
             pen.write(TurnStarted(turn.id, metadata=metadata), source)
             pen.turn = turn
+            self._requests.begin_turn()
 
     def end_turn(
         self,
@@ -92,8 +93,9 @@ class Turns:
         self._fail_open(lambda item: not item.outlives_turn)
         if duration_ms is None:
             duration_ms = round((pen.world.clock() - turn.began) * 1000)
+        waiting_ms = min(duration_ms, round(self._requests.waited.seconds * 1000))
         reason = turn.stop_reason or stop_reason
-        pen.write(TurnEnded(turn.id, TurnMetadata(reason, duration_ms, usage)), source)
+        pen.write(TurnEnded(turn.id, TurnMetadata(reason, duration_ms, usage, waiting_ms)), source)
         pen.turn = None
 
     def crash(

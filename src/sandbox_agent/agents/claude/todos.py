@@ -1,0 +1,91 @@
+"""Claude's list of things to do. `TodoWrite` tells all of it at once; the `Task…` tools change one thing of it each."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from ..scribe import Scribe
+from ..todos import DROPPED, STATUSES, Entry, entries_of, tell
+
+T = TypeVar("T")
+
+TOOLS = {"TodoWrite", "TaskCreate", "TaskUpdate", "TaskList"}
+MOST_TASKS = 1_000
+
+
+class _Written(Struct, frozen=True):
+    todos: Any = None
+
+
+class _Task(Struct, frozen=True):
+    id: str = ""
+    subject: str = ""
+    status: str = "pending"
+
+
+class _Created(Struct, frozen=True):
+    task: _Task = _Task()
+
+
+class _Listed(Struct, frozen=True):
+    tasks: tuple[_Task, ...]
+
+
+class _Updated(Struct, frozen=True):
+    success: bool
+
+
+class _Update(Struct, frozen=True):
+    """The arguments of `TaskUpdate`."""
+
+    taskId: str = ""
+    subject: str | None = None
+    status: str | None = None
+
+
+class Todos:
+    def __init__(self, scribe: Scribe) -> None:
+        self._scribe = scribe
+        self._tasks: dict[str, Entry] = {}
+
+    def hear(self, tool: str, input: Any, told: Raw, parent: str | None) -> None:
+        """A call of one of these tools has succeeded."""
+        if tool == "TodoWrite":
+            written = _convert(input, _Written)
+            if written and (entries := entries_of(written.todos)) is not None:
+                tell(self._scribe, entries, parent=parent)
+            return
+        before = dict(self._tasks)
+        self._change(input, told)
+        if self._tasks != before:
+            tell(self._scribe, self._tasks.values(), parent=parent)
+
+    def _change(self, input: Any, told: Raw) -> None:
+        result = msgspec.json.decode(told)
+        if listed := _convert(result, _Listed):
+            self._tasks = {}
+            for task in listed.tasks[:MOST_TASKS]:
+                self._put(task)
+        elif (created := _convert(result, _Created)) and created.task.id:
+            self._put(created.task)
+        elif (updated := _convert(result, _Updated)) and not updated.success:
+            return
+        elif (update := _convert(input, _Update)) and (known := self._tasks.get(update.taskId)):
+            status = update.status or known.status
+            self._put(_Task(update.taskId, update.subject or known.text, status))
+
+    def _put(self, task: _Task) -> None:
+        if task.status in DROPPED:
+            self._tasks.pop(task.id, None)
+        elif task.id in self._tasks or len(self._tasks) < MOST_TASKS:
+            self._tasks[task.id] = Entry(task.subject, STATUSES.get(task.status, "pending"))
+
+
+def _convert(value: Any, kind: type[T]) -> T | None:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return None

@@ -1,0 +1,86 @@
+"""Todo lists: one form, whatever an agent's words for them are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from sandbox_agent.agents.claude.todos import Todos
+from sandbox_agent.agents.scribe import Scribe
+from sandbox_agent.agents.todos import Entry, entries_of, tell
+from sandbox_agent.schema.events import ItemCompleted
+from sandbox_agent.schema.items import Json, StatusPart
+from sandbox_agent.schema.world import counted
+
+
+@pytest.mark.parametrize(
+    ("told", "status"),
+    [
+        ({"content": "Look", "status": "in_progress", "activeForm": "Looking"}, "in_progress"),  # Claude
+        ({"step": "Look", "status": "inProgress"}, "in_progress"),  # Codex
+        ({"content": "Look", "status": "completed", "priority": "high"}, "completed"),  # OpenCode, ACP
+        ({"content": "Look", "status": "todo", "id": "1"}, "pending"),  # Amp
+        ({"content": "Look", "status": "in-progress"}, "in_progress"),
+        ({"text": "Look", "status": "who knows"}, "pending"),
+    ],
+)
+def test_an_entry_has_a_text_and_one_of_three_statuses(told: dict[str, str], status: Any) -> None:
+    assert entries_of([told]) == (Entry("Look", status),)
+
+
+def test_what_nobody_will_do_is_not_on_the_list() -> None:
+    assert entries_of([{"content": "A", "status": "cancelled"}, {"content": "B"}]) == (Entry("B", "pending"),)
+
+
+@pytest.mark.parametrize("nonsense", [None, "a list", [1], [{"content": 1}]])
+def test_nonsense_is_no_list(nonsense: Any) -> None:
+    assert entries_of(nonsense) is None
+
+
+def lists(scribe: Scribe) -> list[Any]:
+    found = []
+    for draft in scribe.take():
+        if isinstance(draft.data, ItemCompleted):
+            label, data = draft.data.item.content
+            assert isinstance(label, StatusPart)
+            assert isinstance(data, Json)
+            assert label.label == "plan"
+            found.append(data.json)
+    return found
+
+
+def test_a_list_is_a_plan_status_with_entries() -> None:
+    scribe = Scribe(counted())
+    tell(scribe, [Entry("A", "completed")], "nearly there")
+    assert lists(scribe) == [{"entries": [{"text": "A", "status": "completed"}]}]
+
+
+def test_claude_writes_its_list_whole() -> None:
+    scribe = Scribe(counted())
+    todos = [{"content": "A", "status": "completed"}, {"content": "B", "status": "in_progress"}]
+    Todos(scribe).hear("TodoWrite", {"todos": todos}, Raw(b"null"), None)
+    assert lists(scribe) == [
+        {"entries": [{"text": "A", "status": "completed"}, {"text": "B", "status": "in_progress"}]}
+    ]
+
+
+def test_claude_changes_its_tasks_one_by_one() -> None:
+    scribe = Scribe(counted())
+    todos = Todos(scribe)
+
+    def hear(tool: str, input: Any, told: Any) -> list[Any]:
+        todos.hear(tool, input, Raw(msgspec.json.encode(told)), None)
+        return [[(one["text"], one["status"]) for one in plan["entries"]] for plan in lists(scribe)]
+
+    assert hear("TaskCreate", {"subject": "A"}, {"task": {"id": "1", "subject": "A"}}) == [[("A", "pending")]]
+    done = {"success": True, "taskId": "1", "updatedFields": ["status"]}
+    assert hear("TaskUpdate", {"taskId": "1", "status": "completed"}, done) == [[("A", "completed")]]
+    lost = {"success": False, "taskId": "1", "updatedFields": [], "error": "Task not found"}
+    assert hear("TaskUpdate", {"taskId": "1", "status": "pending"}, lost) == []
+    assert hear("TaskUpdate", {"taskId": "9", "status": "pending"}, done) == []
+    listed = {"tasks": [{"id": "2", "subject": "B", "status": "in_progress"}]}
+    assert hear("TaskList", {}, listed) == [[("B", "in_progress")]]
+    assert hear("TaskUpdate", {"taskId": "2", "status": "deleted"}, done) == [[]]
