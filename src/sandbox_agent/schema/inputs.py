@@ -44,6 +44,14 @@ class Rule(Struct, frozen=True, omit_defaults=True):
 class Prompt(Struct, frozen=True, omit_defaults=True):
     text: str
     attachments: tuple[Attachment, ...] = ()
+    command: bool = False
+    """The text is a command with its arguments. Without this, one that begins with `/` is text like any other."""
+
+    @property
+    def called(self) -> tuple[str, str]:
+        """The name of the command, and what follows it."""
+        name, *rest = self.text.removeprefix("/").split(maxsplit=1) or [""]
+        return name, rest[0] if rest else ""
 
 
 class Decision(Struct, frozen=True, omit_defaults=True):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...schema.features import Capabilities
+from ...schema.features import COMPACT, Capabilities
 from ...schema.inputs import Settings
 from ...schema.items import arguments_of
 from ...schema.world import World
@@ -33,6 +33,7 @@ class Codex(Agent):
     env_families = ("CODEX_", "OPENAI_")
     credentials = SOURCES
     modes = MODES
+    commands = (COMPACT,)
     reads_from_workspace = "`.codex/config.toml` of trusted projects, `AGENTS.md`"
     capabilities = Capabilities(
         text_messages=True,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from ...schema.features import Capabilities
+from ...schema.features import COMPACT, Capabilities
 from ...schema.inputs import McpServer, Settings
 from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
@@ -59,6 +59,7 @@ class Pi(Agent):
     quiet = {"PI_OFFLINE": "1"}
     credentials = sources(PROVIDERS)
     modes = MODES
+    commands = (COMPACT,)
     reads_from_workspace = "`.pi/` (settings, extensions that run code), `AGENTS.md`"
     capabilities = Capabilities(
         text_messages=True,
