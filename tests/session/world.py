@@ -611,7 +611,10 @@ class ToyWorld:
     def _check_actor(self, actor: Actor, record: SessionRecord) -> None:
         end, core = actor.end, actor.core
         assert end.committed == record.event_count
-        assert _bytes(end.told) == _bytes(self._stored_told(actor.id)), (end.told, self._stored_told(actor.id))
+        assert _bytes(end.told) == _bytes(self._stored_told(actor.id)), (
+            end.told,
+            self._stored_told(actor.id),
+        )
         assert (core.scribe.turn is not None) == isinstance(core.phase, WITH_TURN), core.phase
         assert actor.machine.holding == (core.offer is not None or isinstance(core.phase, Handing))
         if isinstance(core.phase, Ended):

@@ -82,7 +82,8 @@ class AcpConversation(Conversation):
         self._messages = 0
         self._unsaid: list[Chunk] = []
         self._title: str | None = None
-        self.commands: tuple[SlashCommand, ...] = ()
+        self.commands: tuple[SlashCommand, ...] | None = None
+        """What it offers; null before it has told."""
         self._commands: tuple[str, ...] | None = None
         self._commands_told: tuple[str, ...] | None = None
         self._context: dict[str, Any] | None = None

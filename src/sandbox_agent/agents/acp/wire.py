@@ -27,7 +27,7 @@ from ..base import (
 from ..files import images_in
 from ..frames import InFrame
 from ..jsonrpc import Call, Note, Reply, Rpc, RpcError, read
-from .awaited import Awaited, Choose, Forgetting, Greeting, Listing, Opening, Prompting
+from .awaited import Awaited, Choose, Forgetting, Greeting, Knocking, Listing, Opening, Prompting
 from .errors import failure_of
 from .frames import (
     AUTHENTICATION_REQUIRED,
@@ -147,8 +147,12 @@ class AcpWire(Wire):
 
     def list_catalogue(self, directory: str) -> None:
         known = next((one for one in self._conversations if one.is_open), None)
-        if known is not None:
+        if known is not None and known.commands is not None:
             self.notices.append(Listed(known.offer.catalogue(known.commands)))
+            return
+        if known is not None:
+            # Agents tell their commands right after they have opened a session: the answer to this, mostly an error, comes later.
+            self._rpc.call("_sandbox-agent/ping", OnSession(session_id=known.session_id), Knocking(known))
             return
         self._wants_catalogue = True
         params = OpenSession(cwd=directory, mcp_servers=[])
@@ -250,6 +254,9 @@ class AcpWire(Wire):
                 self._setup.finish_choice(choice, failed, result)
             case Listing():
                 self._finish_listing(failed, result)
+            case Knocking(conversation):
+                known = conversation.commands or ()
+                self.notices.append(Listed(conversation.offer.catalogue(known)))
             case Forgetting(offer):
                 self.notices.append(Listed(offer.catalogue(self._listed)))
 

@@ -58,6 +58,7 @@ class Codex(Agent):
     )
     gaps = {
         "question_multi_select": "its questions take one answer each",
+        "prompt_template": "its app server knows none",
         "plan_approved": "it proposes a plan and ends its turn: nothing waits for an answer, the plan is a message",
         "plan_rejected": "it proposes a plan and ends its turn: nothing waits for an answer, the plan is a message",
     }

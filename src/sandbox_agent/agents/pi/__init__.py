@@ -83,6 +83,7 @@ class Pi(Agent):
         "plan_approved": "it has no plans to approve; permissionMode plan is kept by the daemon",
         "plan_rejected": "it has no plans to approve; permissionMode plan is kept by the daemon",
         "switch_agent_mode": "its only mode is `default`",
+        "prompt_template": "it takes none from a folder that its user has not approved; those in its own home are offered",
         "subagent": "it has no sub-agents",
     }
 
