@@ -61,7 +61,7 @@ def waiting(world: ToyWorld) -> str:
     told = world.actors[S].end.told
     assert told is not None
     [asked] = told.pending
-    return getattr(asked, "permission_id", None) or getattr(asked, "question_id", "")
+    return str(getattr(asked, "permission_id", None) or getattr(asked, "question_id", ""))
 
 
 def stop_reasons(world: ToyWorld) -> list[str]:

@@ -170,8 +170,11 @@ class Sessions:
 
     async def ask(self, session_id: str, command: Callable[[int], inputs.Command]) -> Any:
         """Put a command to a session, and wait for what it answers."""
-        async with self.loaded(session_id) as live:
+        live = await self._load(session_id)
+        try:
             return await live.ask(command(next_command_id()))
+        finally:
+            self._let_be(live)
 
     @asynccontextmanager
     async def loaded(self, session_id: str) -> AsyncIterator[LiveSession]:
@@ -180,18 +183,22 @@ class Sessions:
         try:
             yield live
         finally:
-            live.pins -= 1
-            live.rest_if_idle()
+            self._let_be(live)
+
+    def _let_be(self, live: LiveSession) -> None:
+        live.pins -= 1
+        live.rest_if_idle()
 
     async def _load(self, session_id: str) -> LiveSession:
-        async with self._locks.hold(session_id):
-            live = self._live.get(session_id)
-            if live is None:
-                live = await self._restore(session_id)
-            elif live.end.told is None:  # it is being created, and nobody can see it
-                raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
-            live.pins += 1
-            return live
+        """The session in memory, pinned until `_let_be`."""
+        live = self._live.get(session_id)
+        if live is None:
+            async with self._locks.hold(session_id):
+                live = self._live.get(session_id) or await self._restore(session_id)
+        if live.end.told is None:  # it is being created, and nobody can see it
+            raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
+        live.pins += 1
+        return live
 
     async def _restore(self, session_id: str) -> LiveSession:
         """Read from the store what a machine must know: its record, what was open, what waits."""
