@@ -1023,9 +1023,9 @@ export interface components {
         RunCommandBody: {
             /**
              * @description What follows the name.
-             * @default
+             * @default null
              */
-            arguments?: string;
+            arguments?: string | null;
             /**
              * @description Start a new conversation if the agent's own is gone.
              * @default false

@@ -207,7 +207,7 @@ COMMANDS: tuple[Command, ...] = (
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('name', 'string', 'path', 'name', "The command's name, without its slash and without spaces.", required=True),
-            Argument('arguments', 'string', 'body', 'arguments', 'What follows the name. Default: .'),
+            Argument('arguments', 'string', 'body', 'arguments', 'What follows the name.'),
             Argument('fresh', 'switch', 'body', 'fresh', "Start a new conversation if the agent's own is gone."),
             Argument('idempotency_key', 'string', 'header', 'Idempotency-Key', 'The same key gives the same turn.'),
         ),

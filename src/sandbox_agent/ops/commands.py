@@ -39,7 +39,7 @@ class RunCommand(Struct, frozen=True, rename="camel"):
             description="The command's name, without its slash and without spaces.",
         ),
     ]
-    arguments: Annotated[str, Meta(description="What follows the name.")] = ""
+    arguments: Annotated[str | None, Meta(description="What follows the name.")] = None
     fresh: Fresh = False
     idempotency_key: IdempotencyKey = None
 
@@ -77,7 +77,7 @@ async def list_commands(daemon: Daemon, request: OneSession) -> Commands:
 )
 async def run_command(daemon: Daemon, request: RunCommand) -> SentMessage:
     """Run a command of the agent as a turn. Like a message, it waits in the queue while another turn runs."""
-    text = f"/{request.name} {request.arguments}".rstrip()
+    text = f"/{request.name} {request.arguments or ''}".rstrip()
     message = SendMessage(
         request.session_id,
         text,

@@ -370,7 +370,7 @@ class AsyncSessions(AsyncGuard):
         session_id: str,
         name: str,
         *,
-        arguments: str = "",
+        arguments: str | None = None,
         fresh: bool = False,
         idempotency_key: str | None = None,
     ) -> SentMessage:

@@ -368,7 +368,7 @@ class Sessions(Guard):
         session_id: str,
         name: str,
         *,
-        arguments: str = "",
+        arguments: str | None = None,
         fresh: bool = False,
         idempotency_key: str | None = None,
     ) -> SentMessage:

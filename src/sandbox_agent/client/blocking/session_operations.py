@@ -247,7 +247,12 @@ class SessionOperations(Guard):
         return self.client.sessions.commands(self.id)
 
     def run_command(
-        self, name: str, *, arguments: str = "", fresh: bool = False, idempotency_key: str | None = None
+        self,
+        name: str,
+        *,
+        arguments: str | None = None,
+        fresh: bool = False,
+        idempotency_key: str | None = None,
     ) -> SentMessage:
         """Run a command of the agent as a turn. Like a message, it waits in the queue while another turn runs.
 
