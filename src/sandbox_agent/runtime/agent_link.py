@@ -69,7 +69,8 @@ class AgentLink:
         host = self._host
         if host is None or not self._is_open or host.process.is_ending:
             return None
-        return await host.catalogue(self._effect.settings.directory, self._live.start_seconds)
+        seconds = self._live.sessions.config.start_seconds
+        return await host.catalogue(self._effect.settings.directory, seconds)
 
     # -- opening ------------------------------------------------------------------------------
 
