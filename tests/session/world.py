@@ -676,8 +676,8 @@ class ToyWorld:
         for command in self.commands.values():
             assert command.answers, f"nobody answered {command.input}"
         for id, (checker, _) in self.checkers.items():
-            actor = self.actors.get(id)
-            if self.store.session(id) is not None and (actor is None or actor.scribe.nothing_open()):
+            loaded = self.actors.get(id)
+            if self.store.session(id) is not None and (loaded is None or loaded.scribe.nothing_open()):
                 checker.finish()
                 assert [one for one in checker.found if "unparsed" not in one] == []
 

@@ -128,6 +128,27 @@ class End:
         return middle
 
 
+class _Waiting:
+    """Stands in for a session that is gone."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.done: asyncio.Future[None] = loop.create_future()
+
+    def committed(self, number: int) -> None:
+        if not self.done.done():
+            self.done.set_result(None)
+
+    def refused(self, number: int, problem: SandboxAgentError) -> None:
+        pass  # whoever asked for it was told otherwise
+
+    def stalled(self, problem: SandboxAgentError) -> None:
+        if not self.done.done():
+            self.done.set_exception(problem)
+
+    def lost(self, error: Exception) -> None:
+        self.committed(0)
+
+
 class Log(Reading):
     def __init__(
         self,
@@ -210,6 +231,12 @@ class Log(Reading):
         position = self._position
         change = Bury(position, body) if deletes else Announce(end.session_id, position, body)
         entry.news = News(position, body, change)
+
+    async def written(self, end: End) -> None:
+        """Wait until all that was appended to an end that has no session any more is written, or never will be."""
+        waiting = end.listener = _Waiting(self._loop)
+        self.append(end, Append(0, [], (), None, False, {}))
+        await waiting.done
 
     def require_writable(self) -> None:
         if self.failure is not None:

@@ -590,10 +590,10 @@ def unparsed(turn: Turn) -> None:
     turn.say("I go on all the same.")
 
 
-@keyword("nested [N]", "a call whose input is an array in an array, N deep (980 unless given)")
+@keyword("nested [N]", "a status whose payload is an array in an array, N deep (980 unless given)")
 def nested(turn: Turn) -> None:
     depth = number(turn, 0, 980)
-    line = encode("call", id=turn.new_id("call"), name="nest", input=[])
+    line = encode("status", label="nested", payload=[])
     turn.agent.pipes.write(line.replace(b"[]", b"[" * depth + b"]" * depth))
     turn.say("That was deep.")
 
