@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
@@ -50,7 +51,7 @@ class Prompt(Struct, frozen=True, omit_defaults=True):
     @property
     def called(self) -> tuple[str, str]:
         """The name of the command, and what follows it."""
-        name, *rest = self.text.removeprefix("/").split(maxsplit=1) or [""]
+        name, *rest = re.split(r"\s+", self.text.removeprefix("/"), maxsplit=1)
         return name, rest[0] if rest else ""
 
 
