@@ -838,7 +838,7 @@ export interface components {
              */
             agentMode?: string | null;
             /**
-             * @description What it may do: `default` asks before it writes or runs, `acceptEdits` asks only for commands, `plan` is read-only, `bypass` asks nothing.
+             * @description What it may do: `default` asks before it writes or runs, `acceptEdits` does not ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing.
              * @default default
              * @enum {unknown}
              */
@@ -918,7 +918,7 @@ export interface components {
              */
             agentMode?: string | null;
             /**
-             * @description What it may do: `default` asks before it writes or runs, `acceptEdits` asks only for commands, `plan` is read-only, `bypass` asks nothing.
+             * @description What it may do: `default` asks before it writes or runs, `acceptEdits` does not ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing.
              * @default default
              * @enum {unknown}
              */

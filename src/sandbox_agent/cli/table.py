@@ -48,7 +48,7 @@ COMMANDS: tuple[Command, ...] = (
         (
             Argument('agent', 'string', 'body', 'agent', 'Which agent to run, e.g. `claude`.', required=True),
             Argument('agent_mode', 'string', 'body', 'agentMode', 'What it does: `build` (default), `plan`, or one it reports.'),
-            Argument('permission_mode', 'string', 'body', 'permissionMode', 'What it may do: `default` asks before it writes or runs, `acceptEdits` asks only for commands, `plan` is read-only, `bypass` asks nothing. Default: default.', choices=('acceptEdits', 'bypass', 'default', 'plan')),
+            Argument('permission_mode', 'string', 'body', 'permissionMode', 'What it may do: `default` asks before it writes or runs, `acceptEdits` does not ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing. Default: default.', choices=('acceptEdits', 'bypass', 'default', 'plan')),
             Argument('model', 'string', 'body', 'model', 'The model behind it.'),
             Argument('variant', 'string', 'body', 'variant', 'A variant of the model, e.g. its reasoning effort.'),
             Argument('agent_version', 'string', 'body', 'agentVersion', 'Which version of the agent to run.'),
@@ -65,7 +65,7 @@ COMMANDS: tuple[Command, ...] = (
         (
             Argument('agent', 'string', 'body', 'agent', 'Which agent to run, e.g. `claude`.', required=True),
             Argument('agent_mode', 'string', 'body', 'agentMode', 'What it does: `build` (default), `plan`, or one it reports.'),
-            Argument('permission_mode', 'string', 'body', 'permissionMode', 'What it may do: `default` asks before it writes or runs, `acceptEdits` asks only for commands, `plan` is read-only, `bypass` asks nothing. Default: default.', choices=('acceptEdits', 'bypass', 'default', 'plan')),
+            Argument('permission_mode', 'string', 'body', 'permissionMode', 'What it may do: `default` asks before it writes or runs, `acceptEdits` does not ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing. Default: default.', choices=('acceptEdits', 'bypass', 'default', 'plan')),
             Argument('model', 'string', 'body', 'model', 'The model behind it.'),
             Argument('variant', 'string', 'body', 'variant', 'A variant of the model, e.g. its reasoning effort.'),
             Argument('agent_version', 'string', 'body', 'agentVersion', 'Which version of the agent to run.'),
@@ -97,7 +97,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('model', 'string', 'body', 'model', 'The model behind it.'),
             Argument('variant', 'string', 'body', 'variant', 'A variant of the model, e.g. its reasoning effort.'),
             Argument('agent_mode', 'string', 'body', 'agentMode', 'What it does: `build` (default), `plan`, or one it reports.'),
-            Argument('permission_mode', 'string', 'body', 'permissionMode', 'What it may do: `default` asks before it writes or runs, `acceptEdits` asks only for commands, `plan` is read-only, `bypass` asks nothing.', choices=('acceptEdits', 'bypass', 'default', 'plan')),
+            Argument('permission_mode', 'string', 'body', 'permissionMode', 'What it may do: `default` asks before it writes or runs, `acceptEdits` does not ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing.', choices=('acceptEdits', 'bypass', 'default', 'plan')),
         ),
     ),
     Command(

@@ -124,8 +124,8 @@ class AsyncSessions(AsyncGuard):
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
         - `agent`: Which agent to run, e.g. `claude`.
         - `agent_mode`: What it does: `build` (default), `plan`, or one it reports.
-        - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` asks
-          only for commands, `plan` is read-only, `bypass` asks nothing.
+        - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` does not
+          ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing.
         - `model`: The model behind it.
         - `variant`: A variant of the model, e.g. its reasoning effort.
         - `agent_version`: Which version of the agent to run.
@@ -177,8 +177,8 @@ class AsyncSessions(AsyncGuard):
 
         - `agent`: Which agent to run, e.g. `claude`.
         - `agent_mode`: What it does: `build` (default), `plan`, or one it reports.
-        - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` asks
-          only for commands, `plan` is read-only, `bypass` asks nothing.
+        - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` does not
+          ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing.
         - `model`: The model behind it.
         - `variant`: A variant of the model, e.g. its reasoning effort.
         - `agent_version`: Which version of the agent to run.
@@ -247,8 +247,8 @@ class AsyncSessions(AsyncGuard):
         - `model`: The model behind it.
         - `variant`: A variant of the model, e.g. its reasoning effort.
         - `agent_mode`: What it does: `build` (default), `plan`, or one it reports.
-        - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` asks
-          only for commands, `plan` is read-only, `bypass` asks nothing.
+        - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` does not
+          ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `SessionNotFound`, `Conflict`, `Unavailable`.

@@ -154,8 +154,8 @@ class AsyncSessionOperations(AsyncGuard):
         - `model`: The model behind it.
         - `variant`: A variant of the model, e.g. its reasoning effort.
         - `agent_mode`: What it does: `build` (default), `plan`, or one it reports.
-        - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` asks
-          only for commands, `plan` is read-only, `bypass` asks nothing.
+        - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` does not
+          ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `SessionNotFound`, `Conflict`, `Unavailable`.
