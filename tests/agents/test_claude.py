@@ -202,6 +202,15 @@ def test_a_prompt_is_read_back(prompt: Prompt) -> None:
     assert action.prompt == prompt
 
 
+def test_only_a_command_is_not_composed_by_the_client() -> None:
+    session = Session()
+    session.wire.outbox.clear()
+    session.wire.prompt(session.conversation, Prompt("/clear"), {})
+    session.wire.prompt(session.conversation, Prompt("/clear", command=True), {})
+    text, command = (msgspec.json.decode(line) for line in session.wire.outbox if isinstance(line, bytes))
+    assert (text["client_composed"], command.get("client_composed", False)) == (True, False)
+
+
 def test_an_image_is_shown_and_a_file_is_named() -> None:
     session = Session()
     prompt = Prompt("look", (Attachment("/a.png", "image/png"), Attachment("/b.txt")))

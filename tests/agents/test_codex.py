@@ -259,6 +259,13 @@ def test_what_an_opened_thread_says_of_itself_is_in_session_started() -> None:
 # -- round trips: what we write, we read back --------------------------------------------------
 
 
+def test_compact_is_a_request_of_its_own() -> None:
+    link = Link()
+    link.wire.prompt(link.conversation, Prompt("/compact", command=True), {})
+    (asked,) = link.written()
+    assert (asked["method"], asked["params"]) == ("thread/compact/start", {"threadId": THREAD})
+
+
 def test_a_prompt_is_read_back() -> None:
     link = Link()
     prompt = Prompt("look", (Attachment("/ws/a.png"), Attachment("/ws/b.txt")))

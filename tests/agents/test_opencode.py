@@ -48,7 +48,7 @@ from sandbox_agent.schema.events import (
     TurnStarted,
     Usage,
 )
-from sandbox_agent.schema.features import Catalogue, Mode, Model
+from sandbox_agent.schema.features import Catalogue, Command, Mode, Model
 from sandbox_agent.schema.inputs import Answer, Attachment, Decision, McpServer, Prompt, Settings
 from sandbox_agent.schema.items import FileRef, Item, Json, StatusPart, Text, ToolCall, ToolKind, ToolResult
 from sandbox_agent.schema.world import REAL, World, counted
@@ -533,7 +533,7 @@ def test_a_tool_of_our_mcp_server_has_the_name_its_client_gave_it() -> None:
     )
 
 
-def test_a_catalogue_is_what_three_answers_say() -> None:
+def test_a_catalogue_is_what_four_answers_say() -> None:
     wire = OpenCodeWire(counted())
     wire.list_catalogue("/ws")
     bodies = {
@@ -548,13 +548,15 @@ def test_a_catalogue_is_what_three_answers_say() -> None:
             "default": {"p": "m2"},
         },
         "/config": {},
+        "/command": [{"name": "init", "description": "Sets up.", "hints": ["$ARGUMENTS"]}, {"name": "x"}],
     }
     for request in taken(wire):
         body = bodies[request["path"].removesuffix("?directory=/ws")]
         wire.receive(reply(200, f"GET {request['path']}", request["id"], body))
     modes = (Mode("build", "Build", "Builds."), Mode("my-agent", "My agent"))
     models = (Model("p/m/1", "One", ("low",)), Model("p/m2"))
-    assert wire.notices == [Listed(Catalogue(models, modes, "p/m2"))]
+    commands = (Command("init", "Sets up.", "$ARGUMENTS"), Command("x"))
+    assert wire.notices == [Listed(Catalogue(models, modes, "p/m2", commands))]
 
 
 def test_a_list_that_fails_fails_once() -> None:
@@ -563,6 +565,51 @@ def test_a_list_that_fails_fails_once() -> None:
     for request in taken(wire):
         wire.receive(reply(500, f"GET {request['path']}", request["id"], None))
     assert wire.notices == [ListFailed("the agent's server answered with status 500")]
+
+
+# -- commands ---------------------------------------------------------------------------------
+
+
+def call(session: Session, text: str) -> dict[str, Any]:
+    """Open a turn for a command; the request that follows."""
+    session.scribe.start_turn()
+    session.scribe.user_message(text)
+    session.wire.prompt(session.conversation, Prompt(text, command=True), {})
+    (request,) = session.take()
+    return request
+
+
+def ends(session: Session) -> list[str]:
+    drafts = session.scribe.take()
+    return [one.data.metadata.stop_reason for one in drafts if isinstance(one.data, TurnEnded)]
+
+
+def test_a_command_is_run_by_its_name_and_holds_nothing_up() -> None:
+    session = Session(settings=Settings("/ws", model="p/m"))
+    request = call(session, "/greet the  world")
+    assert (request["path"], request["long"]) == ("/session/ses_aaaa/command?directory=/ws", True)
+    body = request["body"]
+    assert (body["command"], body["arguments"], body["model"]) == ("greet", "the  world", "p/m")
+    session.respond(request, 400, {"name": "BadRequest", "data": {"message": "no such command"}})
+    assert ends(session) == ["error"]
+
+
+def test_a_session_is_compacted_with_the_model_that_it_works_with() -> None:
+    session = Session()
+    request = call(session, "/compact")
+    assert (request["method"], request["path"]) == ("GET", "/session/ses_aaaa?directory=/ws")
+    session.respond(request, 200, {"id": "ses_aaaa", "model": {"id": "m", "providerID": "p"}})
+    (summarize,) = session.take()
+    assert (summarize["path"], summarize["long"]) == ("/session/ses_aaaa/summarize?directory=/ws", True)
+    assert summarize["body"] == {"providerID": "p", "modelID": "m"}
+    session.respond(summarize, 200, True)
+    assert ends(session) == ["end_turn"]
+
+
+def test_a_session_without_a_turn_has_nothing_to_compact() -> None:
+    session = Session()
+    session.respond(call(session, "/compact"), 200, {"id": "ses_aaaa"})
+    assert (session.take(), ends(session)) == ([], ["error"])
 
 
 # -- turns ------------------------------------------------------------------------------------

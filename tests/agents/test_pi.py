@@ -613,6 +613,43 @@ def test_what_an_abort_leaves_behind_is_no_error() -> None:
     assert session.data(ErrorEvent) == []
 
 
+def test_a_prompt_that_begins_with_a_slash_is_text_to_pi_and_a_command_is_not() -> None:
+    session = Session()
+    session.written()
+    session.wire.prompt(session.conversation, Prompt("/plan it"), {})
+    session.wire.prompt(session.conversation, Prompt("/plan it", command=True), {})
+    assert [one["message"] for one in session.written()] == [" /plan it", "/plan it"]
+
+
+def compact(session: Session) -> None:
+    session.scribe.start_turn()
+    session.wire.prompt(session.conversation, Prompt("/compact the rest", command=True), {})
+
+
+def test_a_turn_that_compacts_ends_with_that() -> None:
+    session = Session()
+    session.written()
+    compact(session)
+    (asked,) = session.written()
+    assert (asked["type"], asked["customInstructions"]) == ("compact", "the rest")
+    session.feed("compaction_start", reason="manual")
+    session.feed("compaction_end", reason="manual", aborted=False, willRetry=False)
+    session.feed("response", id=asked["id"], command="compact", success=True, data={})
+    (ended,) = session.data(TurnEnded)
+    assert ended.metadata.stop_reason == "end_turn"
+
+
+def test_what_cannot_be_compacted_is_one_error() -> None:
+    session = Session()
+    compact(session)
+    failed = {"reason": "manual", "aborted": False, "willRetry": False, "errorMessage": "Nothing to compact"}
+    session.feed("compaction_end", **failed)
+    session.feed("response", id="sa2", command="compact", success=False, error="Nothing to compact")
+    (error,) = session.data(ErrorEvent)
+    (ended,) = session.data(TurnEnded)
+    assert (error.message, ended.metadata.stop_reason) == ("Nothing to compact", "error")
+
+
 def test_a_refused_prompt_ends_its_turn() -> None:
     session = Session()
     session.prompt()

@@ -68,3 +68,17 @@ def test_the_scrollbar_of_a_dialog_does_not_close_it(window: Window) -> None:
     expect(dialog).to_be_visible()
     window.page.mouse.click(box["x"] / 2, box["y"] + box["height"] / 2)
     expect(dialog).to_have_count(0)
+
+
+def test_a_slash_offers_the_commands_of_the_agent(window: Window, client: Client) -> None:
+    window.enter(client.create())
+    window.message.press_sequentially("/e")
+    offered = window.page.get_by_role("listbox", name="Commands").get_by_role("option")
+    expect(offered).to_have_count(1)
+    window.message.press("Tab")
+    expect(window.message).to_have_value("/echo ")
+    expect(offered).to_have_count(0)
+    window.message.press_sequentially("from the composer")
+    window.message.press("Enter")
+    window.turn_is_over()
+    expect(window.log.get_by_text("from the composer", exact=True)).to_be_visible()

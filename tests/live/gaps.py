@@ -290,7 +290,28 @@ def _goes_on_only_afresh(live: Live, session: Session) -> None:
     assert live.real or live.knows(turn, "", 1), turn.text
 
 
+# -- commands ---------------------------------------------------------------------------------
+
+
+def offers_no_template_of_the_workspace(live: Live) -> None:
+    for folder in (".agents/commands", ".claude/commands", ".codex/prompts", ".pi/prompts"):
+        (live.workspace / folder).mkdir(parents=True)
+        (live.workspace / folder / "greet.md").write_text("Say hello to $ARGUMENTS.")
+    session = live.session()
+    assert "greet" not in [one["name"] for one in session.call("GET", "/commands")["commands"]]
+    assert _refusal(session, "POST", "/commands/greet", {"arguments": "the world"}) == 400
+
+
+def refuses_to_compact(live: Live) -> None:
+    session = live.session()
+    session.run(live.echo("one"))
+    assert _refusal(session, "POST", "/compact", None) == 400
+    assert "compact" not in [one["name"] for one in session.call("GET", "/commands")["commands"]]
+
+
 WITHOUT: dict[str, Check] = {
+    "prompt_template": offers_no_template_of_the_workspace,
+    "compact": refuses_to_compact,
     "deltas": messages_come_whole,
     "question_answered": has_no_way_to_ask,
     "question_multi_select": has_no_way_to_ask,

@@ -90,6 +90,55 @@ def test_remembers_the_conversation(live: Live) -> None:
     assert live.knows(turn, "plum", 2), turn.text
 
 
+# -- commands ---------------------------------------------------------------------------------
+
+TEMPLATE = (
+    "---\ndescription: Greets somebody.\nargument-hint: <name>\n---\nSay hello to $ARGUMENTS. SCENARIO:echo\n"
+)
+
+
+@feature("slash_text")
+def test_a_message_that_begins_with_a_slash_is_text(live: Live) -> None:
+    session = live.session()
+    turn = session.run(live.echo("/compact and /help are words"))
+    assert (turn.stop_reason, turn.errors) == ("end_turn", [])
+    assert turn.prompt == live.echo("/compact and /help are words")
+    asked = live.asked_model(lambda request: request.kind == "turn" and "are words" in request.prompt)
+    assert asked.prompt.strip().startswith("/compact and /help are words")
+
+
+@feature("prompt_template")
+def test_runs_a_prompt_template_of_the_workspace(live: Live) -> None:
+    for folder in (".claude/commands", ".opencode/command"):
+        (live.workspace / folder).mkdir(parents=True)
+        (live.workspace / folder / "greet.md").write_text(TEMPLATE)
+    session = live.session()
+    offered = {one["name"]: one for one in session.call("GET", "/commands")["commands"]}
+    assert offered["greet"]["description"].startswith("Greets somebody.")
+    assert offered["greet"]["arguments"] in ("<name>", "$ARGUMENTS")
+    turn = session.finish(session.call("POST", "/commands/greet", {"arguments": "the world"})["turnId"])
+    assert (turn.stop_reason, turn.prompt, turn.errors) == ("end_turn", "/greet the world", [])
+    live.asked_model(lambda request: request.kind == "turn" and "hello to the world" in request.prompt)
+    with pytest.raises(Refused) as refused:
+        session.call("POST", "/commands/no-such-command", {})
+    assert refused.value.status == 400
+
+
+@feature("compact")
+def test_compacts_when_it_is_asked_to(live: Live) -> None:
+    session = live.session()
+    for words in ("one", "two"):
+        assert session.run(live.echo(f"{'filler ' * 12_000}{words}")).stop_reason == "end_turn"
+    offered = {one["name"] for one in session.call("GET", "/commands")["commands"]}
+    assert "compact" in offered
+    turn = session.finish(session.call("POST", "/compact")["turnId"])
+    assert (turn.stop_reason, turn.prompt, turn.errors) == ("end_turn", "/compact", [])
+    assert any(part.label == "compaction" for part in turn.parts(StatusPart))
+    if not live.real:
+        live.asked_model(lambda request: request.kind == "compaction")
+    assert session.run(live.echo("three")).stop_reason == "end_turn"
+
+
 @feature("queue")
 def test_runs_queued_messages_in_order(live: Live) -> None:
     session = live.session()

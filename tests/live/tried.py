@@ -66,6 +66,8 @@ ACP_PROGRAMS = {
         ("opencode",),
         ("OPENCODE_*", "ANTHROPIC_*", "OPENAI_*"),
         {
+            "prompt_template": "it tells what it offers only some time after it has opened a session",
+            "compact": "it offers no such command where it speaks ACP",
             "question_answered": NO_QUESTIONS,
             "question_multi_select": NO_QUESTIONS,
             "question_rejected": NO_QUESTIONS,

@@ -8,6 +8,7 @@ import { Button, IconButton } from "../parts/button";
 import { useWorkspace } from "../state/workspace";
 import { AttachmentChips } from "./attachmentChips";
 import { useAttachments } from "./attachments";
+import { CommandMenu, isCommand, offeredFor, useCommands } from "./commandMenu";
 import { useDroppedFiles } from "./droppedFiles";
 import { drafts, history } from "./memory";
 import { QueueList } from "./queueList";
@@ -31,6 +32,9 @@ export function Composer({ sessionId, info, transcript }: Props) {
   const area = useRef<HTMLTextAreaElement>(null);
   const files = useRef<HTMLInputElement>(null);
   const attachments = useAttachments(daemon, sessionId);
+  const [chosen, setChosen] = useState(0);
+  const commands = useCommands(daemon, sessionId, text.startsWith("/"));
+  const offered = offeredFor(text, commands);
   const state = info?.state ?? transcript.state;
   const busy = state === "running" || state === "requires_action";
   const ready = (text.trim() !== "" || attachments.uploads.length > 0) && !sending && !waiting;
@@ -60,6 +64,7 @@ export function Composer({ sessionId, info, transcript }: Props) {
 
   const write = (value: string) => {
     setText(value);
+    setChosen(0);
     retryKey.current = null;
   };
 
@@ -74,7 +79,8 @@ export function Composer({ sessionId, info, transcript }: Props) {
     setFailure(null);
     if (fresh) retryKey.current = null;
     retryKey.current ??= idempotencyKey();
-    const body = { message: text, attachments: attachments.ready, ...(fresh && { fresh }) };
+    const command = isCommand(text, commands);
+    const body = { message: text, attachments: attachments.ready, ...(fresh && { fresh }), ...(command && { command }) };
     try {
       await daemon.post(sessionPath(sessionId, "messages"), body, { "Idempotency-Key": retryKey.current });
       history.add(text);
@@ -106,8 +112,27 @@ export function Composer({ sessionId, info, transcript }: Props) {
     write(history.at(next));
   };
 
+  const fill = (name: string) => {
+    write(`/${name} `);
+    area.current?.focus();
+  };
+
+  /** Whether a key was for the menu of commands. Enter sends a name that is whole. */
+  const choose = ({ key, shiftKey }: KeyboardEvent): boolean => {
+    const command = offered[chosen];
+    if (key === "ArrowDown") setChosen((chosen + 1) % offered.length);
+    else if (key === "ArrowUp") setChosen((chosen + offered.length - 1) % offered.length);
+    else if (command && !shiftKey && (key === "Tab" || (key === "Enter" && !isCommand(text, offered)))) fill(command.name);
+    else return false;
+    return true;
+  };
+
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.nativeEvent.isComposing || event.altKey) return;
+    if (offered.length > 0 && choose(event)) {
+      event.preventDefault();
+      return;
+    }
     if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
       submit();
@@ -133,6 +158,7 @@ export function Composer({ sessionId, info, transcript }: Props) {
     <footer className="composer">
       <QueueList sessionId={sessionId} queued={transcript.queued} />
       <div className="composerBox">
+        <CommandMenu offered={offered} chosen={chosen} onChoose={({ name }) => fill(name)} />
         <AttachmentChips attachments={attachments} />
         <textarea
           ref={area}

@@ -12,6 +12,8 @@ export type Model = Schemas["Model"];
 export type CreatedSession = Schemas["CreatedSession"];
 export type Queue = Schemas["Queue"];
 export type QueuedMessage = Schemas["QueuedMessageInfo"];
+export type Command = Schemas["Command"];
+export type Commands = Schemas["Commands"];
 export type StoredAttachment = Schemas["StoredAttachment"];
 export type McpServer = Schemas["McpServer"];
 

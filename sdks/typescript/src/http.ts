@@ -54,6 +54,8 @@ const REPEATABLE: ReadonlySet<Operation> = new Set([
   "sessions.terminate",
   "sessions.send_message",
   "sessions.stream_message",
+  "sessions.run_command",
+  "sessions.compact",
 ]);
 
 export class Http {

@@ -18,6 +18,8 @@ export type SessionPage = Schemas["SessionPage"];
 export type CreatedSession = Schemas["CreatedSession"];
 export type SessionUpdate = Schemas["UpdateSessionBody"];
 export type Message = Schemas["SendMessageBody"];
+export type Command = Schemas["Command"];
+export type Commands = Schemas["Commands"];
 export type SentMessage = Schemas["SentMessage"];
 export type Queue = Schemas["Queue"];
 export type QueuedMessage = Schemas["QueuedMessageInfo"];
@@ -139,6 +141,27 @@ export class Operations {
       // A message that was withdrawn gives a single event, which is the last.
       if (turnId === "" || endsTurn(event, turnId)) return;
     }
+  }
+
+  /** List the slash commands and prompt templates that the agent offers in this session. */
+  listCommands(sessionId: string, options: CallOptions = {}): Promise<Commands> {
+    return this.http.json("sessions.commands", { path: { session_id: sessionId }, ...options });
+  }
+
+  /** Run a command of the agent as a turn. Like a message, it waits in the queue while another turn runs. */
+  runCommand(
+    sessionId: string,
+    name: string,
+    body: { arguments?: string; fresh?: boolean } = {},
+    options: MessageOptions = {},
+  ): Promise<SentMessage> {
+    const path = { session_id: sessionId, name };
+    return this.http.json("sessions.run_command", { path, body, ...keyed(options) });
+  }
+
+  /** Replace the conversation so far by a summary of it, as a turn. Refused where the agent cannot do so on request. */
+  compactSession(sessionId: string, options: MessageOptions = {}): Promise<SentMessage> {
+    return this.http.json("sessions.compact", { path: { session_id: sessionId }, ...keyed(options) });
   }
 
   /** Show the messages that wait, oldest first. */
@@ -264,6 +287,9 @@ export const METHODS = {
   "sessions.terminate": "terminateSession",
   "sessions.send_message": "sendMessage",
   "sessions.stream_message": "streamMessage",
+  "sessions.commands": "listCommands",
+  "sessions.run_command": "runCommand",
+  "sessions.compact": "compactSession",
   "sessions.queue": "getQueue",
   "sessions.withdraw": "withdrawMessage",
   "attachments.upload": "uploadAttachment",
@@ -281,12 +307,17 @@ export const METHODS = {
   "system.metrics": "getMetrics",
 } as const satisfies Record<Operation, keyof Operations>;
 
+/** A message, or a command, under a key: it becomes one turn, however often it is sent. */
+function keyed(options: MessageOptions) {
+  const headers = { "idempotency-key": options.idempotencyKey ?? crypto.randomUUID() };
+  return { headers, signal: options.signal };
+}
+
 function messageCall(sessionId: string, message: string | Message, options: MessageOptions) {
   return {
     path: { session_id: sessionId },
-    headers: { "idempotency-key": options.idempotencyKey ?? crypto.randomUUID() },
     body: typeof message === "string" ? { message } : message,
-    signal: options.signal,
+    ...keyed(options),
   };
 }
 

@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Struct
 
 from ..schema.events import SessionMetadata, Source
-from ..schema.features import Capabilities, Catalogue, Mode
+from ..schema.features import Capabilities, Catalogue, Command, Mode
 from ..schema.inputs import Answer, Decision, Prompt, Settings
 from ..schema.world import World
 from .credentials import Sources
@@ -195,7 +195,10 @@ class Wire(ABC):
 
     @abstractmethod
     def prompt(self, conversation: Conversation, prompt: Prompt, files: Files) -> None:
-        """Hand a prompt to the agent. The session has opened the turn and written the user's message."""
+        """Hand a prompt to the agent. The session has opened the turn and written the user's message.
+
+        Only one that says so is a command (`Prompt.command`): the agent must take any other as text, also if it begins with `/`.
+        """
 
     @abstractmethod
     def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:
@@ -217,7 +220,7 @@ class Wire(ABC):
         """End this conversation, its commands and its sub-agents on a shared server."""
 
     def list_catalogue(self, directory: str) -> None:
-        """Ask for models and modes; `Listed` or `ListFailed` follows."""
+        """Ask for models, modes and commands; `Listed` or `ListFailed` follows."""
         self.notices.append(Listed(Catalogue()))
 
     @abstractmethod
@@ -321,6 +324,8 @@ class Agent(ABC):
     """Prefixes of the variables that belong to this agent: a child sees its own family and no other."""
     modes: ClassVar[tuple[Mode, ...]] = (Mode("build", "Build", "Write code and run commands."),)
     permission_modes: ClassVar[tuple[str, ...]] = ("default", "acceptEdits", "plan", "bypass")
+    commands: ClassVar[tuple[Command, ...]] = ()
+    """Commands that it always has; more may be in its catalogue."""
     credentials: ClassVar[Sources | None] = Sources()
     """Where it finds its keys; None when it needs none, or when that is its own business."""
     chooses: ClassVar[frozenset[Literal["model", "variant"]]] = frozenset()

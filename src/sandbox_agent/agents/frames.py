@@ -22,6 +22,8 @@ class HttpRequest(Struct, frozen=True, omit_defaults=True):
     body: Raw = Raw(b"null")
     id: str | None = None
     """Comes back with the reply."""
+    long: bool = False
+    """Answered only when its work is done: what follows does not wait for that."""
 
 
 class DelegateReply(Struct, frozen=True, tag_field="type", tag="delegate_reply", omit_defaults=True):

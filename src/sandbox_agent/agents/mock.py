@@ -17,7 +17,8 @@ import msgspec
 from msgspec import Struct, field
 
 from ..schema.events import AskedQuestion, ErrorCode, StopReason, Usage
-from ..schema.features import Capabilities, Catalogue, Mode, Model
+from ..schema.features import COMPACT, Capabilities, Catalogue, Mode, Model
+from ..schema.features import Command as Offered
 from ..schema.inputs import Answer, Attachment, Decision, Prompt, Settings
 from ..schema.items import ContentPart, FileRef, ToolKind, arguments_of
 from ..schema.world import World
@@ -194,6 +195,7 @@ class Command(Struct, frozen=True, tag_field="type", omit_defaults=True):
 class PromptCommand(Command, frozen=True, tag="prompt"):
     text: str
     files: tuple[Attachment, ...] = ()
+    command: bool = False
 
 
 class DecisionCommand(Command, frozen=True, tag="decision"):
@@ -240,7 +242,7 @@ class MockWire(Wire):
         return self._conversation
 
     def prompt(self, conversation: Conversation, prompt: Prompt, files: Files) -> None:
-        self.send(PromptCommand(prompt.text, prompt.attachments))
+        self.send(PromptCommand(prompt.text, prompt.attachments, prompt.command))
 
     def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:
         self.send(DecisionCommand(key, decision.reply, decision.message))
@@ -268,8 +270,8 @@ class MockWire(Wire):
             conversation = self._recorded(None)
             yield Began(conversation)
         match _commands.decode(frame):
-            case PromptCommand(text, files):
-                yield Prompted(conversation, Prompt(text, files))
+            case PromptCommand(text, files, command):
+                yield Prompted(conversation, Prompt(text, files, command))
             case DecisionCommand(id, reply, message):
                 yield Decided(conversation, id, Decision(reply, message))
             case AnswerCommand(id, answers, message):
@@ -405,6 +407,7 @@ class Mock(Agent):
         variants=True,
         status=True,
     )
+    commands = (COMPACT,)
     modes = (
         Mode("build", "Build", "Answers by the keywords in the prompt; `help` lists them."),
         Mode("plan", "Plan", "Says that it plans."),
@@ -416,6 +419,7 @@ class Mock(Agent):
         ),
         modes=modes,
         default_model="mock-1",
+        commands=(Offered("echo", "Say what follows.", "<text>"),),
     )
 
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:

@@ -114,6 +114,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('attachments', 'attachments', 'body', 'attachments', 'Files that go with it.'),
             Argument('fresh', 'switch', 'body', 'fresh', "Start a new conversation if the agent's own is gone."),
             Argument('idempotency_key', 'string', 'header', 'Idempotency-Key', 'The same key gives the same turn.'),
+            Argument('command', 'switch', 'body', 'command', 'The message is a command of the agent, e.g. `/compact`. Else a `/` is text.'),
         ),
     ),
     Command(
@@ -196,6 +197,29 @@ COMMANDS: tuple[Command, ...] = (
         ),
     ),
     Command(
+        'sessions', 'commands', (), 'GET', '/v1/sessions/{session_id}/commands', 'List the slash commands and prompt templates that the agent offers in this session.', '', 'json',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+        ),
+    ),
+    Command(
+        'sessions', 'run-command', (), 'POST', '/v1/sessions/{session_id}/commands/{name}', 'Run a command of the agent as a turn. Like a message, it waits in the queue while another turn runs.', '', 'json',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+            Argument('name', 'string', 'path', 'name', "The command's name, without its slash and without spaces.", required=True),
+            Argument('arguments', 'string', 'body', 'arguments', 'What follows the name.'),
+            Argument('fresh', 'switch', 'body', 'fresh', "Start a new conversation if the agent's own is gone."),
+            Argument('idempotency_key', 'string', 'header', 'Idempotency-Key', 'The same key gives the same turn.'),
+        ),
+    ),
+    Command(
+        'sessions', 'compact', (), 'POST', '/v1/sessions/{session_id}/compact', 'Replace the conversation so far by a summary of it, as a turn. Refused where the agent cannot do so on request.', '', 'json',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+            Argument('idempotency_key', 'string', 'header', 'Idempotency-Key', 'The same key gives the same turn.'),
+        ),
+    ),
+    Command(
         'sessions', 'events', ('get-messages',), 'GET', '/v1/sessions/{session_id}/events', 'Read events after an offset, oldest first.', '', 'json',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
@@ -228,6 +252,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('attachments', 'attachments', 'body', 'attachments', 'Files that go with it.'),
             Argument('fresh', 'switch', 'body', 'fresh', "Start a new conversation if the agent's own is gone."),
             Argument('idempotency_key', 'string', 'header', 'Idempotency-Key', 'The same key gives the same turn.'),
+            Argument('command', 'switch', 'body', 'command', 'The message is a command of the agent, e.g. `/compact`. Else a `/` is text.'),
         ),
     ),
     Command(

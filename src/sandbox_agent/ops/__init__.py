@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from . import agents, approvals, attachments, events, sessions, system
+from . import agents, approvals, attachments, commands, events, sessions, system
 from .operation import OPERATIONS, Operation
 
-__all__ = ["OPERATIONS", "Operation", "agents", "approvals", "attachments", "events", "sessions", "system"]
+__all__ = [
+    "OPERATIONS",
+    "Operation",
+    "agents",
+    "approvals",
+    "attachments",
+    "commands",
+    "events",
+    "sessions",
+    "system",
+]

@@ -48,6 +48,11 @@ SessionId = Annotated[
     ),
 ]
 Name = Annotated[str, Meta(max_length=256)]
+Fresh = Annotated[bool, Meta(description="Start a new conversation if the agent's own is gone.")]
+IdempotencyKey = Annotated[
+    Annotated[str, Meta(min_length=1, max_length=255)] | None,
+    Meta(description="The same key gives the same turn."),
+]
 
 
 class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
@@ -117,11 +122,12 @@ class SendMessage(Struct, frozen=True, rename="camel"):
     attachments: Annotated[
         tuple[Attachment, ...], Meta(max_length=100, description="Files that go with it.")
     ] = ()
-    fresh: Annotated[bool, Meta(description="Start a new conversation if the agent's own is gone.")] = False
-    idempotency_key: Annotated[
-        Annotated[str, Meta(min_length=1, max_length=255)] | None,
-        Meta(description="The same key gives the same turn."),
-    ] = None
+    fresh: Fresh = False
+    idempotency_key: IdempotencyKey = None
+    command: Annotated[
+        bool,
+        Meta(description="The message is a command of the agent, e.g. `/compact`. Else a `/` is text."),
+    ] = False
 
 
 class QueuedTurn(Struct, frozen=True, rename="camel"):
@@ -265,6 +271,10 @@ MESSAGE_ERRORS: tuple[type[SandboxAgentError], ...] = (
     IdempotencyMismatch,
     RateLimited,
     Unavailable,
+    AgentNotInstalled,
+    AgentProcessExited,
+    StreamError,
+    Timeout,
 )
 
 
@@ -290,12 +300,25 @@ async def accept(daemon: Daemon, request: SendMessage) -> Accepted:
     record = (await daemon.sessions.show(request.session_id)).told.record
     daemon.agent(record.agent)  # it may have been configured once, and not be any more
     attachments = tuple(_resolved(daemon, record, one) for one in request.attachments)
-    prompt, fresh, key = Prompt(request.message, attachments), request.fresh, request.idempotency_key
+    prompt = Prompt(request.message, attachments, request.command)
+    if prompt.command and not record.ended:
+        await _check_command(daemon, record, prompt)
+    fresh, key = request.fresh, request.idempotency_key
     digest = hashlib.sha256(msgspec.json.encode((prompt, fresh))).digest()
     accepted: Accepted = await daemon.sessions.ask(
         request.session_id, lambda id: Send(id, prompt, fresh, key, digest)
     )
     return accepted
+
+
+async def _check_command(daemon: Daemon, record: SessionRecord, prompt: Prompt) -> None:
+    name, _ = prompt.called
+    if not prompt.text.startswith("/") or not name:
+        raise InvalidRequest("a command begins with `/` and its name", field="message")
+    agent = daemon.agent(record.agent)
+    always = any(one.name == name for one in agent.commands)
+    if not always and all(one.name != name for one in await daemon.commands(record)):
+        raise InvalidRequest(f"{agent.title} has no command `/{name}` here", agent=agent.name, command=name)
 
 
 def _resolved(daemon: Daemon, record: SessionRecord, given: Attachment) -> Attachment:

@@ -15,6 +15,7 @@ from ..agents.base import Conversation, Ending, Notice, Ready, Start, StartFaile
 from ..agents.scribe import Scribe
 from ..errors import AgentProcessExited, Internal, SandboxAgentError, Timeout
 from ..schema.events import TurnStarted
+from ..schema.features import Catalogue
 from ..schema.inputs import Settings
 from ..session import inputs
 from ..session.effects import Connect, GiveAnswer, GiveDecision, GivePrompt, Interrupt, Switch, Words
@@ -62,6 +63,14 @@ class AgentLink:
     @property
     def can_resume(self) -> bool:
         return self._conversation is None or self._conversation.can_resume
+
+    async def catalogue(self) -> Catalogue | None:
+        """What the process offers; None while none can be asked."""
+        host = self._host
+        if host is None or not self._is_open or host.process.is_ending:
+            return None
+        seconds = self._live.sessions.config.start_seconds
+        return await host.catalogue(self._effect.settings.directory, seconds)
 
     # -- opening ------------------------------------------------------------------------------
 

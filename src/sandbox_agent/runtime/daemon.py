@@ -27,7 +27,7 @@ from ..errors import (
 )
 from ..install.publishers import RECIPES
 from ..install.version import LATEST, check_version
-from ..schema.features import Catalogue, Mode
+from ..schema.features import Catalogue, Command, Mode
 from ..schema.inputs import Settings
 from ..schema.world import REAL, World
 from ..session.life import Created
@@ -270,7 +270,7 @@ class Daemon:
         return Program(Path(installed.path), installed.version)
 
     async def catalogue(self, agent: Agent, directory: str, version: str | None = None) -> Catalogue:
-        """Models and modes in a directory, asked from the agent itself and remembered for a minute."""
+        """Models, modes and commands in a directory, asked from the agent itself and remembered for a minute."""
         self.check_directory(directory)
         key = (agent.name, directory, version)
         known = self._catalogues.get(key)
@@ -290,6 +290,15 @@ class Daemon:
         while len(self._catalogues) > MOST_CATALOGUES:
             self._catalogues.popitem(last=False)
         return catalogue
+
+    async def commands(self, record: SessionRecord) -> tuple[Command, ...]:
+        """What can be called in a session: what its agent always has, and what its process offers."""
+        agent = self.agent(record.agent)
+        offered = await self.sessions.catalogue(record.session_id)
+        if offered is None:
+            offered = await self.catalogue(agent, record.settings.directory, record.pinned_version)
+        found = {one.name: one for one in (*agent.commands, *offered.commands)}
+        return tuple(found.values())
 
     async def modes(self, agent: Agent, directory: str, version: str | None = None) -> tuple[Mode, ...]:
         found = (await self.catalogue(agent, directory, version)).modes

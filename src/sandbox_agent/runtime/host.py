@@ -167,7 +167,7 @@ class Host:
         return not (self._tenants or self._listings or self._expected)
 
     async def catalogue(self, directory: str, seconds: float) -> Catalogue:
-        """Models and modes, asked over the wire."""
+        """Models, modes and commands, asked over the wire."""
         answer: asyncio.Future[Catalogue] = asyncio.get_running_loop().create_future()
         self._listings.append(answer)
         try:

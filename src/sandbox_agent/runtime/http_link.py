@@ -165,7 +165,7 @@ class HttpLink(AgentProcess):
     # -- requests -----------------------------------------------------------------------------
 
     async def _ask(self, request: HttpRequest) -> None:
-        lane = self._lane(request.path)
+        lane = asyncio.Lock() if request.long else self._lane(request.path)
         async with lane:
             try:
                 status, body = await self._answer_to(request)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..agents.base import Agent
 from ..agents.scribe import Scribe
 from ..errors import Internal, SandboxAgentError
+from ..schema.features import Catalogue
 from ..session import effects, inputs
 from ..session.effects import Effect
 from ..session.inputs import HEARD, Input, TimerKind
@@ -99,6 +100,10 @@ class LiveSession:
             return await answer
         finally:
             self._waiting.pop(command.id, None)
+
+    async def catalogue(self) -> Catalogue | None:
+        """What its own process offers; None while it has none."""
+        return None if self._link is None else await self._link.catalogue()
 
     async def settled(self) -> None:
         """Wait until what the session has done so far is written, or is known not to be for now."""

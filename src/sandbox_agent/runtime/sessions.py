@@ -16,6 +16,7 @@ from ..agents.base import Agent
 from ..config import Config
 from ..errors import SandboxAgentError, SessionAlreadyExists, SessionNotFound
 from ..schema.events import PermissionRequested, QuestionRequested, decode_data, decode_event
+from ..schema.features import Catalogue
 from ..schema.sessions import SessionInfo
 from ..schema.world import World
 from ..session import inputs
@@ -121,6 +122,11 @@ class Sessions:
     async def queue(self, session_id: str, after: int, limit: int) -> list[tuple[int, QueuedMessage]]:
         await self.show(session_id)
         return await self.log.look_up(lambda: self.log.store.queue_page(session_id, after, limit))
+
+    async def catalogue(self, session_id: str) -> Catalogue | None:
+        """What the session's own process offers; None while it has none. None is started for it."""
+        live = self._live.get(session_id)
+        return None if live is None else await live.catalogue()
 
     async def end(self, session_id: str) -> End:
         """A session's end of the log, to follow it."""

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from .events import PermissionRequested, QuestionRequested
-from .features import Capabilities, Mode, Model
+from .features import Capabilities, Command, Mode, Model
 from .inputs import Attachment
 from .sessions import SessionInfo
 
@@ -52,6 +52,10 @@ class Models(Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 # -- sessions -------------------------------------------------------------------------------------
+
+
+class Commands(Struct, frozen=True):
+    commands: list[Command]
 
 
 class CreatedSession(Struct, frozen=True, omit_defaults=True, rename="camel"):

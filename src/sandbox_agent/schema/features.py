@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 
 class Capabilities(Struct, frozen=True, rename="camel"):
@@ -42,9 +44,21 @@ class Model(Struct, frozen=True, omit_defaults=True, rename="camel"):
     default_variant: str | None = None
 
 
+class Command(Struct, frozen=True, omit_defaults=True):
+    """A slash command or a prompt template that an agent offers."""
+
+    name: Annotated[str, Meta(description="Without the slash.")]
+    description: str = ""
+    arguments: Annotated[str, Meta(description="What may follow the name, in the agent's own words.")] = ""
+
+
+COMPACT = Command("compact", "Replace the conversation so far by a summary of it.")
+
+
 class Catalogue(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """What an agent offers in a directory: models and modes."""
+    """What an agent offers in a directory: models, modes and commands."""
 
     models: tuple[Model, ...] = ()
     modes: tuple[Mode, ...] = ()
     default_model: str | None = None
+    commands: tuple[Command, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
@@ -44,6 +45,14 @@ class Rule(Struct, frozen=True, omit_defaults=True):
 class Prompt(Struct, frozen=True, omit_defaults=True):
     text: str
     attachments: tuple[Attachment, ...] = ()
+    command: bool = False
+    """The text is a command with its arguments. Without this, one that begins with `/` is text like any other."""
+
+    @property
+    def called(self) -> tuple[str, str]:
+        """The name of the command, and what follows it."""
+        name, *rest = re.split(r"\s+", self.text.removeprefix("/"), maxsplit=1)
+        return name, rest[0] if rest else ""
 
 
 class Decision(Struct, frozen=True, omit_defaults=True):

@@ -738,6 +738,20 @@ def echo(turn: Turn) -> None:
     turn.say(f"You said: {turn.text} ({', '.join(facts)})")
 
 
+# -- commands -----------------------------------------------------------------------------------
+
+
+def compact(turn: Turn) -> None:
+    turn.write("status", label="compaction", payload={"messages": turn.number - 1})
+
+
+def repeat(turn: Turn) -> None:
+    turn.say(turn.text.partition(" ")[2])
+
+
+COMMANDS: dict[str, Act] = {"/compact": compact, "/echo": repeat}
+
+
 # -- the process --------------------------------------------------------------------------------
 
 
@@ -747,7 +761,7 @@ class MockAgent:
         self.pipes = Pipes()
         self.settings: dict[str, Any] = {}
         self.leaving = False
-        self._prompts: deque[tuple[str, list[dict[str, str]]]] = deque()
+        self._prompts: deque[tuple[str, list[dict[str, str]], bool]] = deque()
 
     def replay(self) -> None:
         """Tell a client that resumes what was said before, as many agents do; it knows that already."""
@@ -770,17 +784,18 @@ class MockAgent:
         """A command that is not about what runs now; a cancel or a reply that comes too late says nothing."""
         match command:
             case {"type": "prompt", "text": str(text)}:
-                self._prompts.append((text, command.get("files") or []))
+                self._prompts.append((text, command.get("files") or [], command.get("command") is True))
             case {"type": "set", "settings": dict(settings)}:
                 self.settings = settings
 
-    def _take_turn(self, text: str, files: list[dict[str, str]]) -> None:
+    def _take_turn(self, text: str, files: list[dict[str, str]], command: bool) -> None:
         self.conversation.add_prompt(text)
         turn = Turn(self, text, files)
         first = text.split(maxsplit=1)[0].lower().strip(".,:;!?") if text.strip() else ""
         known = KEYWORDS.get(first)
         try:
-            stop_reason = (known.act if known else echo)(turn) or "end_turn"
+            act = COMMANDS.get(first, echo) if command else known.act if known else echo
+            stop_reason = act(turn) or "end_turn"
         except Interrupted:
             turn.give_up()
             stop_reason = "interrupted"

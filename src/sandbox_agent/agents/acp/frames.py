@@ -183,8 +183,14 @@ class Plan(Update, frozen=True, kw_only=True):
     plan: Entries | None = None
 
 
+class CommandInput(Native, frozen=True, kw_only=True):
+    hint: str | None = None
+
+
 class SlashCommand(Native, frozen=True, kw_only=True):
     name: str
+    description: str | None = None
+    input: CommandInput | None = None
 
 
 class Commands(Update, frozen=True, kw_only=True):

@@ -11,10 +11,12 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...schema.features import Catalogue, Mode, Model
+from ...schema.features import Catalogue, Command, Mode, Model
 from ...schema.inputs import Settings
 from .frames import (
-    Command,
+    Command as Params,
+)
+from .frames import (
     ConfigOption,
     Models,
     Modes,
@@ -23,6 +25,7 @@ from .frames import (
     SetMode,
     SetModel,
     SetOption,
+    SlashCommand,
 )
 from .modes import BUILD
 
@@ -42,7 +45,7 @@ class Setting(Struct, frozen=True):
     """The request that makes a choice."""
 
     method: str
-    params: Command
+    params: Params
 
 
 class Offer(Struct, frozen=True):
@@ -107,7 +110,7 @@ class Offer(Struct, frozen=True):
         facts |= {one.id: one.current_value for one in self.options if one not in self._known()}
         return {name: value for name, value in facts.items() if value is not None}
 
-    def catalogue(self) -> Catalogue:
+    def catalogue(self, commands: Iterable[SlashCommand] = ()) -> Catalogue:
         chosen = self.current("model")
         efforts = tuple(one.value for one in self.values("variant") if one.value is not None)
         models = [
@@ -129,7 +132,10 @@ class Offer(Struct, frozen=True):
         if BUILD.id not in {mode.id for mode in modes}:
             modes.insert(0, BUILD)
         default = chosen if any(model.id == chosen for model in models) else None
-        return Catalogue(tuple(models), tuple(modes), default)
+        offered = (
+            Command(one.name, one.description or "", (one.input and one.input.hint) or "") for one in commands
+        )
+        return Catalogue(tuple(models), tuple(modes), default, tuple(offered))
 
     def _option(self, what: Choosing) -> ConfigOption | None:
         selects = [one for one in self.options if one.type == "select"]

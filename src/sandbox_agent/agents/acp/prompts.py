@@ -16,8 +16,13 @@ from .frames import Content
 
 
 def blocks_of(prompt: Prompt, files: Files) -> list[dict[str, Any]]:
-    """The text, then each attachment: a picture that was read as it is, any other file as a link."""
-    blocks: list[dict[str, Any]] = [{"type": "text", "text": prompt.text}] if prompt.text else []
+    """The text, then each attachment: a picture that was read as it is, any other file as a link.
+
+    To an agent, a prompt that begins with a slash is a command: one that is none begins with a space.
+    """
+    plain = prompt.text.startswith("/") and not prompt.command
+    text = f" {prompt.text}" if plain else prompt.text
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
     for file in prompt.attachments:
         mime = mime_of(file)
         if (data := files.get(file.path)) is not None:

@@ -29,6 +29,7 @@ from .frames import (
     Notice,
     Plan,
     SessionInfo,
+    SlashCommand,
     ThoughtChunk,
     TokenUsage,
     ToolCall,
@@ -82,6 +83,8 @@ class AcpConversation(Conversation):
         self._messages = 0
         self._unsaid: list[Chunk] = []
         self._title: str | None = None
+        self.commands: tuple[SlashCommand, ...] | None = None
+        """What it offers; null before it has told."""
         self._commands: tuple[str, ...] | None = None
         self._commands_told: tuple[str, ...] | None = None
         self._context: dict[str, Any] | None = None
@@ -132,6 +135,7 @@ class AcpConversation(Conversation):
             case UsageUpdate():
                 self._hear_usage(update)
             case Commands(available_commands=commands):
+                self.commands = commands
                 # Told with the next turn: a session that has just begun need not show it yet.
                 self._commands = tuple(one.name for one in commands)
             case _ if self.replays:

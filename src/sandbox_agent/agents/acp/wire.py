@@ -27,7 +27,7 @@ from ..base import (
 from ..files import images_in
 from ..frames import InFrame
 from ..jsonrpc import Call, Note, Reply, Rpc, RpcError, read
-from .awaited import Awaited, Choose, Forgetting, Greeting, Listing, Opening, Prompting
+from .awaited import Awaited, Choose, Forgetting, Greeting, Knocking, Listing, Opening, Prompting
 from .errors import failure_of
 from .frames import (
     AUTHENTICATION_REQUIRED,
@@ -37,6 +37,7 @@ from .frames import (
     REQUEST_CANCELLED,
     CancelRequest,
     ClientInfo,
+    Commands,
     Elicitation,
     Initialize,
     Initialized,
@@ -45,6 +46,7 @@ from .frames import (
     PermissionRequest,
     PromptSession,
     SessionOpened,
+    SlashCommand,
     Updated,
     UpdateKind,
     updates,
@@ -71,6 +73,8 @@ class AcpWire(Wire):
         self._waiting: list[Callable[[], None]] = []  # what is to be done after the handshake
         self._conversations: list[AcpConversation] = []
         self._wants_catalogue = False
+        self._listed: tuple[SlashCommand, ...] = ()
+        """Commands of a session that is there to list what can be had."""
         self._rpc: Rpc[Awaited, Asked] = Rpc(self.send, version="2.0")
         self._pending = Pending(self._rpc)
         self._setup = Setup(self, self._rpc)
@@ -143,8 +147,12 @@ class AcpWire(Wire):
 
     def list_catalogue(self, directory: str) -> None:
         known = next((one for one in self._conversations if one.is_open), None)
+        if known is not None and known.commands is not None:
+            self.notices.append(Listed(known.offer.catalogue(known.commands)))
+            return
         if known is not None:
-            self.notices.append(Listed(known.offer.catalogue()))
+            # Agents tell their commands right after they have opened a session: the answer to this, mostly an error, comes later.
+            self._rpc.call("_sandbox-agent/ping", OnSession(session_id=known.session_id), Knocking(known))
             return
         self._wants_catalogue = True
         params = OpenSession(cwd=directory, mcp_servers=[])
@@ -200,7 +208,11 @@ class AcpWire(Wire):
     def _hear_update(self, told: Updated, frame: bytes) -> None:
         conversation = self.of_session(told.session_id)
         kind = msgspec.json.decode(told.update, type=UpdateKind).session_update
-        if kind in IGNORED_UPDATES or (conversation is None and self._wants_catalogue):
+        if conversation is None and self._wants_catalogue:
+            if kind == "available_commands_update":
+                self._listed = msgspec.json.decode(told.update, type=Commands).available_commands
+            return
+        if kind in IGNORED_UPDATES:
             return
         if conversation is None or kind not in updates:
             self._hear_unknown(frame)
@@ -242,8 +254,11 @@ class AcpWire(Wire):
                 self._setup.finish_choice(choice, failed, result)
             case Listing():
                 self._finish_listing(failed, result)
+            case Knocking(conversation):
+                known = conversation.commands or ()
+                self.notices.append(Listed(conversation.offer.catalogue(known)))
             case Forgetting(offer):
-                self.notices.append(Listed(offer.catalogue()))
+                self.notices.append(Listed(offer.catalogue(self._listed)))
 
     def _finish_greeting(self, failed: RpcError | None, result: Raw) -> None:
         if failed is not None:
@@ -278,7 +293,7 @@ class AcpWire(Wire):
             # It would stand in the user's list of sessions.
             self._rpc.call("session/delete", OnSession(session_id=opened.session_id), Forgetting(offer))
         else:
-            self.notices.append(Listed(offer.catalogue()))
+            self.notices.append(Listed(offer.catalogue(self._listed)))
 
     def _finish_turn(self, conversation: AcpConversation, failed: RpcError | None, result: Raw) -> None:
         conversation.say_unsaid()

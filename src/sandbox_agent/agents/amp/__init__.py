@@ -81,6 +81,8 @@ class Amp(Agent):
         "models": "a mode chooses its models, and it lists none",
         "variant": "a mode chooses the effort of its models",
         "switch_model": "a mode chooses its models",
+        "prompt_template": "it has no commands where it reads JSON",
+        "compact": "it has no word for it",
         "subagent": "it shows nothing of what a sub-agent does",
         **dict.fromkeys(
             (

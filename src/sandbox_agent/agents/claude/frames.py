@@ -542,5 +542,12 @@ class ModelInfo(Struct, frozen=True):
     supportedEffortLevels: tuple[str, ...] | None = None
 
 
+class CommandInfo(Struct, frozen=True):
+    name: str
+    description: str | None = None
+    argumentHint: Any = None  # what the user's own file has there, mostly a string
+
+
 class Initialized(Struct, frozen=True):
     models: tuple[ModelInfo, ...] = ()
+    commands: tuple[CommandInfo, ...] = ()

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from ...schema.events import ErrorCode
-from ...schema.features import Catalogue, Model
+from ...schema.features import Catalogue, Command, Model
 from ...schema.inputs import Answer, Decision, Prompt, Settings
 from ...schema.world import World
 from ..base import (
@@ -109,7 +109,7 @@ class ClaudeWire(Wire):
         assert isinstance(conversation, ClaudeConversation)
         id = self.world.make_uuid()
         conversation.turns.awaiting.add(id)
-        self.send(UserLine(UserMessage(content_of(prompt, files)), id, client_composed=True))
+        self.send(UserLine(UserMessage(content_of(prompt, files)), id, client_composed=not prompt.command))
 
     def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:
         if (waiting := self._take(conversation, key)) is not None:
@@ -351,4 +351,12 @@ class ClaudeWire(Wire):
 def _catalogue(told: Initialized) -> Catalogue:
     models = tuple(Model(one.value, one.displayName, one.supportedEffortLevels) for one in told.models)
     default: Literal["default"] | None = "default" if any(one.id == "default" for one in models) else None
-    return Catalogue(models, MODES, default)
+    commands = tuple(
+        Command(one.name, one.description or "", _hint(one.argumentHint)) for one in told.commands
+    )
+    return Catalogue(models, MODES, default, commands)
+
+
+def _hint(told: Any) -> str:
+    # `[file]` without quotes is a list in YAML.
+    return f"[{', '.join(map(str, told))}]" if isinstance(told, list) else str(told or "")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...schema.features import Capabilities
+from ...schema.features import COMPACT, Capabilities
 from ...schema.inputs import Settings
 from ...schema.items import arguments_of
 from ...schema.world import World
@@ -34,6 +34,7 @@ class Codex(Agent):
     env_families = ("CODEX_", "OPENAI_")
     credentials = SOURCES
     modes = MODES
+    commands = (COMPACT,)
     reads_from_workspace = "`.codex/config.toml` of trusted projects, `AGENTS.md`"
     capabilities = Capabilities(
         text_messages=True,
@@ -58,6 +59,7 @@ class Codex(Agent):
     )
     gaps = {
         "question_multi_select": "its questions take one answer each",
+        "prompt_template": "its app server knows none",
         "plan_approved": "it proposes a plan and ends its turn: nothing waits for an answer, the plan is a message",
         "plan_rejected": "it proposes a plan and ends its turn: nothing waits for an answer, the plan is a message",
     }

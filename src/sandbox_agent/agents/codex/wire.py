@@ -124,9 +124,13 @@ class CodexWire(Wire):
 
     def prompt(self, conversation: Conversation, prompt: Prompt, files: Files) -> None:
         thread = _thread_of(conversation)
+        thread.conversation.wants_interrupt = False
+        if prompt.command:
+            # The only one it has: whoever asks for another is refused before.
+            self._call("thread/compact/start", OnThread(thread_id=thread.id), prompting(thread, ()))
+            return
         params = turn_params(thread, prompt)
         thread.conversation.told = thread.conversation.settings
-        thread.conversation.wants_interrupt = False
         self._call("turn/start", params, prompting(thread, params.input))
 
     def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 
-from ...schema.features import Capabilities, Catalogue, Mode
+from ...schema.features import COMPACT, Capabilities, Catalogue, Mode
 from ...schema.inputs import Settings
 from ...schema.world import World
 from ..base import Agent, HttpServer, Launch, Place, Wire
@@ -85,6 +85,7 @@ class OpenCode(Agent):
         "error_500": "it tries again without limit; a cancel or `turnTimeoutMs` ends such a turn",
         "error_cut": "it tries again without limit; a cancel or `turnTimeoutMs` ends such a turn",
     }
+    commands = (COMPACT,)
     modes = (
         Mode("build", "Build", "The default agent. Executes tools based on configured permissions."),
         Mode("plan", "Plan", "Plan mode. Disallows all edit tools."),

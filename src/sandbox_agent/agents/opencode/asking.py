@@ -33,9 +33,9 @@ class Asking:
         self._waiting: list[_Waiting] = []
         self._count = 0
 
-    def ask(self, method: str, path: str, body: object, on_answer: OnAnswer) -> None:
+    def ask(self, method: str, path: str, body: object, on_answer: OnAnswer, *, long: bool = False) -> None:
         self._count += 1
-        request = HttpRequest(method, path, Raw(_encode(body)), str(self._count))
+        request = HttpRequest(method, path, Raw(_encode(body)), str(self._count), long)
         self.expect(request, on_answer, own=True)
         self._wire.outbox.append(request)
 

@@ -44,6 +44,19 @@ class Config(Struct, frozen=True):
     model: str | None = None
 
 
+class CommandInfo(Struct, frozen=True):
+    name: str
+    description: str | None = None
+    hints: tuple[str, ...] = ()
+    """The places in its template that arguments fill, e.g. `$ARGUMENTS`."""
+
+
+class SessionNow(Struct, frozen=True):
+    """The part of `GET /session/{id}` that says what it works with; null before its first prompt."""
+
+    model: SessionModel | None = None
+
+
 class McpStatus(Struct, frozen=True):
     status: str = ""
     error: str | None = None
@@ -106,10 +119,13 @@ class PromptBody(Struct, frozen=True, omit_defaults=True):
     noReply: bool = False
 
 
-class CommandBody(Struct, frozen=True):
+class CommandBody(Struct, frozen=True, omit_defaults=True):
     command: str
-    arguments: str = ""
+    arguments: str | None = None
     messageID: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    variant: str | None = None
 
 
 class ReplyBody(Struct, frozen=True, omit_defaults=True):

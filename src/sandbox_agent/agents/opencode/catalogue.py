@@ -1,4 +1,4 @@
-"""Models and modes: three answers of the server that make one catalogue."""
+"""Models, modes and commands: four answers of the server that make one catalogue."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Raw
 
-from ...schema.features import Catalogue, Mode, Model
+from ...schema.features import Catalogue, Command, Mode, Model
 from ..base import Listed, ListFailed, Wire
 from . import bodies
 from .asking import Asking, OnAnswer
@@ -21,10 +21,11 @@ class Listing:
         self._agents: tuple[bodies.AgentInfo, ...] | None = None
         self._providers: bodies.Providers | None = None
         self._config: bodies.Config | None = None
+        self._commands: tuple[bodies.CommandInfo, ...] | None = None
         self._failed = False
 
     def begin(self, directory: str) -> None:
-        for path in ("/agent", "/config/providers", "/config"):
+        for path in ("/agent", "/config/providers", "/config", "/command"):
             self._asking.ask("GET", f"{path}{scope(directory)}", None, self._on_answer(path))
 
     def _on_answer(self, path: str) -> OnAnswer:
@@ -45,14 +46,21 @@ class Listing:
                 self._agents = msgspec.json.decode(body, type=tuple[bodies.AgentInfo, ...])
             case "/config/providers":
                 self._providers = msgspec.json.decode(body, type=bodies.Providers)
+            case "/command":
+                self._commands = msgspec.json.decode(body, type=tuple[bodies.CommandInfo, ...])
             case _:
                 self._config = msgspec.json.decode(body, type=bodies.Config)
-        if self._agents is not None and self._providers is not None and self._config is not None:
-            self._wire.notices.append(Listed(_catalogue(self._agents, self._providers, self._config)))
+        agents, providers, config, commands = self._agents, self._providers, self._config, self._commands
+        if agents is None or providers is None or config is None or commands is None:
+            return
+        self._wire.notices.append(Listed(_catalogue(agents, providers, config, commands)))
 
 
 def _catalogue(
-    agents: Iterable[bodies.AgentInfo], providers: bodies.Providers, config: bodies.Config
+    agents: Iterable[bodies.AgentInfo],
+    providers: bodies.Providers,
+    config: bodies.Config,
+    commands: Iterable[bodies.CommandInfo],
 ) -> Catalogue:
     modes = [one for one in agents if one.mode != "subagent" and not one.hidden]
     models = [
@@ -66,4 +74,5 @@ def _catalogue(
         tuple(models),
         tuple(Mode(one.name, one.name.replace("-", " ").capitalize(), one.description) for one in modes),
         default,
+        tuple(Command(one.name, one.description or "", " ".join(one.hints)) for one in commands),
     )

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from ...schema.events import StopReason, Usage
-from ...schema.inputs import Attachment
+from ...schema.inputs import Attachment, Prompt
 from ..base import Conversation, Start, Wire
 from ..failures import Failure
 from ..titles import mcp_title, title_of
@@ -88,8 +88,8 @@ class OpenCodeConversation(Conversation):
         """MCP servers that are being added before the conversation is ready."""
         self.unruled = 0
         """Changes of its rules that the server has not confirmed."""
-        self.unsent: list[tuple[Handed, PromptBody]] = []
-        """Prompts that wait for that."""
+        self.unsent: list[tuple[Handed, PromptBody | Prompt]] = []
+        """Prompts and commands that wait for that."""
         self.sent: PromptBody | None = None
         """The last prompt, should it have to be given once more."""
         self.deleted_by_us = False
@@ -170,6 +170,13 @@ class OpenCodeConversation(Conversation):
             self.handed.remove(handed)
             self.fail(failure)
             self.turn.idle = True
+            self.settle()
+
+    def finish(self, handed: Handed) -> None:
+        """The server is done with a command, which it does not repeat."""
+        if handed in self.handed:
+            self.handed.remove(handed)
+            self.turn.idle = self.turn.idle or not self.turn.alive
             self.settle()
 
     # -- the turn -------------------------------------------------------------------------------

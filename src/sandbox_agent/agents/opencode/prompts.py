@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from msgspec import Raw, structs
 
+from ...schema.features import COMPACT
 from ...schema.inputs import Prompt
 from ...schema.world import World
+from ..failures import Failure
 from .asking import Asking, OnAnswer, path_of
-from .bodies import PermissionRule, PromptBody
+from .bodies import CommandBody, PermissionRule, PromptBody, PromptModel, SessionNow
 from .conversation import Handed, OpenCodeConversation
+from .messages import lenient
 from .permissions import session_rules
 from .requests import failure_in, is_user_message, make_message_id, prompt_model, prompt_parts
 from .threads import Threads
@@ -20,6 +23,11 @@ class Prompts:
         self._world = world
 
     def hand_over(self, conversation: OpenCodeConversation, prompt: Prompt) -> None:
+        if prompt.command:
+            handed = conversation.hand_over((), make_message_id(self._world), resume_turn=False)
+            conversation.unsent.append((handed, prompt))
+            self.send(conversation)
+            return
         settings = conversation.settings
         body = PromptBody(
             parts=prompt_parts(prompt),
@@ -45,10 +53,50 @@ class Prompts:
         if conversation.unruled:
             return
         for handed, body in conversation.unsent:
-            conversation.sent = body
-            path = path_of(conversation, f"/session/{conversation.native_id}/prompt_async")
-            self._asking.ask("POST", path, body, self.on_answer(conversation, handed))
+            conversation.sent = body if isinstance(body, PromptBody) else None
+            if isinstance(body, PromptBody):
+                path = path_of(conversation, f"/session/{conversation.native_id}/prompt_async")
+                self._asking.ask("POST", path, body, self.on_answer(conversation, handed))
+            elif body.called[0] == COMPACT.name:
+                self._compact(conversation, handed)
+            else:
+                self._run(conversation, handed, body)
         conversation.unsent = []
+
+    def _run(self, conversation: OpenCodeConversation, handed: Handed, prompt: Prompt) -> None:
+        name, arguments = prompt.called
+        settings = conversation.settings
+        body = CommandBody(
+            name, arguments, handed.message_id, settings.agent_mode, settings.model, settings.variant
+        )
+        path = path_of(conversation, f"/session/{conversation.native_id}/command")
+        answered = self.on_answer(conversation, handed, synchronous=True)
+        self._asking.ask("POST", path, body, answered, long=True)
+
+    def _compact(self, conversation: OpenCodeConversation, handed: Handed) -> None:
+        """The server wants to be told with which model: with the one that the session works with."""
+        session = f"/session/{conversation.native_id}"
+
+        def known(status: int, body: Raw) -> None:
+            now = lenient(body, SessionNow, SessionNow()).model
+            model = prompt_model(conversation.settings) or (now and PromptModel(now.providerID, now.id))
+            if conversation.cancelling:
+                conversation.finish(handed)
+            elif status != 200:
+                conversation.refuse(handed, failure_in(status, body))
+            elif model is None:
+                conversation.refuse(handed, Failure("there is nothing to compact yet", "invalid_request"))
+            else:
+                path = path_of(conversation, f"{session}/summarize")
+                self._asking.ask("POST", path, model, summarized, long=True)
+
+        def summarized(status: int, body: Raw) -> None:
+            if status == 200 or conversation.cancelling or conversation.turn.failures:
+                conversation.finish(handed)
+            else:
+                conversation.refuse(handed, failure_in(status, body))
+
+        self._asking.ask("GET", path_of(conversation, session), None, known)
 
     def refuse(self, conversation: OpenCodeConversation, status: int, body: Raw) -> None:
         """What waits will not be sent."""

@@ -111,7 +111,7 @@ class Recorded:
                 yield from self._prompt(request, conversation, lenient(body, PromptBody, PromptBody()))
             case "POST", "command":
                 command = msgspec.json.decode(body, type=CommandBody)
-                prompt = Prompt(f"/{command.command} {command.arguments}".rstrip())
+                prompt = Prompt(f"/{command.command} {command.arguments or ''}".rstrip())
                 yield from self._turn(request, conversation, prompt, (), command.messageID)
             case "POST", "abort":
                 yield Cancelled(conversation)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from ...schema.features import Capabilities, Catalogue
+from ...schema.features import COMPACT, Capabilities, Catalogue
 from ...schema.inputs import McpServer, Settings
 from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
@@ -60,6 +60,7 @@ class Pi(Agent):
     quiet = {"PI_OFFLINE": "1"}
     credentials = sources(PROVIDERS)
     modes = MODES
+    commands = (COMPACT,)
     reads_from_workspace = "`.pi/` (settings, extensions that run code), `AGENTS.md`"
     capabilities = Capabilities(
         text_messages=True,
@@ -83,6 +84,7 @@ class Pi(Agent):
         "plan_approved": "it has no plans to approve; permissionMode plan is kept by the daemon",
         "plan_rejected": "it has no plans to approve; permissionMode plan is kept by the daemon",
         "switch_agent_mode": "its only mode is `default`",
+        "prompt_template": "it takes none from a folder that its user has not approved; those in its own home are offered",
         "subagent": "it has no sub-agents",
     }
 

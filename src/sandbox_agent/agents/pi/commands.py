@@ -52,6 +52,15 @@ class GetModels(Command, frozen=True, tag="get_available_models"):
     id: str | int | None = None
 
 
+class GetCommands(Command, frozen=True, tag="get_commands"):
+    id: str | int | None = None
+
+
+class Compact(Command, frozen=True, tag="compact"):
+    id: str | int | None = None
+    custom_instructions: str | None = None
+
+
 class SetModel(Command, frozen=True, tag="set_model"):
     provider: str
     model_id: str

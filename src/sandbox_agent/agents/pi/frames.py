@@ -345,6 +345,15 @@ class Models(Native, frozen=True):
     models: tuple[NativeModel, ...] = ()
 
 
+class CommandInfo(Native, frozen=True):
+    name: str
+    description: str | None = None
+
+
+class Commands(Native, frozen=True):
+    commands: tuple[CommandInfo, ...] = ()
+
+
 class Accepted(Native, frozen=True):
     """The answer to `prompt`, `steer` and `follow_up`: `started`, `queued` or `handled`."""
 

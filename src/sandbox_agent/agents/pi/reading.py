@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ...schema.features import Catalogue, Model
+from ...schema.features import Catalogue, Command, Model
 from ...schema.inputs import Attachment
 from ...schema.items import ContentPart
 from ..base import Conversation
@@ -60,7 +60,7 @@ def attachments_of(conversation: Conversation, pictures: Iterable[pi.Block]) -> 
     return tuple(stored)
 
 
-def catalogue_of(listed: pi.Models, state: pi.State | None) -> Catalogue:
+def catalogue_of(listed: pi.Models, callable: pi.Commands, state: pi.State | None) -> Catalogue:
     current = state.model if state else None
     models = []
     for model in listed.models:
@@ -68,7 +68,9 @@ def catalogue_of(listed: pi.Models, state: pi.State | None) -> Catalogue:
         is_current = current is not None and (current.provider, current.id) == (model.provider, model.id)
         default = state.thinking_level if state and is_current and variants else None
         models.append(Model(f"{model.provider}/{model.id}", model.name, variants or None, default))
-    return Catalogue(tuple(models), MODES, f"{current.provider}/{current.id}" if current else None)
+    default = f"{current.provider}/{current.id}" if current else None
+    commands = tuple(Command(one.name, one.description or "") for one in callable.commands)
+    return Catalogue(tuple(models), MODES, default, commands)
 
 
 def _variants(model: pi.NativeModel) -> tuple[str, ...]:

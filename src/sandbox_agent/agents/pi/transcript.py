@@ -31,6 +31,8 @@ class PiConversation(Conversation):
         self.ready = False
         self.active = False
         """Between `agent_start` and `agent_settled`."""
+        self.compacting = False
+        """A turn is there to compact, and ends with that."""
         self.echoes = 0
         """Prompts that Pi has yet to repeat as user messages."""
         self.queued: list[str] = []
@@ -66,6 +68,7 @@ class PiConversation(Conversation):
         self.stop: StopReason = "end_turn"
         self.failure: Failure | None = None
         self.failure_told = False
+        self.compaction_failed = False
 
     def spend(self, usage: pi.NativeUsage | None) -> None:
         spent = usage.universal() if usage else None
@@ -138,6 +141,17 @@ class PiConversation(Conversation):
             self.scribe.end_turn(stop, self.usage)
             self.forget_turn()
 
+    def compacted(self, response: pi.Response) -> None:
+        """What a turn was begun for is done, or was refused."""
+        self.compacting = False
+        stop: StopReason = "end_turn"
+        if not response.success:
+            stop = "interrupted" if self.cancelling else "error"
+            if stop == "error" and not self.compaction_failed:
+                self.refuse(response)
+        self.scribe.end_turn(stop, self.usage)
+        self.forget_turn()
+
     def _settle(self, aborted: bool) -> None:
         scribe = self.scribe
         # An abort in the middle of a tool or a retry leaves an error behind that is none.
@@ -164,6 +178,7 @@ class PiConversation(Conversation):
         if end.error_message and not end.aborted:
             failure = read_failure(end.error_message)
             self.failure_told = self.failure is not None
+            self.compaction_failed = True
             self.scribe.error(failure.message, failure.code, failure.details)
 
     def dialog(self, dialog: pi.Dialog, frame: bytes) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from ...schema.features import COMPACT
 from ...schema.inputs import Answer, Decision, Prompt, Settings
 from ...schema.world import World
 from ..base import (
@@ -54,6 +55,7 @@ class PiWire(Wire):
         self._request_ids = (f"sa{n}" for n in itertools.count(1))
         self._listing: set[str] = set()
         self._state: pi.State | None = None
+        self._commands = pi.Commands()
 
     def conversations(self) -> Iterable[Conversation]:
         return () if self._conversation is None else (self._conversation,)
@@ -69,6 +71,11 @@ class PiWire(Wire):
         return images_in(prompt)
 
     def prompt(self, conversation: Conversation, prompt: Prompt, files: Files) -> None:
+        name, arguments = prompt.called if prompt.command else ("", "")
+        if name == COMPACT.name:
+            self._of(conversation).compacting = True
+            self.send(commands.Compact(next(self._request_ids), arguments or None))
+            return
         self._of(conversation).echoes += 1
         images: list[commands.Picture] = []
         paths: list[str] = []
@@ -77,7 +84,9 @@ class PiWire(Wire):
                 images.append(commands.Picture(base64.b64encode(data).decode(), mime_of(file) or ""))
             else:
                 paths.append(file.path)
-        message = prompt.text
+        # Pi runs what begins with a slash, and has no word for "this is text" but to begin with something else.
+        plain = prompt.text.startswith("/") and not prompt.command
+        message = f" {prompt.text}" if plain else prompt.text
         if paths:
             message += "\n\nAttached files:\n" + "\n".join(f"- {path}" for path in paths)
         self.send(commands.PromptCommand(message, next(self._request_ids), tuple(images)))
@@ -116,9 +125,10 @@ class PiWire(Wire):
         return True
 
     def list_catalogue(self, directory: str) -> None:
-        state, models = next(self._request_ids), next(self._request_ids)
-        self._listing = {state, models}
+        state, callable, models = (next(self._request_ids) for _ in range(3))
+        self._listing = {state, callable, models}
         self.send(commands.GetState(state))
+        self.send(commands.GetCommands(callable))
         self.send(commands.GetModels(models))
 
     # -- recordings
@@ -223,6 +233,8 @@ class PiWire(Wire):
                     conversation.echoes = max(0, conversation.echoes - 1)
             case "set_model" if response.success:
                 conversation.works_with(read(response.data, pi.NativeModel))
+            case "compact" if conversation.compacting:
+                conversation.compacted(response)
             case "steer" | "follow_up" | "set_model" | "set_thinking_level" if not response.success:
                 conversation.refuse(response)
 
@@ -247,11 +259,13 @@ class PiWire(Wire):
         self._listing.discard(str(response.id))
         if response.command == "get_state":
             self._state = read(response.data, pi.State)
+        elif response.command == "get_commands":
+            self._commands = read(response.data, pi.Commands) or pi.Commands()
         elif not response.success:
             self.notices.append(ListFailed(response.error or "the agent did not list its models"))
         else:
             listed = msgspec.json.decode(response.data, type=pi.Models)
-            self.notices.append(Listed(catalogue_of(listed, self._state)))
+            self.notices.append(Listed(catalogue_of(listed, self._commands, self._state)))
 
     # -- how it is done
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from ...schema.answers import (
     AgentList,
+    Commands,
     EventPage,
     Health,
     Installed,
@@ -282,6 +283,7 @@ class Sessions(Guard):
         attachments: Sequence[Attachment] = (),
         fresh: bool = False,
         idempotency_key: str | None = None,
+        command: bool = False,
     ) -> SentMessage:
         """Send a message; answered as soon as it is durable. While a turn runs it waits in the queue.
 
@@ -290,16 +292,17 @@ class Sessions(Guard):
         - `attachments`: Files that go with it.
         - `fresh`: Start a new conversation if the agent's own is gone.
         - `idempotency_key`: The same key gives the same turn.
+        - `command`: The message is a command of the agent, e.g. `/compact`. Else a `/` is text.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
-        `RateLimited`, `Unavailable`.
+        `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
         """
         return self._client.ask(
             call(
                 "POST",
                 f"/v1/sessions/{segment(session_id)}/messages",
                 headers={"Idempotency-Key": idempotency_key or new_key()},
-                body={"message": message, "attachments": attachments, "fresh": fresh},
+                body={"message": message, "attachments": attachments, "fresh": fresh, "command": command},
             ),
             SentMessage,
         )
@@ -350,6 +353,64 @@ class Sessions(Guard):
             call("DELETE", f"/v1/sessions/{segment(session_id)}/queue/{segment(turn_id)}", settled=404)
         )
 
+    def commands(self, session_id: str) -> Commands:
+        """List the slash commands and prompt templates that the agent offers in this session.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `AgentNotInstalled`,
+        `AgentProcessExited`, `StreamError`, `Timeout`.
+        """
+        return self._client.ask(call("GET", f"/v1/sessions/{segment(session_id)}/commands"), Commands)
+
+    def run_command(
+        self,
+        session_id: str,
+        name: str,
+        *,
+        arguments: str | None = None,
+        fresh: bool = False,
+        idempotency_key: str | None = None,
+    ) -> SentMessage:
+        """Run a command of the agent as a turn. Like a message, it waits in the queue while another turn runs.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+        - `name`: The command's name, without its slash and without spaces.
+        - `arguments`: What follows the name.
+        - `fresh`: Start a new conversation if the agent's own is gone.
+        - `idempotency_key`: The same key gives the same turn.
+
+        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
+        `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                f"/v1/sessions/{segment(session_id)}/commands/{segment(name)}",
+                headers={"Idempotency-Key": idempotency_key or new_key()},
+                body={"arguments": arguments, "fresh": fresh},
+            ),
+            SentMessage,
+        )
+
+    def compact(self, session_id: str, *, idempotency_key: str | None = None) -> SentMessage:
+        """Replace the conversation so far by a summary of it, as a turn. Refused where the agent cannot do so on request.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+        - `idempotency_key`: The same key gives the same turn.
+
+        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
+        `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                f"/v1/sessions/{segment(session_id)}/compact",
+                headers={"Idempotency-Key": idempotency_key or new_key()},
+            ),
+            SentMessage,
+        )
+
     def events(
         self, session_id: str, *, offset: int = 0, limit: int = 100, include_raw: bool = False
     ) -> PageOfEvents:
@@ -395,6 +456,7 @@ class Sessions(Guard):
         attachments: Sequence[Attachment] = (),
         fresh: bool = False,
         idempotency_key: str | None = None,
+        command: bool = False,
     ) -> Turn:
         """Send a message and stream the events of its turn until it ends.
 
@@ -403,9 +465,10 @@ class Sessions(Guard):
         - `attachments`: Files that go with it.
         - `fresh`: Start a new conversation if the agent's own is gone.
         - `idempotency_key`: The same key gives the same turn.
+        - `command`: The message is a command of the agent, e.g. `/compact`. Else a `/` is text.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
-        `RateLimited`, `Unavailable`.
+        `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
         """
         return self._client.session(session_id).prompt(
             message, attachments=attachments, fresh=fresh, idempotency_key=idempotency_key

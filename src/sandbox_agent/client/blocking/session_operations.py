@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from ...schema.answers import (
+    Commands,
     PermissionList,
     QuestionList,
     Queue,
@@ -182,6 +183,7 @@ class SessionOperations(Guard):
         attachments: Sequence[Attachment] = (),
         fresh: bool = False,
         idempotency_key: str | None = None,
+        command: bool = False,
     ) -> SentMessage:
         """Send a message; answered as soon as it is durable. While a turn runs it waits in the queue.
 
@@ -189,12 +191,18 @@ class SessionOperations(Guard):
         - `attachments`: Files that go with it.
         - `fresh`: Start a new conversation if the agent's own is gone.
         - `idempotency_key`: The same key gives the same turn.
+        - `command`: The message is a command of the agent, e.g. `/compact`. Else a `/` is text.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
-        `RateLimited`, `Unavailable`.
+        `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
         """
         return self.client.sessions.send_message(
-            self.id, message, attachments=attachments, fresh=fresh, idempotency_key=idempotency_key
+            self.id,
+            message,
+            attachments=attachments,
+            fresh=fresh,
+            idempotency_key=idempotency_key,
+            command=command,
         )
 
     def cancel(self) -> None:
@@ -229,3 +237,43 @@ class SessionOperations(Guard):
         Raises `SessionNotFound`, `NotFound`, `Unavailable`.
         """
         self.client.sessions.withdraw(self.id, turn_id)
+
+    def commands(self) -> Commands:
+        """List the slash commands and prompt templates that the agent offers in this session.
+
+        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `AgentNotInstalled`,
+        `AgentProcessExited`, `StreamError`, `Timeout`.
+        """
+        return self.client.sessions.commands(self.id)
+
+    def run_command(
+        self,
+        name: str,
+        *,
+        arguments: str | None = None,
+        fresh: bool = False,
+        idempotency_key: str | None = None,
+    ) -> SentMessage:
+        """Run a command of the agent as a turn. Like a message, it waits in the queue while another turn runs.
+
+        - `name`: The command's name, without its slash and without spaces.
+        - `arguments`: What follows the name.
+        - `fresh`: Start a new conversation if the agent's own is gone.
+        - `idempotency_key`: The same key gives the same turn.
+
+        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
+        `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
+        """
+        return self.client.sessions.run_command(
+            self.id, name, arguments=arguments, fresh=fresh, idempotency_key=idempotency_key
+        )
+
+    def compact(self, *, idempotency_key: str | None = None) -> SentMessage:
+        """Replace the conversation so far by a summary of it, as a turn. Refused where the agent cannot do so on request.
+
+        - `idempotency_key`: The same key gives the same turn.
+
+        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
+        `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
+        """
+        return self.client.sessions.compact(self.id, idempotency_key=idempotency_key)
