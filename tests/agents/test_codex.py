@@ -200,18 +200,24 @@ def test_a_failed_handshake_fails_what_waits_for_it() -> None:
 @pytest.mark.parametrize(
     ("mode", "policy", "sandbox"),
     [
-        ("default", "untrusted", "danger-full-access"),
-        ("acceptEdits", "untrusted", "danger-full-access"),
-        ("plan", "on-request", "read-only"),
-        ("bypass", "never", "danger-full-access"),
+        ("default", "untrusted", "dangerFullAccess"),
+        ("acceptEdits", "untrusted", "dangerFullAccess"),
+        ("plan", "on-request", "readOnly"),
+        ("bypass", "never", "dangerFullAccess"),
     ],
 )
-def test_a_permission_mode_is_a_policy_and_a_sandbox(mode: Any, policy: str, sandbox: str) -> None:
-    assert opening(Settings("/ws", permission_mode=mode)) == {
-        "cwd": "/ws",
-        "approvalPolicy": policy,
-        "sandbox": sandbox,
-    }
+def test_a_permission_mode_is_the_policy_of_a_thread_and_the_sandbox_of_its_turns(
+    mode: Any, policy: str, sandbox: str
+) -> None:
+    settings = Settings("/ws", permission_mode=mode)
+    # Where a thread may write from the start, codex notes in the user's config.toml that the workspace is trusted.
+    assert opening(settings) == {"cwd": "/ws", "approvalPolicy": policy, "sandbox": "read-only"}
+    link = Link(settings)
+    link.wire.prompt(link.conversation, Prompt("x"), {})
+    [frame] = link.written()
+    assert frame["params"]["sandboxPolicy"] == {"type": sandbox}
+    read_back = "default" if mode == "acceptEdits" else mode
+    assert link.reader_conversation.settings.permission_mode == read_back
 
 
 def test_mcp_servers_and_effort_are_the_config_of_the_thread() -> None:
@@ -223,7 +229,7 @@ def test_mcp_servers_and_effort_are_the_config_of_the_thread() -> None:
         "cwd": "/ws",
         "model": "gpt-5.5",
         "approvalPolicy": "untrusted",
-        "sandbox": "danger-full-access",
+        "sandbox": "read-only",
         "config": {
             "mcp_servers": {
                 "local": {"command": "npx", "args": ["-y", "x"], "env": {"A": "b"}},
@@ -273,6 +279,7 @@ def test_a_prompt_is_read_back() -> None:
                     {"type": "localImage", "path": "/ws/a.png"},
                     {"type": "text", "text": "Attached file: /ws/b.txt"},
                 ],
+                "sandboxPolicy": {"type": "dangerFullAccess"},
             },
         }
     ]
@@ -472,7 +479,7 @@ def test_settings_change_with_the_next_prompt_and_are_told_once() -> None:
             "sandboxPolicy": {"type": "readOnly"},
             "collaborationMode": {"mode": "plan", "settings": collaboration},
         },
-        {},
+        {"sandboxPolicy": {"type": "readOnly"}},
         {
             "model": "gpt-5.5",
             "approvalPolicy": "untrusted",

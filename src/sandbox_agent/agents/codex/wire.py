@@ -51,7 +51,7 @@ from .commands import (
     OnThread,
     OpenThread,
 )
-from .conversation import CodexConversation, access, config_of, plans, turn_params
+from .conversation import OPENING_SANDBOX, CodexConversation, access, config_of, plans, turn_params
 from .errors import failure_of
 from .frames import (
     IGNORED,
@@ -108,13 +108,13 @@ class CodexWire(Wire):
         self.add(conversation)
         resumes = start.resume and start.native_id is not None
         settings = start.settings
-        policy, sandbox = access(settings.permission_mode)
+        policy, _ = access(settings.permission_mode)
         params = OpenThread(
             thread_id=start.native_id if resumes else None,
             cwd=settings.directory,
             model=settings.model,
             approval_policy=policy,
-            sandbox=sandbox,
+            sandbox=OPENING_SANDBOX,
             config=config_of(settings),
             exclude_turns=resumes,
         )
@@ -382,6 +382,7 @@ def _tell_refused(prompting: Prompting, failed: RpcError) -> None:
     if prompting.text in thread.prompts:
         thread.prompts.remove(prompting.text)
     thread.conversation.wants_interrupt = False
+    thread.conversation.told = None
     failure = failure_of(TurnError(message=failed.message, codex_error_info="badRequest"))
     thread.scribe.error(failure.message, failure.code, {"code": failed.code})
     if not prompting.joins:
