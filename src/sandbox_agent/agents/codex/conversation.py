@@ -55,6 +55,20 @@ class CodexConversation(Conversation):
         own = [self.thread] if self.thread else []
         return [*own, *self.agents.values()]
 
+    def release_complete_turns(self) -> None:
+        """End the turns that were held back and wait for nothing any more."""
+        for thread in self.threads():
+            if thread.held and not thread.expects_more:
+                thread.release()
+
+    def release_turns(self) -> None:
+        """End all turns that were held back, whatever they wait for."""
+        held = [thread for thread in self.threads() if thread.held]
+        for thread in held:
+            thread.release()
+        for agent in self.agents.values() if held else ():
+            agent.is_awaited = False
+
     def call_of_agent(self, thread_id: str) -> str | None:
         agent = self.agents.get(thread_id)
         return agent.parent if agent else None

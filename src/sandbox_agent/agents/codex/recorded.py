@@ -78,12 +78,15 @@ class RecordedClient:
             case "thread/start" | "thread/fork" | "thread/resume":
                 yield Began(self._read_opening(call))
             case "turn/start" | "turn/steer" if thread is not None:
+                thread.conversation.release_turns()
                 content = msgspec.json.decode(call.params, type=_SentTurn).input
                 expect(call.id, prompting(thread, content))
                 yield Prompted(thread.conversation, prompt_of(thread.scribe, content))
             case "turn/interrupt" if thread is not None:
                 expect(call.id, Stopping(thread))
                 yield Cancelled(thread.conversation)
+            case "thread/backgroundTerminals/clean" if thread is not None:
+                thread.stops_commands = thread.running is not None
             case "review/start" if thread is not None:
                 expect(call.id, Beginning(thread))
             case "model/list":

@@ -24,10 +24,12 @@ from ..base import (
     Ready,
     Start,
     StartFailed,
+    Wait,
     Wire,
 )
 from ..frames import InFrame
 from ..jsonrpc import Call, Note, Reply, Request, Rpc, RpcError, key_of, read
+from ..lenient import readable_part, surface_of
 from ..nesting import shallow
 from .awaited import (
     Awaited,
@@ -56,10 +58,12 @@ from .errors import failure_of
 from .frames import (
     IGNORED,
     NOTIFICATIONS,
+    ItemCompleted,
     ModelPage,
     Params,
     RequestResolved,
     ThreadOpened,
+    Turn,
     TurnAnswer,
     TurnCompleted,
     TurnError,
@@ -79,6 +83,12 @@ UNWANTED = (
     "turn/diff/updated",
 )
 """The loudest of what we ignore: codex need not send it."""
+
+LATE_SECONDS = 0.5
+"""So long the end of a turn waits for the output of the commands that were stopped; some milliseconds are usual."""
+
+AGENT_SECONDS = 5.0
+"""So long it waits for its sub-agents, which it pays for; what they spend later is the next turn's."""
 
 _address = msgspec.json.Decoder(Params)
 _notes = {method: msgspec.json.Decoder(kind) for method, kind in NOTIFICATIONS.items()}
@@ -137,6 +147,7 @@ class CodexWire(Wire):
 
     def cancel(self, conversation: Conversation) -> None:
         assert isinstance(conversation, CodexConversation)
+        conversation.release_turns()
         # Before codex has reported the turn there is nothing to interrupt: it would run to its end.
         started = conversation.thread is not None and conversation.thread.running is not None
         conversation.wants_interrupt = conversation.scribe.turn is not None and not started
@@ -194,19 +205,31 @@ class CodexWire(Wire):
         if thread.running:
             params = Interrupt(thread_id=thread.id, turn_id=thread.running)
             self._call("turn/interrupt", params, Stopping(thread))
+            self._kill_commands(thread)
 
     def _kill_commands(self, thread: Thread) -> None:
         """Codex lets a running command survive the turn that is interrupted."""
+        thread.stops_commands = True
         self._call("thread/backgroundTerminals/clean", OnThread(thread_id=thread.id), Nothing())
 
     def _leave(self, thread: Thread) -> None:
         self._kill_commands(thread)
+        self._unsubscribe(thread)
+
+    def _unsubscribe(self, thread: Thread) -> None:
         self._call("thread/unsubscribe", OnThread(thread_id=thread.id), Leaving(thread))
 
     # -- frames of codex ----------------------------------------------------------------------
 
     def feed(self, frame: InFrame) -> None:
         assert isinstance(frame, bytes)
+        try:
+            self._hear_frame(frame)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            self._end_unread(frame)
+            raise
+
+    def _hear_frame(self, frame: bytes) -> None:
         told: Reply | Note | Call | None
         try:
             told = read(frame)
@@ -249,15 +272,43 @@ class CodexWire(Wire):
                     thread.conversation.wants_interrupt = False
                     self._interrupt(thread)
             case TurnCompleted(turn=turn):
-                if thread.end_turn(turn):
-                    self._pending.drop(thread)
+                self._end_turn(thread, turn)
             case RequestResolved(request_id=id):
                 self._pending.withdraw(key_of(id))
             case _:
                 thread.hear(note, payload)
+        if isinstance(note, ItemCompleted | TurnCompleted):
+            thread.conversation.release_complete_turns()
         for agent, call in thread.items.started_agents:
             self._threads.adopt(agent, thread.conversation, call)
         thread.items.started_agents.clear()
+
+    def _end_turn(self, thread: Thread, turn: Turn) -> None:
+        if thread.end_turn(turn):
+            self._pending.drop(thread)
+        if thread.held:
+            seconds = LATE_SECONDS if thread.stops_commands else AGENT_SECONDS
+            self.notices.append(Wait(thread.conversation, seconds))
+
+    def waited(self, conversation: Conversation) -> None:
+        assert isinstance(conversation, CodexConversation)
+        conversation.release_turns()
+
+    def _end_unread(self, frame: bytes) -> None:
+        """A turn ends, also when its end is told in a way that nobody can read."""
+        match surface_of(frame):
+            case {"method": "turn/completed", "params": params}:
+                found = params if isinstance(params, dict) else {}
+            case _:
+                return
+        thread = self._threads.find(str(found.get("threadId")))
+        if thread is None and isinstance(alone := self.conversation_of(frame), CodexConversation):
+            thread = alone.thread
+        if thread is None or self._threads.has_left(thread.id):
+            return
+        failed = TurnError(message="the agent told the end of its turn in a form that is not known")
+        fallback = {"id": thread.running or "", "status": "failed", "error": failed}
+        self._end_turn(thread, readable_part(Turn, found.get("turn"), **fallback))
 
     def _hear_unknown(self, thread: Thread | None, frame: bytes) -> None:
         owner = thread.conversation if thread else self.conversation_of(frame)
@@ -301,11 +352,8 @@ class CodexWire(Wire):
             case Beginning(thread=thread) if failed is None:
                 _know_turn(thread, result)
                 thread.scribe.start_turn(source="agent")
-            case Stopping(thread=thread):
-                if self._threads.has_left(thread.id):
-                    self._leave(thread)
-                else:
-                    self._kill_commands(thread)
+            case Stopping(thread=thread) if self._threads.has_left(thread.id):
+                self._unsubscribe(thread)
             case Leaving(thread=thread):
                 self._threads.forget(thread)
             case Listing():
