@@ -40,6 +40,7 @@ from .awaited import (
     Nothing,
     Opening,
     Prompting,
+    Steering,
     Stopping,
     prompting,
 )
@@ -349,6 +350,8 @@ class CodexWire(Wire):
                     _tell_refused(awaited, failed)
                 else:
                     _know_turn(thread, result)
+            case Steering(thread=thread, prompt=prompt):
+                _tell_steered(thread, prompt, refused=failed is not None)
             case Beginning(thread=thread) if failed is None:
                 _know_turn(thread, result)
                 thread.scribe.start_turn(source="agent")
@@ -435,6 +438,15 @@ def _tell_refused(prompting: Prompting, failed: RpcError) -> None:
     thread.scribe.error(failure.message, failure.code, {"code": failed.code})
     if not prompting.joins:
         thread.scribe.end_turn("error", thread.conversation.take_usage())
+
+
+def _tell_steered(thread: Thread, prompt: Prompt, *, refused: bool) -> None:
+    """What codex does not take in the middle of a turn never reached it."""
+    if not refused:
+        thread.scribe.start_turn(source="agent")
+        thread.scribe.user_message(prompt.text, prompt.attachments)
+    elif prompt.text in thread.prompts:
+        thread.prompts.remove(prompt.text)
 
 
 def _is_gone(failed: RpcError) -> bool:
