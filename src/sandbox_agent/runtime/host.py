@@ -143,7 +143,6 @@ class Host:
         if self._tenants.pop(conversation, None) is None:
             return
         del self._by_scribe[conversation.scribe]
-        self._stop_waiting(conversation)
         conversation.scribe.frame = Frame()  # what it writes from now on is none of this wire's
         if self.process.ended.is_set():
             return
@@ -312,7 +311,8 @@ class Host:
             case Closed(conversation):
                 self._left(conversation)
             case Wait(conversation, seconds):
-                self._stop_waiting(conversation)
+                if before := self._waits.pop(conversation, None):
+                    before.cancel()
                 loop = asyncio.get_running_loop()
                 self._waits[conversation] = loop.call_later(seconds, self._end_wait, conversation)
             case _:
@@ -321,16 +321,13 @@ class Host:
                     tenant.notice(notice)
 
     def _end_wait(self, conversation: Conversation) -> None:
-        self._stop_waiting(conversation)
+        """What the wire holds back is told, if anybody is still there to hear it."""
+        self._waits.pop(conversation, None)
         if self._holds:
             self._waited.append(conversation)
         elif conversation in self._tenants:
             self.wire.waited(conversation)
             self.flush()
-
-    def _stop_waiting(self, conversation: Conversation) -> None:
-        if timer := self._waits.pop(conversation, None):
-            timer.cancel()
 
     def _left(self, conversation: Conversation) -> None:
         if closed := self._leaving.pop(conversation, None):
@@ -363,7 +360,6 @@ class Host:
             self._left(conversation)
         tenants, self._tenants, self._by_scribe = self._tenants, {}, {}
         for conversation, tenant in tenants.items():
-            self._stop_waiting(conversation)
             conversation.scribe.frame = Frame()
             tenant.exited(exit)
         self._on_exit(self, exit)

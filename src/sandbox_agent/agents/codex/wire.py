@@ -37,7 +37,6 @@ from .awaited import (
     Greeting,
     Leaving,
     Listing,
-    Nothing,
     Opening,
     Prompting,
     Steering,
@@ -49,9 +48,7 @@ from .commands import (
     ClientInfo,
     Command,
     Initialize,
-    Interrupt,
     ListModels,
-    OnThread,
     OpenThread,
 )
 from .conversation import OPENING_SANDBOX, CodexConversation, access, config_of, plans, turn_params
@@ -74,6 +71,7 @@ from .modes import MODES
 from .pending import Asked, Pending
 from .recorded import RecordedClient
 from .requests import REQUESTS, UNSUPPORTED
+from .stopping import Stopper
 from .thread import Thread
 from .threads import Threads
 
@@ -104,6 +102,7 @@ class CodexWire(Wire):
         self._threads = Threads()
         self._rpc: Rpc[Awaited, Asked] = Rpc(self.send, lambda n: f"sandbox-agent-{n}")
         self._pending = Pending(self._rpc)
+        self._stopper = Stopper(self._call)
         self._recorded = RecordedClient(self, self._rpc, self._threads, self._pending)
 
     # -- commands -----------------------------------------------------------------------------
@@ -153,7 +152,7 @@ class CodexWire(Wire):
         started = conversation.thread is not None and conversation.thread.running is not None
         conversation.wants_interrupt = conversation.scribe.turn is not None and not started
         for thread in conversation.threads():
-            self._interrupt(thread)
+            self._stopper.interrupt(thread)
 
     def configure(self, conversation: Conversation, settings: Settings) -> bool:
         """Takes effect with the next prompt. A thread's directory and MCP servers are fixed when it is opened."""
@@ -163,14 +162,15 @@ class CodexWire(Wire):
 
     def close(self, conversation: Conversation) -> None:
         assert isinstance(conversation, CodexConversation)
-        self._forget(conversation)
+        if conversation in self._conversations:
+            self._conversations.remove(conversation)
         conversation.closed = True
         for thread in conversation.threads():
             self._threads.leave(thread)
             if thread.running:
-                self._interrupt(thread)
+                self._stopper.interrupt(thread)
             else:
-                self._leave(thread)
+                self._stopper.leave(thread)
 
     def list_catalogue(self, directory: str) -> None:
         self._call("model/list", ListModels(), Listing())
@@ -201,24 +201,6 @@ class CodexWire(Wire):
             self.send(request)
         else:
             self._waiting.append(request)
-
-    def _interrupt(self, thread: Thread) -> None:
-        if thread.running:
-            params = Interrupt(thread_id=thread.id, turn_id=thread.running)
-            self._call("turn/interrupt", params, Stopping(thread))
-            self._kill_commands(thread)
-
-    def _kill_commands(self, thread: Thread) -> None:
-        """Codex lets a running command survive the turn that is interrupted."""
-        thread.stops_commands = True
-        self._call("thread/backgroundTerminals/clean", OnThread(thread_id=thread.id), Nothing())
-
-    def _leave(self, thread: Thread) -> None:
-        self._kill_commands(thread)
-        self._unsubscribe(thread)
-
-    def _unsubscribe(self, thread: Thread) -> None:
-        self._call("thread/unsubscribe", OnThread(thread_id=thread.id), Leaving(thread))
 
     # -- frames of codex ----------------------------------------------------------------------
 
@@ -264,14 +246,14 @@ class CodexWire(Wire):
         if self._threads.has_left(thread.id):
             if isinstance(note, TurnStarted):
                 thread.running = note.turn.id
-                self._interrupt(thread)
+                self._stopper.interrupt(thread)
             return
         match note:
             case TurnStarted(turn=turn):
                 thread.start_turn(turn)
                 if thread is thread.conversation.thread and thread.conversation.wants_interrupt:
                     thread.conversation.wants_interrupt = False
-                    self._interrupt(thread)
+                    self._stopper.interrupt(thread)
             case TurnCompleted(turn=turn):
                 self._end_turn(thread, turn)
             case RequestResolved(request_id=id):
@@ -356,7 +338,7 @@ class CodexWire(Wire):
                 _know_turn(thread, result)
                 thread.scribe.start_turn(source="agent")
             case Stopping(thread=thread) if self._threads.has_left(thread.id):
-                self._unsubscribe(thread)
+                self._stopper.unsubscribe(thread)
             case Leaving(thread=thread):
                 self._threads.forget(thread)
             case Listing():
@@ -392,17 +374,15 @@ class CodexWire(Wire):
         self._threads.own(thread)
         if conversation.closed:
             self._threads.leave(thread)
-            self._leave(thread)
+            self._stopper.leave(thread)
             return
         conversation.announce("agent")
         self.notices.append(Ready(conversation))
 
     def _fail_opening(self, conversation: CodexConversation, failed: RpcError, *, gone: bool) -> None:
-        self._forget(conversation)
+        if conversation in self._conversations:
+            self._conversations.remove(conversation)
         self.notices.append(StartFailed(conversation, failed.message, gone))
-
-    def _forget(self, conversation: CodexConversation) -> None:
-        self._conversations = [one for one in self._conversations if one is not conversation]
 
     def _finish_listing(self, listing: Listing, failed: RpcError | None, result: Raw) -> None:
         if failed is not None:
