@@ -55,3 +55,12 @@ def test_a_turn_pays_for_its_sub_agents_and_the_next_one_does_not(live: Live) ->
     assert second.usage is not None
     # Every call of the model costs the same: its own two, and the two of the sub-agent.
     assert first.usage.input_tokens == 4 * (second.usage.input_tokens or 0)
+
+
+@pytest.mark.skipif(REAL, reason="a real model may wait for its sub-agent")
+def test_a_turn_does_not_wait_for_ever_for_its_sub_agents(live: Live) -> None:
+    session = live.session(permissionMode="bypass", model=live.ways.subagent_model)
+    turn = session.run(live.say("subagent", "hang", SUBAGENT_WORDS))
+    assert turn.stop_reason == "end_turn"
+    assert session.info["state"] == "idle"
+    session.call("POST", "/terminate")  # what the sub-agent has begun ends with the session
