@@ -665,6 +665,25 @@ def test_the_end_of_a_turn_is_its_end_however_deep_it_is() -> None:
     assert isinstance(session.data()[-1], TurnEnded)
 
 
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        (b'"is_error":false,"errors":"none"', "end_turn"),
+        (b'"is_error":false,"usage":[1],"user_message_uuids":7', "end_turn"),
+        (b'"is_error":"no"', "error"),
+        (b'"subtype":null,"is_error":true,"terminal_reason":"aborted_streaming"', "interrupted"),
+    ],
+)
+def test_a_turn_ends_however_its_end_is_told(facts: bytes, reason: str) -> None:
+    session = Session()
+    session.prompt()
+    session.wire.receive(b'{"type":"result",%b}' % facts)
+    [ended] = [data for data in session.data() if isinstance(data, TurnEnded)]
+    assert ended.metadata.stop_reason == reason
+    assert len([data for data in session.data() if isinstance(data, ErrorEvent)]) == (reason == "error")
+    assert len([data for data in session.data() if isinstance(data, AgentUnparsed)]) == 1
+
+
 def test_an_allowed_tool_gets_its_input_back_as_it_was_written() -> None:
     session = Session()
     session.prompt()

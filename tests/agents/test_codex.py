@@ -26,12 +26,13 @@ from sandbox_agent.agents.base import (
     Ready,
     Start,
     StartFailed,
+    Wait,
 )
 from sandbox_agent.agents.codex import Codex
 from sandbox_agent.agents.codex.conversation import CodexConversation
 from sandbox_agent.agents.codex.frames import IGNORED, NOTIFICATIONS
 from sandbox_agent.agents.codex.threads import MOST_ORPHANED_BYTES, MOST_ORPHANS, Threads
-from sandbox_agent.agents.codex.wire import CodexWire
+from sandbox_agent.agents.codex.wire import LATE_SECONDS, CodexWire
 from sandbox_agent.agents.frames import encode_frame
 from sandbox_agent.agents.scribe import Rule, Scribe
 from sandbox_agent.schema.events import (
@@ -200,18 +201,24 @@ def test_a_failed_handshake_fails_what_waits_for_it() -> None:
 @pytest.mark.parametrize(
     ("mode", "policy", "sandbox"),
     [
-        ("default", "untrusted", "danger-full-access"),
-        ("acceptEdits", "untrusted", "danger-full-access"),
-        ("plan", "on-request", "read-only"),
-        ("bypass", "never", "danger-full-access"),
+        ("default", "untrusted", "dangerFullAccess"),
+        ("acceptEdits", "untrusted", "dangerFullAccess"),
+        ("plan", "on-request", "readOnly"),
+        ("bypass", "never", "dangerFullAccess"),
     ],
 )
-def test_a_permission_mode_is_a_policy_and_a_sandbox(mode: Any, policy: str, sandbox: str) -> None:
-    assert opening(Settings("/ws", permission_mode=mode)) == {
-        "cwd": "/ws",
-        "approvalPolicy": policy,
-        "sandbox": sandbox,
-    }
+def test_a_permission_mode_is_the_policy_of_a_thread_and_the_sandbox_of_its_turns(
+    mode: Any, policy: str, sandbox: str
+) -> None:
+    settings = Settings("/ws", permission_mode=mode)
+    # Where a thread may write from the start, codex notes in the user's config.toml that the workspace is trusted.
+    assert opening(settings) == {"cwd": "/ws", "approvalPolicy": policy, "sandbox": "read-only"}
+    link = Link(settings)
+    link.wire.prompt(link.conversation, Prompt("x"), {})
+    [frame] = link.written()
+    assert frame["params"]["sandboxPolicy"] == {"type": sandbox}
+    read_back = "default" if mode == "acceptEdits" else mode
+    assert link.reader_conversation.settings.permission_mode == read_back
 
 
 def test_mcp_servers_and_effort_are_the_config_of_the_thread() -> None:
@@ -223,7 +230,7 @@ def test_mcp_servers_and_effort_are_the_config_of_the_thread() -> None:
         "cwd": "/ws",
         "model": "gpt-5.5",
         "approvalPolicy": "untrusted",
-        "sandbox": "danger-full-access",
+        "sandbox": "read-only",
         "config": {
             "mcp_servers": {
                 "local": {"command": "npx", "args": ["-y", "x"], "env": {"A": "b"}},
@@ -280,6 +287,7 @@ def test_a_prompt_is_read_back() -> None:
                     {"type": "localImage", "path": "/ws/a.png"},
                     {"type": "text", "text": "Attached file: /ws/b.txt"},
                 ],
+                "sandboxPolicy": {"type": "dangerFullAccess"},
             },
         }
     ]
@@ -418,15 +426,68 @@ def test_questions_are_put_as_codex_puts_them() -> None:
     )
 
 
-def test_a_cancel_is_read_back_and_kills_the_commands_once_codex_has_stopped() -> None:
+def test_a_cancel_is_read_back_and_kills_the_commands() -> None:
     link = Link()
     link.start_turn()
     link.wire.cancel(link.conversation)
-    params = {"threadId": THREAD, "turnId": "t1"}
-    assert link.written() == [{"method": "turn/interrupt", "params": params}]
+    assert link.written() == [
+        {"method": "turn/interrupt", "params": {"threadId": THREAD, "turnId": "t1"}},
+        {"method": "thread/backgroundTerminals/clean", "params": {"threadId": THREAD}},
+    ]
     assert link.actions[-1] == Cancelled(link.reader_conversation)
-    link.answer()
-    assert link.written() == [{"method": "thread/backgroundTerminals/clean", "params": {"threadId": THREAD}}]
+
+
+def _cancelled_in_a_command() -> Link:
+    """Codex has ended the turn and not yet told what became of its command."""
+    link = Link()
+    link.start_turn()
+    link.tell("item/started", item=_command("c1"))
+    link.wire.cancel(link.conversation)
+    link.wire.notices.clear()
+    link.written()
+    link.end_turn("interrupted")
+    assert link.wire.notices == [Wait(link.conversation, LATE_SECONDS)]
+    assert not any(isinstance(event.data, TurnEnded) for event in link.events())
+    return link
+
+
+def test_a_turn_that_is_cancelled_waits_for_the_output_of_its_command() -> None:
+    link = _cancelled_in_a_command()
+    link.tell("item/completed", item=_command("c1", "failed", aggregatedOutput="all of it\n", exitCode=-1))
+    [result] = link.items("tool_result")
+    assert isinstance(result.content[0], ToolResult)
+    assert result.content[0].output == "all of it\n"
+    ended = link.events()[-1].data
+    assert isinstance(ended, TurnEnded)
+    assert ended.metadata.stop_reason == "interrupted"
+    before = len(link.scribe.drafts)
+    link.wire.waited(link.conversation)
+    assert len(link.scribe.drafts) == before
+
+
+@pytest.mark.parametrize("ends_by", ["time", "cancel", "turn"])
+def test_a_turn_does_not_wait_for_ever_for_the_output_of_its_command(ends_by: str) -> None:
+    link = _cancelled_in_a_command()
+    if ends_by == "time":
+        link.wire.waited(link.conversation)
+    elif ends_by == "cancel":
+        link.wire.cancel(link.conversation)
+    else:
+        link.tell("turn/started", turn={"id": "t2"})
+    told = [event.data for event in link.events() if isinstance(event.data, TurnStarted | TurnEnded)]
+    assert isinstance(told[1], TurnEnded)
+    assert told[1].metadata.stop_reason == "interrupted"
+    assert len(told) == (3 if ends_by == "turn" else 2)
+    assert violations(link.events(), complete=ends_by != "turn") == []
+
+
+def test_a_turn_that_somebody_else_has_ended_is_not_ended_again() -> None:
+    link = _cancelled_in_a_command()
+    link.scribe.end_turn("interrupted", source="daemon")
+    link.start_turn("next", "t2")
+    assert link.scribe.turn is not None
+    link.end_turn(turn="t2")
+    assert link.scribe.turn is None
 
 
 def test_a_cancel_before_codex_has_started_the_turn_waits_for_it() -> None:
@@ -435,7 +496,7 @@ def test_a_cancel_before_codex_has_started_the_turn_waits_for_it() -> None:
     link.wire.cancel(link.conversation)
     assert link.written() == []
     link.tell("turn/started", turn={"id": "t1"})
-    assert [frame["method"] for frame in link.written()] == ["turn/interrupt"]
+    assert [frame["method"] for frame in link.written()][:1] == ["turn/interrupt"]
 
 
 def test_an_idle_conversation_has_nothing_to_cancel() -> None:
@@ -449,10 +510,11 @@ def test_closing_stops_the_turn_then_its_commands_and_leaves_the_thread() -> Non
     link = Link()
     link.start_turn()
     link.wire.close(link.conversation)
-    assert [frame["method"] for frame in link.written()] == ["turn/interrupt"]
-    link.answer()
+    stopping = json.loads(link.wire.outbox[0])  # type: ignore[arg-type]
     methods = [frame["method"] for frame in link.written()]
-    assert methods == ["thread/backgroundTerminals/clean", "thread/unsubscribe"]
+    assert methods == ["turn/interrupt", "thread/backgroundTerminals/clean"]
+    link.hear({"id": stopping["id"], "result": {}})
+    assert [frame["method"] for frame in link.written()] == ["thread/unsubscribe"]
     before = len(link.scribe.drafts)
     link.end_turn("interrupted")
     assert (len(link.scribe.drafts), list(link.wire.conversations())) == (before, [])
@@ -479,7 +541,7 @@ def test_settings_change_with_the_next_prompt_and_are_told_once() -> None:
             "sandboxPolicy": {"type": "readOnly"},
             "collaborationMode": {"mode": "plan", "settings": collaboration},
         },
-        {},
+        {"sandboxPolicy": {"type": "readOnly"}},
         {
             "model": "gpt-5.5",
             "approvalPolicy": "untrusted",
@@ -653,9 +715,28 @@ def test_a_turn_spends_what_its_sub_agents_spend_and_nothing_that_was_spent_befo
     for _ in range(2):  # compaction repeats it
         link.tell("thread/tokenUsage/updated", tokenUsage={"total": new, "last": old})
     link.end_turn(durationMs=5)
+    # It ends with its sub-agents, if that is a matter of a moment; what they spend is told last.
+    assert link.scribe.turn is not None
+    child = {"inputTokens": 8, "outputTokens": 4}
+    link.tell("thread/tokenUsage/updated", "child", turnId="t9", tokenUsage={"total": child, "last": child})
+    link.end_turn(thread="child", turn="t9")
     ended = link.events()[-1].data
     assert isinstance(ended, TurnEnded)
-    assert ended.metadata.usage == Usage(27, 13, 0, 0, 0)
+    assert ended.metadata.usage == Usage(28, 14, 0, 0, 0)
+
+
+def test_a_turn_waits_once_for_a_sub_agent_that_works_on() -> None:
+    link = Link()
+    link.start_turn()
+    agent = {"type": "subAgentActivity", "id": "s1", "kind": "started", "agentThreadId": "child"}
+    link.tell("item/completed", item=agent)
+    link.tell("turn/started", "child", turn={"id": "t9", "rootTurnId": "t1"})
+    link.end_turn()
+    link.wire.waited(link.conversation)
+    assert link.scribe.turn is None
+    link.start_turn("next", "t2")
+    link.end_turn(turn="t2")
+    assert link.scribe.turn is None
 
 
 def test_a_fork_does_not_pay_for_the_history_it_was_given() -> None:
@@ -936,6 +1017,43 @@ def test_a_request_of_any_depth_is_asked_or_refused() -> None:
         ends.add((asked, len(link.wire.outbox)))
         link.wire.outbox.clear()
     assert ends == {(True, 0), (False, 1)}
+
+
+_DEEP = b"[" * 3_000 + b"]" * 3_000
+
+
+@pytest.mark.parametrize(
+    ("params", "reason"),
+    [
+        (b'{"threadId":"thread-1","turn":{"id":"t1","status":"completed","items":%b}}' % _DEEP, "end_turn"),
+        (b'{"threadId":"thread-1","turn":{"id":"t1","status":"completed","durationMs":"long"}}', "end_turn"),
+        (b'{"threadId":"thread-1","turn":{"id":"t1","status":"interrupted","error":7}}', "interrupted"),
+        (b'{"threadId":"thread-1","turn":{"id":"t1","status":{"type":"completed"}}}', "error"),
+        (b'{"threadId":"thread-1","turn":{"id":7,"status":"completed"}}', "end_turn"),
+        (b'{"threadId":"thread-1","turn":"t1"}', "error"),
+        (b'{"threadId":"thread-1"}', "error"),
+        (b'{"threadId":["thread-1"],"turn":{"id":"t1","status":"completed"}}', "end_turn"),
+        (b'["thread-1"]', "error"),
+    ],
+)
+def test_a_turn_ends_however_its_end_is_told(params: bytes, reason: str) -> None:
+    link = Link()
+    link.start_turn()
+    link.wire.receive(b'{"method":"turn/completed","params":%b}' % params)
+    events = [event.data for event in link.events()]
+    [ended] = [data for data in events if isinstance(data, TurnEnded)]
+    assert ended.metadata.stop_reason == reason
+    assert len([data for data in events if isinstance(data, ErrorEvent)]) == (reason == "error")
+    assert [one for one in violations(link.events()) if "agent.unparsed" not in one] == []
+    assert len([data for data in events if isinstance(data, AgentUnparsed)]) == 1
+
+
+def test_the_end_of_another_turn_ends_nothing_whatever_its_shape() -> None:
+    link = Link()
+    link.start_turn()
+    link.tell("turn/completed", turn={"id": "t0", "status": 7})
+    link.tell("turn/completed", "elsewhere", turn=7)
+    assert link.scribe.turn is not None
 
 
 def test_what_is_granted_is_told_back_however_deep_it_is() -> None:

@@ -112,6 +112,13 @@ class Closed(Struct, frozen=True):
     conversation: Conversation
 
 
+class Wait(Struct, frozen=True):
+    """The wire holds something back: `Wire.waited` is to be called after so many seconds."""
+
+    conversation: Conversation
+    seconds: float
+
+
 class Listed(Struct, frozen=True):
     """The answer to `list_catalogue`."""
 
@@ -122,7 +129,7 @@ class ListFailed(Struct, frozen=True):
     message: str
 
 
-Notice = Ready | StartFailed | Ending | Closed | Listed | ListFailed
+Notice = Ready | StartFailed | Ending | Closed | Wait | Listed | ListFailed
 
 
 # -- what a client did, read from a recording --------------------------------------------------
@@ -218,6 +225,9 @@ class Wire(ABC):
 
     def close(self, conversation: Conversation) -> None:  # noqa: B027 - a process of its own just ends
         """End this conversation, its commands and its sub-agents on a shared server."""
+
+    def waited(self, conversation: Conversation) -> None:  # noqa: B027 - most agents tell everything in order
+        """The time of a `Wait` is over: tell what is still held back."""
 
     def list_catalogue(self, directory: str) -> None:
         """Ask for models, modes and commands; `Listed` or `ListFailed` follows."""

@@ -16,7 +16,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from ..agents.base import Agent, Closed, Conversation, Ending, Launch, Listed, ListFailed, Notice, Start
+from ..agents.base import Agent, Closed, Conversation, Ending, Launch, Listed, ListFailed, Notice, Start, Wait
 from ..agents.frames import InFrame, OutFrame, encode_frame
 from ..agents.scribe import Frame, Scribe
 from ..errors import AgentProcessExited, StreamError, Timeout
@@ -93,6 +93,9 @@ class Host:
         self._begun = False
         self._held: list[InFrame | LineTooLong] = []
         self._held_bytes = 0
+        self._waits: dict[Conversation, asyncio.TimerHandle] = {}
+        self._waited: list[Conversation] = []
+        """Whose time is over while the agent must not be heard."""
         self._exit: Exit | None = None
         self._pauses = 0
         self._ending = False
@@ -196,6 +199,9 @@ class Host:
             if size > MOST_HELD_BYTES:
                 self._resume()
             self._feed(frames)
+        waited, self._waited = self._waited, []
+        for conversation in waited:
+            self._end_wait(conversation)
         if self._exit is not None and not self._holds and not self._held:
             self._tell_exit()
 
@@ -304,10 +310,24 @@ class Host:
                 self._fail_listings(StreamError(message, agent=self.agent.name))
             case Closed(conversation):
                 self._left(conversation)
+            case Wait(conversation, seconds):
+                if before := self._waits.pop(conversation, None):
+                    before.cancel()
+                loop = asyncio.get_running_loop()
+                self._waits[conversation] = loop.call_later(seconds, self._end_wait, conversation)
             case _:
                 self._ending = self._ending or isinstance(notice, Ending)
                 if tenant := self._tenants.get(notice.conversation):
                     tenant.notice(notice)
+
+    def _end_wait(self, conversation: Conversation) -> None:
+        """What the wire holds back is told, if anybody is still there to hear it."""
+        self._waits.pop(conversation, None)
+        if self._holds:
+            self._waited.append(conversation)
+        elif conversation in self._tenants:
+            self.wire.waited(conversation)
+            self.flush()
 
     def _left(self, conversation: Conversation) -> None:
         if closed := self._leaving.pop(conversation, None):

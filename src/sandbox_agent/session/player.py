@@ -7,6 +7,7 @@ the recording shows what was.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -27,6 +28,7 @@ from ..agents.base import (
     Ready,
     Start,
     StartFailed,
+    Wait,
     Wire,
 )
 from ..agents.recording import Line, decode_line
@@ -92,8 +94,10 @@ class _Player:
         self._alive = False  # the process has said something
         self._waiting: list[Action] = []  # what a client sent before that
         self._stderr = StderrTail()
+        self._waits: dict[Conversation, float] = {}  # until when something is held back
 
     def play(self, line: Line) -> list[Played]:
+        self._end_waits(line.t)
         self._now = line.t
         match line.dir:
             case "cmd":
@@ -115,10 +119,20 @@ class _Player:
     def stop(self) -> list[Played]:
         """The recording ends, and so does the daemon that plays it."""
         self._come_alive()
+        self._end_waits(math.inf)
         for session in self._sessions:
             self._fail_start(session, None)
             self._step(session, inputs.Rest(self._command()))
         return self._take()
+
+    def _end_waits(self, now: float) -> None:
+        """The time of some is over before the next line."""
+        for conversation, until in list(self._waits.items()):
+            if until <= now and self._wire is not None:
+                del self._waits[conversation]
+                self._now = until
+                self._wire.waited(conversation)
+                self._visit(self._wire)
 
     def _take(self) -> list[Played]:
         played, self._played = self._played, []
@@ -144,6 +158,7 @@ class _Player:
                 self._step(session, inputs.Dying(session.attempt))
                 self._step(session, inputs.Exited(session.attempt, code, signal, self._stderr.read()))
         self._wire = None
+        self._waits.clear()
         self._stderr = StderrTail()
 
     def _fail_start(self, session: _Session, code: int | None) -> bool:
@@ -259,6 +274,8 @@ class _Player:
                     self._fail_start(session, None)
             elif isinstance(notice, Ready):
                 self._make_ready(self._session_of(notice.conversation))
+            elif isinstance(notice, Wait):
+                self._waits[notice.conversation] = self._now + notice.seconds
         for session in self._sessions:
             if session.is_new and self._has_begun(session):
                 self._make_ready(session)

@@ -35,6 +35,7 @@ from ..base import (
 )
 from ..files import images_in
 from ..frames import InFrame
+from ..lenient import readable_part, surface_of
 from ..nesting import shallow
 from . import frames
 from .commands import (
@@ -184,6 +185,9 @@ class ClaudeWire(Wire):
         except RecursionError:
             if (line := self._surface(frame)) is None:
                 raise
+        except msgspec.ValidationError:
+            self._end_unread(frame)
+            raise
         if isinstance(line, ControlResponse):
             self._answered(line.response)
             return
@@ -229,6 +233,12 @@ class ClaudeWire(Wire):
         if isinstance(line, ControlRequest):
             self._refuse(line.request_id, "the request is nested too deep")
         return line if isinstance(line, Result | ControlResponse) else None
+
+    def _end_unread(self, frame: bytes) -> None:
+        """A turn ends, also when its end is told in a way that nobody can read."""
+        told = surface_of(frame)
+        if self._conversation is not None and isinstance(told, dict) and told.get("type") == "result":
+            self._ended(self._conversation, readable_part(Result, told, is_error=True))
 
     def _answered(self, reply: Reply) -> None:
         asked = self._asked.pop(reply.request_id, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ...schema.features import Model
+from ...schema.inputs import Prompt
 from .conversation import CodexConversation
 from .frames import ModelPage, UserInput
 from .prompts import prompt_of
@@ -25,6 +26,13 @@ class Prompting(Struct, frozen=True):
     text: str
     joins: bool
     """A turn was running already: codex adds the prompt to it."""
+
+
+class Steering(Struct, frozen=True):
+    """A client spoke in the middle of a turn, which codex may refuse."""
+
+    thread: Thread
+    prompt: Prompt
 
 
 class Beginning(Struct, frozen=True):
@@ -63,7 +71,7 @@ class Nothing(Struct, frozen=True):
     pass
 
 
-Awaited = Greeting | Opening | Prompting | Beginning | Stopping | Leaving | Listing | Nothing
+Awaited = Greeting | Opening | Prompting | Steering | Beginning | Stopping | Leaving | Listing | Nothing
 
 
 def prompting(thread: Thread, content: tuple[UserInput, ...]) -> Prompting:

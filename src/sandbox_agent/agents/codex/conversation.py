@@ -58,6 +58,20 @@ class CodexConversation(Conversation):
         own = [self.thread] if self.thread else []
         return [*own, *self.agents.values()]
 
+    def release_complete_turns(self) -> None:
+        """End the turns that were held back and wait for nothing any more."""
+        for thread in self.threads():
+            if thread.held and not thread.expects_more:
+                thread.release()
+
+    def release_turns(self) -> None:
+        """End all turns that were held back, whatever they wait for."""
+        held = [thread for thread in self.threads() if thread.held]
+        for thread in held:
+            thread.release()
+        for agent in self.agents.values() if held else ():
+            agent.is_awaited = False
+
     def call_of_agent(self, thread_id: str) -> str | None:
         agent = self.agents.get(thread_id)
         return agent.parent if agent else None
@@ -77,10 +91,12 @@ def turn_params(thread: Thread, prompt: Prompt) -> StartTurn:
     """A prompt, with the settings that codex does not work with yet."""
     conversation = thread.conversation
     settings, told = conversation.settings, conversation.told
-    params = StartTurn(thread_id=thread.id, input=input_of(prompt))
+    policy, sandbox = access(settings.permission_mode)
+    params = StartTurn(
+        thread_id=thread.id, input=input_of(prompt), sandbox_policy=SandboxPolicy(type=sandbox)
+    )
     if settings == told:
         return params
-    policy, sandbox = access(settings.permission_mode)
     model = settings.model or conversation.model
     mode: Literal["plan", "default"] = "plan" if plans(settings) else "default"
     collaboration = CollaborationMode(mode, CollaborationSettings(model or "", settings.variant))
@@ -89,26 +105,36 @@ def turn_params(thread: Thread, prompt: Prompt) -> StartTurn:
         model=model,
         effort=settings.variant,
         approval_policy=policy,
-        sandbox_policy=SandboxPolicy(type="readOnly" if sandbox == "read-only" else "dangerFullAccess"),
         collaboration_mode=collaboration if model else None,
     )
 
 
-def access(mode: PermissionMode) -> tuple[str, str]:
+OPENING_SANDBOX = "read-only"
+"""Every thread is opened in this one; its turns say what they may do. Codex would trust a git workspace for good, in the user's
+`config.toml`, in which a thread is opened that may write."""
+
+
+def access(mode: PermissionMode) -> tuple[str, Literal["dangerFullAccess", "readOnly"]]:
     """Approval policy and sandbox. Only `untrusted` asks when codex's own sandbox is off, and plan mode needs no questions:
     what may not be done fails in the sandbox, and a way out of it is asked for."""
     match mode:
         case "bypass":
-            return "never", "danger-full-access"
+            return "never", "dangerFullAccess"
         case "plan":
-            return "on-request", "read-only"
-    return "untrusted", "danger-full-access"
+            return "on-request", "readOnly"
+    return "untrusted", "dangerFullAccess"
 
 
 def permission_mode(policy: Any, sandbox: Any) -> PermissionMode:
-    if sandbox == "read-only":
-        return "plan"
-    return "bypass" if (policy, sandbox) == ("never", "danger-full-access") else "default"
+    """The mode in which a recorded client opened a thread: the reverse of `access`, and what others mean by it."""
+    match policy, sandbox:
+        case "never", "danger-full-access" | "read-only":
+            return "bypass"
+        case "untrusted", _:
+            return "default"
+        case _, "read-only":
+            return "plan"
+    return "default"
 
 
 def plans(settings: Settings) -> bool:

@@ -88,6 +88,9 @@ class Items:
 
     # -- the end of a turn --------------------------------------------------------------------
 
+    def has_open_commands(self) -> bool:
+        return any(self.scribe.has_open_call(key) for key in self._commands)
+
     def leave_commands_running(self) -> None:
         for key in self._commands:
             if self.scribe.has_open_call(key):

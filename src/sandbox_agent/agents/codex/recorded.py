@@ -12,7 +12,7 @@ from ...schema.inputs import Answer, Decision, Settings
 from .. import jsonrpc
 from ..base import Action, Answered, Began, Cancelled, Decided, Prompted
 from ..jsonrpc import Call, Reply, Rpc, key_of
-from .awaited import Awaited, Beginning, Greeting, Listing, Opening, Stopping, prompting
+from .awaited import Awaited, Beginning, Greeting, Listing, Opening, Steering, Stopping, prompting
 from .conversation import CodexConversation, permission_mode
 from .frames import Params, UserInput
 from .pending import Asked, Pending
@@ -78,12 +78,20 @@ class RecordedClient:
             case "thread/start" | "thread/fork" | "thread/resume":
                 yield Began(self._read_opening(call))
             case "turn/start" | "turn/steer" if thread is not None:
+                thread.conversation.release_turns()
                 content = msgspec.json.decode(call.params, type=_SentTurn).input
+                prompt = prompt_of(thread.scribe, content)
+                if call.method == "turn/steer" or (thread.scribe.turn and thread.running):
+                    thread.prompts.append(prompt.text)
+                    expect(call.id, Steering(thread, prompt))
+                    return
                 expect(call.id, prompting(thread, content))
-                yield Prompted(thread.conversation, prompt_of(thread.scribe, content))
+                yield Prompted(thread.conversation, prompt)
             case "turn/interrupt" if thread is not None:
                 expect(call.id, Stopping(thread))
                 yield Cancelled(thread.conversation)
+            case "thread/backgroundTerminals/clean" if thread is not None:
+                thread.stops_commands = thread.running is not None
             case "review/start" if thread is not None:
                 expect(call.id, Beginning(thread))
             case "model/list":

@@ -10,6 +10,7 @@ from msgspec import Raw
 
 from ...schema.events import StopReason, Usage
 from .. import todos
+from ..scribe import Turn as ScribeTurn
 from .errors import failure_of
 from .frames import (
     ErrorNotice,
@@ -56,6 +57,13 @@ class Thread:
         self.prompts: list[str] = []
         """What we said and codex has not echoed yet."""
         self.items = Items(self)
+        self.held: Turn | None = None
+        """The turn that codex has ended and we have not: more of it is about to come."""
+        self._held_in: ScribeTurn | None = None
+        self.stops_commands = False
+        """Codex was told to end the commands of the running turn: their output comes when the turn is over."""
+        self.is_awaited = False
+        """A sub-agent of the running turn, which pays for it."""
         self._ended: deque[str] = deque(maxlen=64)
         self._failed = False
         self._total: Tokens | None = None
@@ -64,11 +72,14 @@ class Thread:
 
     def know_turn(self, turn_id: str) -> None:
         """Codex has taken a prompt and named the turn, which is not running yet."""
+        self.release()
         if turn_id not in self._ended:
             self.turn_ids.add(turn_id)
 
     def start_turn(self, turn: Turn) -> None:
+        self.release()
         self.running = turn.id
+        self.is_awaited = self.is_agent
         self.turn_ids.add(turn.id)
         if turn.root_turn_id and not self.is_agent:
             # A review starts under one id and ends under the other.
@@ -77,9 +88,38 @@ class Thread:
             self.scribe.start_turn(source="agent")
 
     def end_turn(self, turn: Turn) -> bool:
-        """False when this is not the end of the turn that runs."""
-        if self.turn_ids and turn.id not in self.turn_ids:
+        """False when this is not the end of the turn that runs. It waits for what is known to follow it; see `release`."""
+        if turn.id in self._ended or (self.turn_ids and turn.id not in self.turn_ids):
             return False
+        self.running = None
+        self.is_awaited = False
+        self.held, self._held_in = turn, self.scribe.turn
+        if not self.expects_more:
+            self.release()
+        return True
+
+    @property
+    def expects_more(self) -> bool:
+        """The output of commands that were stopped, or what sub-agents spend, which are about to end, too."""
+        if self.stops_commands and self.items.has_open_commands():
+            return True
+        agents = () if self.is_agent else self.conversation.agents.values()
+        return any(agent.is_awaited for agent in agents)
+
+    def release(self) -> None:
+        """End the turn that was held back, unless somebody else has ended it meanwhile."""
+        turn, self.held = self.held, None
+        if turn is None:
+            return
+        if self.is_agent or self.scribe.turn is self._held_in:
+            self._tell_end(turn)
+        self._ended.extend({turn.id, *self.turn_ids})
+        self.turn_ids.clear()
+        self.items.forget()
+        self.stops_commands = False
+        self._failed = False
+
+    def _tell_end(self, turn: Turn) -> None:
         if turn.status == "failed" and not self._failed:
             self._tell_failure(turn)
         if turn.status == "completed":
@@ -89,12 +129,6 @@ class Thread:
         else:
             reason = _stop_reason(turn)
             self.scribe.end_turn(reason, self.conversation.take_usage(), duration_ms=turn.duration_ms)
-        self._ended.extend({turn.id, *self.turn_ids})
-        self.running = None
-        self.turn_ids.clear()
-        self.items.forget()
-        self._failed = False
-        return True
 
     def _tell_failure(self, turn: Turn) -> None:
         if turn.error is None:

@@ -24,10 +24,12 @@ from ..base import (
     Ready,
     Start,
     StartFailed,
+    Wait,
     Wire,
 )
 from ..frames import InFrame
 from ..jsonrpc import Call, Note, Reply, Request, Rpc, RpcError, key_of, read
+from ..lenient import readable_part, surface_of
 from ..nesting import shallow
 from .awaited import (
     Awaited,
@@ -35,9 +37,9 @@ from .awaited import (
     Greeting,
     Leaving,
     Listing,
-    Nothing,
     Opening,
     Prompting,
+    Steering,
     Stopping,
     prompting,
 )
@@ -46,20 +48,21 @@ from .commands import (
     ClientInfo,
     Command,
     Initialize,
-    Interrupt,
     ListModels,
     OnThread,
     OpenThread,
 )
-from .conversation import CodexConversation, access, config_of, plans, turn_params
+from .conversation import OPENING_SANDBOX, CodexConversation, access, config_of, plans, turn_params
 from .errors import failure_of
 from .frames import (
     IGNORED,
     NOTIFICATIONS,
+    ItemCompleted,
     ModelPage,
     Params,
     RequestResolved,
     ThreadOpened,
+    Turn,
     TurnAnswer,
     TurnCompleted,
     TurnError,
@@ -69,6 +72,7 @@ from .modes import MODES
 from .pending import Asked, Pending
 from .recorded import RecordedClient
 from .requests import REQUESTS, UNSUPPORTED
+from .stopping import Stopper
 from .thread import Thread
 from .threads import Threads
 
@@ -79,6 +83,12 @@ UNWANTED = (
     "turn/diff/updated",
 )
 """The loudest of what we ignore: codex need not send it."""
+
+LATE_SECONDS = 0.5
+"""So long the end of a turn waits for the output of the commands that were stopped; some milliseconds are usual."""
+
+AGENT_SECONDS = 5.0
+"""So long it waits for its sub-agents, which it pays for; what they spend later is the next turn's."""
 
 _address = msgspec.json.Decoder(Params)
 _notes = {method: msgspec.json.Decoder(kind) for method, kind in NOTIFICATIONS.items()}
@@ -93,6 +103,7 @@ class CodexWire(Wire):
         self._threads = Threads()
         self._rpc: Rpc[Awaited, Asked] = Rpc(self.send, lambda n: f"sandbox-agent-{n}")
         self._pending = Pending(self._rpc)
+        self._stopper = Stopper(self._call)
         self._recorded = RecordedClient(self, self._rpc, self._threads, self._pending)
 
     # -- commands -----------------------------------------------------------------------------
@@ -108,13 +119,13 @@ class CodexWire(Wire):
         self.add(conversation)
         resumes = start.resume and start.native_id is not None
         settings = start.settings
-        policy, sandbox = access(settings.permission_mode)
+        policy, _ = access(settings.permission_mode)
         params = OpenThread(
             thread_id=start.native_id if resumes else None,
             cwd=settings.directory,
             model=settings.model,
             approval_policy=policy,
-            sandbox=sandbox,
+            sandbox=OPENING_SANDBOX,
             config=config_of(settings),
             exclude_turns=resumes,
         )
@@ -141,11 +152,12 @@ class CodexWire(Wire):
 
     def cancel(self, conversation: Conversation) -> None:
         assert isinstance(conversation, CodexConversation)
+        conversation.release_turns()
         # Before codex has reported the turn there is nothing to interrupt: it would run to its end.
         started = conversation.thread is not None and conversation.thread.running is not None
         conversation.wants_interrupt = conversation.scribe.turn is not None and not started
         for thread in conversation.threads():
-            self._interrupt(thread)
+            self._stopper.interrupt(thread)
 
     def configure(self, conversation: Conversation, settings: Settings) -> bool:
         """Takes effect with the next prompt. A thread's directory and MCP servers are fixed when it is opened."""
@@ -155,14 +167,15 @@ class CodexWire(Wire):
 
     def close(self, conversation: Conversation) -> None:
         assert isinstance(conversation, CodexConversation)
-        self._forget(conversation)
+        if conversation in self._conversations:
+            self._conversations.remove(conversation)
         conversation.closed = True
         for thread in conversation.threads():
             self._threads.leave(thread)
             if thread.running:
-                self._interrupt(thread)
+                self._stopper.interrupt(thread)
             else:
-                self._leave(thread)
+                self._stopper.leave(thread)
 
     def list_catalogue(self, directory: str) -> None:
         self._call("model/list", ListModels(), Listing())
@@ -194,23 +207,17 @@ class CodexWire(Wire):
         else:
             self._waiting.append(request)
 
-    def _interrupt(self, thread: Thread) -> None:
-        if thread.running:
-            params = Interrupt(thread_id=thread.id, turn_id=thread.running)
-            self._call("turn/interrupt", params, Stopping(thread))
-
-    def _kill_commands(self, thread: Thread) -> None:
-        """Codex lets a running command survive the turn that is interrupted."""
-        self._call("thread/backgroundTerminals/clean", OnThread(thread_id=thread.id), Nothing())
-
-    def _leave(self, thread: Thread) -> None:
-        self._kill_commands(thread)
-        self._call("thread/unsubscribe", OnThread(thread_id=thread.id), Leaving(thread))
-
     # -- frames of codex ----------------------------------------------------------------------
 
     def feed(self, frame: InFrame) -> None:
         assert isinstance(frame, bytes)
+        try:
+            self._hear_frame(frame)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            self._end_unread(frame)
+            raise
+
+    def _hear_frame(self, frame: bytes) -> None:
         told: Reply | Note | Call | None
         try:
             told = read(frame)
@@ -244,24 +251,52 @@ class CodexWire(Wire):
         if self._threads.has_left(thread.id):
             if isinstance(note, TurnStarted):
                 thread.running = note.turn.id
-                self._interrupt(thread)
+                self._stopper.interrupt(thread)
             return
         match note:
             case TurnStarted(turn=turn):
                 thread.start_turn(turn)
                 if thread is thread.conversation.thread and thread.conversation.wants_interrupt:
                     thread.conversation.wants_interrupt = False
-                    self._interrupt(thread)
+                    self._stopper.interrupt(thread)
             case TurnCompleted(turn=turn):
-                if thread.end_turn(turn):
-                    self._pending.drop(thread)
+                self._end_turn(thread, turn)
             case RequestResolved(request_id=id):
                 self._pending.withdraw(key_of(id))
             case _:
                 thread.hear(note, payload)
+        if isinstance(note, ItemCompleted | TurnCompleted):
+            thread.conversation.release_complete_turns()
         for agent, call in thread.items.started_agents:
             self._threads.adopt(agent, thread.conversation, call)
         thread.items.started_agents.clear()
+
+    def _end_turn(self, thread: Thread, turn: Turn) -> None:
+        if thread.end_turn(turn):
+            self._pending.drop(thread)
+        if thread.held:
+            seconds = LATE_SECONDS if thread.stops_commands else AGENT_SECONDS
+            self.notices.append(Wait(thread.conversation, seconds))
+
+    def waited(self, conversation: Conversation) -> None:
+        assert isinstance(conversation, CodexConversation)
+        conversation.release_turns()
+
+    def _end_unread(self, frame: bytes) -> None:
+        """A turn ends, also when its end is told in a way that nobody can read."""
+        match surface_of(frame):
+            case {"method": "turn/completed", "params": params}:
+                found = params if isinstance(params, dict) else {}
+            case _:
+                return
+        thread = self._threads.find(str(found.get("threadId")))
+        if thread is None and isinstance(alone := self.conversation_of(frame), CodexConversation):
+            thread = alone.thread
+        if thread is None or self._threads.has_left(thread.id):
+            return
+        failed = TurnError(message="the agent told the end of its turn in a form that is not known")
+        fallback = {"id": thread.running or "", "status": "failed", "error": failed}
+        self._end_turn(thread, readable_part(Turn, found.get("turn"), **fallback))
 
     def _hear_unknown(self, thread: Thread | None, frame: bytes) -> None:
         owner = thread.conversation if thread else self.conversation_of(frame)
@@ -302,14 +337,13 @@ class CodexWire(Wire):
                     _tell_refused(awaited, failed)
                 else:
                     _know_turn(thread, result)
+            case Steering(thread=thread, prompt=prompt):
+                _tell_steered(thread, prompt, refused=failed is not None)
             case Beginning(thread=thread) if failed is None:
                 _know_turn(thread, result)
                 thread.scribe.start_turn(source="agent")
-            case Stopping(thread=thread):
-                if self._threads.has_left(thread.id):
-                    self._leave(thread)
-                else:
-                    self._kill_commands(thread)
+            case Stopping(thread=thread) if self._threads.has_left(thread.id):
+                self._stopper.unsubscribe(thread)
             case Leaving(thread=thread):
                 self._threads.forget(thread)
             case Listing():
@@ -345,17 +379,15 @@ class CodexWire(Wire):
         self._threads.own(thread)
         if conversation.closed:
             self._threads.leave(thread)
-            self._leave(thread)
+            self._stopper.leave(thread)
             return
         conversation.announce("agent")
         self.notices.append(Ready(conversation))
 
     def _fail_opening(self, conversation: CodexConversation, failed: RpcError, *, gone: bool) -> None:
-        self._forget(conversation)
+        if conversation in self._conversations:
+            self._conversations.remove(conversation)
         self.notices.append(StartFailed(conversation, failed.message, gone))
-
-    def _forget(self, conversation: CodexConversation) -> None:
-        self._conversations = [one for one in self._conversations if one is not conversation]
 
     def _finish_listing(self, listing: Listing, failed: RpcError | None, result: Raw) -> None:
         if failed is not None:
@@ -386,10 +418,20 @@ def _tell_refused(prompting: Prompting, failed: RpcError) -> None:
     if prompting.text in thread.prompts:
         thread.prompts.remove(prompting.text)
     thread.conversation.wants_interrupt = False
+    thread.conversation.told = None
     failure = failure_of(TurnError(message=failed.message, codex_error_info="badRequest"))
     thread.scribe.error(failure.message, failure.code, {"code": failed.code})
     if not prompting.joins:
         thread.scribe.end_turn("error", thread.conversation.take_usage())
+
+
+def _tell_steered(thread: Thread, prompt: Prompt, *, refused: bool) -> None:
+    """What codex does not take in the middle of a turn never reached it."""
+    if not refused:
+        thread.scribe.start_turn(source="agent")
+        thread.scribe.user_message(prompt.text, prompt.attachments)
+    elif prompt.text in thread.prompts:
+        thread.prompts.remove(prompt.text)
 
 
 def _is_gone(failed: RpcError) -> bool:

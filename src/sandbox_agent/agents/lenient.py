@@ -1,0 +1,31 @@
+"""What can be read of a frame that has another shape than we know: whoever waits for it must not wait for ever."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from .nesting import shallow
+
+Kind = TypeVar("Kind", bound=msgspec.Struct)
+
+
+def surface_of(frame: bytes) -> Any:
+    """A frame without its depths; None where it is no JSON."""
+    try:
+        return msgspec.json.decode(shallow(frame))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def readable_part(kind: type[Kind], told: Any, **otherwise: Any) -> Kind:
+    """A struct of the fields that can be read; `otherwise` gives values for some that cannot."""
+    fields = dict(otherwise)
+    for field in msgspec.structs.fields(kind):
+        if isinstance(told, dict) and field.encode_name in told:
+            try:
+                fields[field.name] = msgspec.convert(told[field.encode_name], field.type)
+            except msgspec.ValidationError:
+                continue
+    return kind(**fields)

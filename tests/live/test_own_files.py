@@ -1,0 +1,74 @@
+"""An agent works in the user's workspace and with the user's own settings: what is theirs is as before when it is done."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox_agent.testing.offline import offline_environment
+from sandbox_agent.testing.scripted_model import ScriptedModel
+
+from .client import DaemonProcess
+from .live import REAL, Live
+from .tried import TRIED, cannot_run, chosen
+
+OWN_FILES = {
+    "claude": {
+        ".claude/settings.json": '{"includeCoAuthoredBy": false}\n',
+        ".claude/CLAUDE.md": "Be brief.\n",
+        ".claude.json": '{"hasCompletedOnboarding": true}\n',
+    },
+    "codex": {
+        ".codex/AGENTS.md": "Be brief.\n",
+        ".codex/auth.json": '{"OPENAI_API_KEY": "sk-scripted"}\n',
+    },
+}
+"""What a user of the agent has at home, beside what it takes to find the model."""
+
+
+@pytest.fixture(params=list(OWN_FILES))
+def live(request: pytest.FixtureRequest, tmp_path: Path, scripted_model: ScriptedModel) -> Iterator[Live]:
+    if REAL:
+        pytest.skip("the user's real home is not for tests")
+    if request.param not in chosen(request.config.getoption("--agent"), "two_sessions"):
+        pytest.skip("--agent names others")
+    if why := cannot_run(request.param):
+        request.node.user_properties += [("agent", request.param), ("left_out", why)]
+        pytest.skip("the agent is not here")
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    daemon: DaemonProcess = request.getfixturevalue("shared_daemon")
+    live = Live(TRIED[request.param], daemon, scripted_model, workspace)
+    yield live
+    live.check_rules()
+
+
+def test_what_is_the_users_own_is_as_before(live: Live, tmp_path: Path) -> None:
+    home, workspace = tmp_path / "home", live.workspace
+    env = offline_environment(live.agent.name, live.model.base_url, home)
+    for path, text in OWN_FILES[live.agent.name].items():
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+        (home / path).write_text(text)
+    (workspace / "code.py").write_text("print('hello')\n")
+    _git(workspace, "init")
+    _git(workspace, "add", ".")
+    _git(workspace, "-c", "user.name=me", "-c", "user.email=me@example.org", "commit", "--message", "first")
+    before = _contents(home), _contents(workspace)
+    for _ in range(2):
+        session = live.session(env=env, permissionMode="bypass")
+        assert "seen" in session.run(live.command("echo seen")).output
+        session.call("POST", "/terminate")
+    at_home, in_workspace = before
+    assert {path: _contents(home)[path] for path in at_home} == at_home
+    assert _contents(workspace) == in_workspace
+
+
+def _git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
