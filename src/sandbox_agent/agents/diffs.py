@@ -51,7 +51,7 @@ class Names(Struct, frozen=True):
 
     @property
     def git(self) -> str:
-        return f"diff --git {_quoted(self.old)} {_quoted(self.new)}\n"
+        return f"diff --git {_quoted(self.old, ' ')} {_quoted(self.new, ' ')}\n"
 
     def heads(self, *, created: bool = False, deleted: bool = False) -> str:
         old, new = (_NOTHING if created else self.old), (_NOTHING if deleted else self.new)
@@ -337,9 +337,9 @@ def _named(name: str) -> str:
     return f"{quoted}\t" if " " in name and quoted == name else quoted
 
 
-def _quoted(name: str) -> str:
-    """As Git quotes it: only what would break a line."""
-    if not _UNSAFE.search(name):
+def _quoted(name: str, more: str = "") -> str:
+    """As Git quotes it: what would break a line, and `more`."""
+    if not _UNSAFE.search(name) and not (more and more in name):
         return name
     return '"' + _UNSAFE.sub(lambda found: _ESCAPES.get(found[0]) or f"\\{ord(found[0]):03o}", name) + '"'
 

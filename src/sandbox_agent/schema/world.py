@@ -73,15 +73,17 @@ def look(path: str) -> FileState | None:
         return FileState()
     except (OSError, ValueError):
         return None
-    with open(descriptor, "rb") as file:
+    try:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode) or about.st_size > MOST_LOOKED_AT:
             return None
-        try:
-            data = file.read(MOST_LOOKED_AT + 1)
-        except OSError:
-            return None
-    return FileState(data, bool(about.st_mode & stat.S_IXUSR)) if len(data) <= MOST_LOOKED_AT else None
+        data = os.read(descriptor, MOST_LOOKED_AT + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    # One that grows meanwhile is read short of its end, or is too large by now.
+    return FileState(data, bool(about.st_mode & stat.S_IXUSR)) if len(data) == about.st_size else None
 
 
 REAL = World(random_id, lambda: str(uuid.uuid4()), time.monotonic, now, os.path.realpath, look)
