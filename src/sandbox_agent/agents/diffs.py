@@ -204,10 +204,12 @@ class Told(Struct, frozen=True):
         lines = _lines(text or "")
         made: list[str] = []
         done = 0
-        crlf = sum(line.endswith("\r\n") for line in lines) * 2 > len(lines)
+        # Some agents leave carriage returns out of what they tell, and put them back into the file.
+        loose = not any("\r" in line for hunk in self.hunks for line in hunk.lines)
+        crlf = loose and sum(line.endswith("\r\n") for line in lines) * 2 > len(lines)
         for hunk in self.hunks:
             found = [(sign, line) for sign, line in _told_lines(hunk) if sign != come]
-            at = _place(lines, [line for _, line in found], hunk, gone, done)
+            at = _place(lines, [line for _, line in found], hunk, gone, done, loose)
             made += lines[done:at]
             for sign, line in _told_lines(hunk):
                 if sign == come:
@@ -284,22 +286,29 @@ def _told_lines(hunk: Hunk) -> Iterator[tuple[str, str]]:
             yield line[:1], line[1:] + ("" if cut else "\n")
 
 
-def _place(lines: list[str], found: list[str], hunk: Hunk, gone: str, least: int) -> int:
+def _place(lines: list[str], wanted: list[str], hunk: Hunk, gone: str, least: int, loose: bool) -> int:
     """Where a hunk's lines stand: where it says, or in the one other place that there is."""
+    if loose:
+        lines, wanted = [_bare(line) for line in lines], [_bare(line) for line in wanted]
     start, count = (hunk.old_start, hunk.old_lines) if gone == "-" else (hunk.new_start, hunk.new_lines)
-    wanted = [_bare(line) for line in found]
     at = start - 1 if count else start
-    if least <= at <= len(lines) and [_bare(line) for line in lines[at : at + len(wanted)]] == wanted:
+    if least <= at <= len(lines) and lines[at : at + len(wanted)] == wanted:
         return at
-    bare = [_bare(line) for line in lines]
     others = [
         n
-        for n in range(least, len(bare) - len(wanted) + 1)
-        if wanted and bare[n] == wanted[0] and bare[n : n + len(wanted)] == wanted
+        for n in range(least, len(lines) - len(wanted) + 1)
+        if wanted and lines[n] == wanted[0] and lines[n : n + len(wanted)] == wanted
     ]
     if len(others) != 1:
         raise DoesNotFit
     return others[0]
+
+
+def same_lines(one: str | None, other: str | None) -> bool:
+    """The same text but for how its lines end, and the last one."""
+    if one is None or other is None:
+        return one is other
+    return [_bare(line) for line in _lines(one)] == [_bare(line) for line in _lines(other)]
 
 
 def _bare(line: str) -> str:

@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 
 from ...schema.items import ContentPart, FileRef
 from ...schema.world import FileState, World
-from ..diffs import DoesNotFit, Names, Told, diff_of_files, names_in, read_diffs, text_of
+from ..diffs import DoesNotFit, Names, Told, diff_of_files, names_in, read_diffs, same_lines, text_of
 
 MOST_FILES = 32
 """How many files of one call are looked at."""
@@ -152,16 +152,21 @@ def _settled(
         return before, after
     if before is not None:
         try:
-            made = _state(told.after(text_of(before)), after)
+            made = told.after(text_of(before))
         except DoesNotFit:
             pass
         else:
-            if in_company or made.data == after.data:
-                return before, made
+            if same_lines(made, text_of(after)):
+                return before, after
+            if in_company:
+                return before, _state(made, after)
     try:
-        return _state(told.before(text_of(after)), before or after), after
+        was = told.before(text_of(after))
     except DoesNotFit:
         return before, after
+    if before is not None and same_lines(was, text_of(before)):
+        return before, after
+    return _state(was, before or after), after
 
 
 def _state(text: str | None, like: FileState) -> FileState:
