@@ -124,7 +124,8 @@ def test_the_diffs_of_several_files_are_read_one_by_one() -> None:
     )
     two = "--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+--- x\n"
     first, second = read_diffs(one + two)
-    assert (first.path, first.created, second.path, second.created) == ("/ws/a.txt", False, "b.txt", True)
+    assert (first.paths, first.created) == (("/ws/a.txt", "/ws/a.txt"), False)
+    assert (second.paths, second.created) == (("b.txt", "b.txt"), True)
     assert first.written(Names("a/a.txt", "b/a.txt")) == "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b\n"
 
 

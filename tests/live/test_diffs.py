@@ -11,10 +11,11 @@ import msgspec
 import pytest
 from msgspec import Struct
 
+from sandbox_agent.schema.events import PermissionRequested, TurnEnded
 from sandbox_agent.schema.items import FileRef
 from sandbox_agent.testing.scripted_model import Edit, Next, Read, Step, Text, Write
 
-from .client import Session
+from .client import Session, Turn
 from .features import FEATURES
 from .live import Live
 
@@ -98,11 +99,26 @@ def try_kind(live: Live, session: Session, name: str, kind: Kind) -> str:
         shutil.copytree(live.workspace / name, before / name)
     steps = [below(step, name) for step in kind.steps] + [Text("Done.")]
     script = msgspec.json.encode(steps).decode()
-    turn = session.run(f"SCRIPT:{script}")
+    turn = run(session, f"SCRIPT:{script}")
     changes = [file for file in turn.files if file.action != "read"]
     if len(changes) != kind.changes or any(file.diff is None for file in changes):
         return f"{changes} {turn.text} {[item.content for item in turn.items if item.kind == 'tool_result']}"
     return apply(changes, before) or compare(live.workspace / name, before / name, changes)
+
+
+def run(session: Session, prompt: str) -> Turn:
+    """A turn in which whatever is asked is allowed: where reading is a command, it is asked for."""
+    turn_id = session.send(prompt)
+    since = len(session.events)
+    while True:
+        event = session.wait(lambda event: isinstance(event.data, PermissionRequested | TurnEnded), since)
+        since = event.sequence
+        if isinstance(event.data, TurnEnded):
+            return session.finish(turn_id)
+        if event.data.permission_id in {
+            one["id"] for one in session.call("GET", "/permissions")["permissions"]
+        }:
+            session.decide(event.data, "once")
 
 
 def below(step: Step, folder: str) -> Step:

@@ -177,10 +177,10 @@ class Told(Struct, frozen=True):
     deleted: bool = False
 
     @property
-    def path(self) -> str | None:
-        """The file that it is about, without the letters that diffs put before it."""
-        name = self.old if self.deleted else self.new
-        return name and re.sub(r"\A[ab]/", "", name)
+    def paths(self) -> tuple[str, str] | None:
+        """The file before and after, without the letters that diffs put before their names."""
+        old, new = (self.new if self.created else self.old), (self.old if self.deleted else self.new)
+        return (_LETTER.sub("", old), _LETTER.sub("", new)) if old and new else None
 
     def written(self, names: Names) -> str | None:
         """The same change under our names."""
@@ -199,7 +199,7 @@ class Told(Struct, frozen=True):
         return self._turned(after, "+", "-", self.deleted, self.created)
 
     def _turned(self, text: str | None, gone: str, come: str, begins: bool, ends: bool) -> str | None:
-        if begins != (text is None):
+        if begins and text is not None:
             raise DoesNotFit
         lines = _lines(text or "")
         made: list[str] = []
@@ -305,10 +305,8 @@ def _place(lines: list[str], wanted: list[str], hunk: Hunk, gone: str, least: in
 
 
 def same_lines(one: str | None, other: str | None) -> bool:
-    """The same text but for how its lines end, and the last one."""
-    if one is None or other is None:
-        return one is other
-    return [_bare(line) for line in _lines(one)] == [_bare(line) for line in _lines(other)]
+    """The same text but for how its lines end, and the last one. A file that is not there is as good as an empty one."""
+    return [_bare(line) for line in _lines(one or "")] == [_bare(line) for line in _lines(other or "")]
 
 
 def _bare(line: str) -> str:
@@ -358,5 +356,6 @@ def _read_name(told: str) -> str:
     return told.rstrip("\r").partition("\t")[0]
 
 
+_LETTER = re.compile(r"\A[ab]/")
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f"\\]')
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}

@@ -114,10 +114,11 @@ class Changes:
         seen = self._seen.get(key, {}) if key else {}
         written = []
         for told in read_diffs(diff):
-            if told.path:
-                names = names_in(self.directory, told.path)
-                before = seen.get(self._whole(told.path)) or self._look(self._whole(told.path))
-                written.append(_proposed(told, before, names) or told.written(names))
+            if told.paths is not None:
+                names, whole = names_in(self.directory, *told.paths), self._whole(told.paths[0])
+                written.append(
+                    _proposed(told, seen.get(whole) or self._look(whole), names) or told.written(names)
+                )
         return "".join(one for one in written if one) or None
 
     def _diff(self, key: str, change: FileRef) -> str | None:
@@ -160,6 +161,8 @@ def _settled(
                 return before, after
             if in_company:
                 return before, _state(made, after)
+        if told.created and before.data and not (after.data or b"").startswith(before.data):
+            return before, after  # it was there: the agent only says that it wrote all of it
     try:
         was = told.before(text_of(after))
     except DoesNotFit:
