@@ -245,6 +245,9 @@ class Reader:
         self.connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=SECONDS)
         if receive_buffer is not None:
             self.connection.sock = _small_socket(daemon.port, receive_buffer)
+        else:
+            self.connection.connect()
+        self.socket = self.connection.sock
         sent = dict(headers or {})
         if body is not None:
             sent["content-type"] = "application/json"

@@ -77,7 +77,7 @@ class Session:
     def tell(self, *content: Any, parent: str | None = None) -> None:
         self.feed("user", message={"role": "user", "content": content}, parent_tool_use_id=parent)
 
-    def data(self, *kinds: type) -> list[Any]:
+    def data(self, *kinds: type[Any]) -> list[Any]:
         types = {kind.TYPE for kind in kinds}
         return [draft.data for draft in self.scribe.drafts if draft.type in types]
 

@@ -1,8 +1,9 @@
 /* Faults that a test cannot have from a real machine: a wall clock that jumps, and a disk that turns read-only under
  * files that are open (the kernel refuses such a remount; only a failing disk does it). Loaded into the daemon alone.
- * The file that FAULTS names holds three numbers of 8 bytes. Two may be changed by a test at any time: the seconds to
- * add to the wall clock, and 1 while writing is refused. The third counts descriptors that were closed though they were
- * not open: with several threads, such a close hits what another one has just opened. */
+ * The file that FAULTS names holds four numbers of 8 bytes. Three may be changed by a test at any time: the seconds to
+ * add to the wall clock, 1 while writing is refused, and (the fourth) the milliseconds that each sync takes. The third
+ * counts descriptors that were closed though they were not open: with several threads, such a close hits what another
+ * one has just opened. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static volatile int64_t calm[3];
+static volatile int64_t calm[4];
 static volatile int64_t *faults = calm;
 
 __attribute__((constructor)) static void begin(void) {
@@ -108,3 +109,19 @@ ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at) {
 }
 
 ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at) { return pwrite64(fd, bytes, size, at); }
+
+static void be_slow(void) {
+    struct timespec left = {faults[3] / 1000, faults[3] % 1000 * 1000000};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
+}
+
+int fsync(int fd) {
+    be_slow();
+    return REAL(fsync)(fd);
+}
+
+int fdatasync(int fd) {
+    be_slow();
+    return REAL(fdatasync)(fd);
+}

@@ -1,4 +1,4 @@
-"""A daemon whose wall clock jumps and whose disk turns read-only when a test says so: see `preload.c`."""
+"""A daemon whose wall clock jumps and whose disk turns read-only or slow when a test says so: see `preload.c`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Faults:
 
     def __init__(self, folder: Path) -> None:
         path = folder / "faults"
-        path.write_bytes(bytes(24))
+        path.write_bytes(bytes(32))
         with path.open("r+b") as file:
-            self._shared = mmap.mmap(file.fileno(), 24)
+            self._shared = mmap.mmap(file.fileno(), 32)
         self.env = {"LD_PRELOAD": str(_library()), "FAULTS": str(path)}
 
     def jump_to(self, seconds: int) -> None:
@@ -33,10 +33,14 @@ class Faults:
         """Every write to a file fails with "Read-only file system", open files or not."""
         self._shared[8:16] = struct.pack("q", refuse)
 
+    def slow_down(self, milliseconds: int) -> None:
+        """Every sync of a file takes so much longer."""
+        self._shared[24:] = struct.pack("q", milliseconds)
+
     @property
     def closed_twice(self) -> int:
         """How many descriptors were closed that were not open."""
-        count: int = struct.unpack("q", self._shared[16:])[0]
+        count: int = struct.unpack("q", self._shared[16:24])[0]
         return count
 
 

@@ -14,8 +14,10 @@ import pytest
 from tests.daemons import (
     Client,
     Daemon,
+    agent_pids,
     client_of,
     done,
+    gone_within,
     refusal,
     running,
     stop_reason,
@@ -127,11 +129,12 @@ def test_a_session_ends_on_a_full_disk_too(daemon: Daemon, client: Client) -> No
     client.turn(session, "hello")
     filler = Filler(daemon)
     fill_until_it_shows(client, session, filler)
-    assert client.post(f"/v1/sessions/{session}/terminate").status_code == 204
+    assert refusal(client.post(f"/v1/sessions/{session}/terminate")) == (503, "unavailable")
+    assert gone_within(agent_pids(daemon), 5) == []
     filler.empty()
-    wait_until(lambda: not refuses(client))
     with client.follow(session) as reader:
         reader.until_type("session.ended")
+    assert client.post(f"/v1/sessions/{session}/terminate").status_code == 204
 
 
 @needs_namespaces

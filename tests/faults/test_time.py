@@ -163,5 +163,4 @@ def stays_silent(client: Client, seconds: int) -> None:
 
 def wait_patiently(reader: Reader, seconds: float) -> None:
     """Pings come more often than that; a client that is less patient would only prove its own impatience."""
-    assert reader.response.fp is not None
-    reader.connection.sock.settimeout(seconds + 20)
+    reader.socket.settimeout(seconds + 20)

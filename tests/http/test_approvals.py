@@ -205,6 +205,42 @@ def test_each_mode_asks_what_it_should(
         assert changed == (message == "edit" and status == "completed")
 
 
+@pytest.mark.parametrize(
+    ("path", "asks"),
+    [
+        ("plain.txt", False),
+        ("deep/er/plain.txt", False),
+        ("../outside.txt", True),
+        ("link/through.txt", True),
+        (".git/hooks/pre-commit", True),
+        ("deep/.git/config", True),
+        (".claude/settings.json", True),
+        (".vscode/tasks.json", True),
+        ("AGENTS.md", True),
+    ],
+)
+def test_accepted_edits_are_those_inside_the_directory_that_configure_nothing(
+    client: Client, tmp_path: Path, path: str, asks: bool
+) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    (inside / "link").symlink_to(outside)
+    session = client.create(permissionMode="acceptEdits", directory=str(inside))
+    with client.follow(session) as reader:
+        client.send(session, f"edit {path}")
+        # It is decided in the same breath as it is asked.
+        reader.until_type("permission.requested")
+        if asks:
+            [asked] = client.pending(session)
+            assert not (inside / path).exists()
+            assert client.post(reply_path(session, asked), {"reply": "once"}).status_code == 204
+        events = reader.until_type("turn.ended")
+    [resolved] = of_type(events, "permission.resolved")
+    assert resolved["metadata"]["decided_by"] == ("client" if asks else "daemon")
+    assert (inside / path).exists()
+
+
 def test_plan_mode_refuses_through_the_daemon_where_the_agent_asks(client: Client) -> None:
     session = client.create(permissionMode="plan")
     [resolved] = of_type(client.turn(session, "edit"), "permission.resolved")
@@ -343,5 +379,18 @@ def test_a_rejected_plan_stays_in_plan_mode(client: Client, verb: str, body: dic
         events = reader.until_type("turn.ended")
     assert texts(events)[-1].endswith("The plan was not approved. I keep planning.")
     assert [data["status"] for data in of_type(events, "question.resolved")] == ["rejected"]
+    info = client.info(session)
+    assert (info["agentMode"], info["permissionMode"]) == ("plan", "plan")
+
+
+@pytest.mark.parametrize("text", ["yes, but in two steps", "Approve it", "approved", ""])
+def test_any_other_answer_to_a_plan_rejects_it_and_is_feedback(client: Client, text: str) -> None:
+    session = client.create(agentMode="plan", permissionMode="plan")
+    with client.follow(session) as reader:
+        asked = ask(client, session, reader, "plan")
+        assert client.post(reply_path(session, asked), {"answers": [[text]]}).status_code == 204
+        events = reader.until_type("turn.ended")
+    heard = f" ({text})" if text else ""
+    assert texts(events)[-1].endswith(f"The plan was not approved{heard}. I keep planning.")
     info = client.info(session)
     assert (info["agentMode"], info["permissionMode"]) == ("plan", "plan")

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from tests.daemons import Client, of_type, statuses, stop_reason, texts
 from tests.intruders.mutations import WAYS, Mutation, mutated, recordings
 
 from sandbox_agent.agents import TRANSLATORS
@@ -83,3 +84,21 @@ def test_what_the_mock_says_outside_of_a_turn_is_not_understood() -> None:
         one.event for one in translate(TRANSLATORS["mock"], [msgspec.json.encode(one) for one in lines])
     ]
     assert [event.type for event in events] == ["session.started", *["agent.unparsed"] * 3]
+
+
+@pytest.mark.parametrize("depth", [100, 500, *range(900, 1010, 10), 100_000])
+def test_json_that_is_too_deep_to_be_written_is_told_and_the_turn_goes_on(client: Client, depth: int) -> None:
+    """Somewhere below a thousand there is a depth that can be read and cannot be written again, and before it one that can be
+    written and not be read by a client.
+    """
+    client.expects_unparsed = True
+    session = client.create()
+    with client.follow(session) as reader:
+        client.send(session, f"nested {depth}")
+        seen = reader.until_type("turn.ended")
+    assert seen == client.events(session)
+    assert [event["sequence"] for event in seen] == list(range(1, len(seen) + 1))
+    assert (stop_reason(seen), texts(seen)) == ("end_turn", ["That was deep."])
+    told, unparsed = len(statuses(seen, "nested")), len(of_type(seen, "agent.unparsed"))
+    assert (told, unparsed) == ((1, 0) if depth == 100 else (0, 1))
+    assert stop_reason(client.turn(session, "hi")) == "end_turn"

@@ -12,7 +12,7 @@ import pytest
 from sandbox_agent.agents.base import Agent
 from sandbox_agent.config import Config
 from sandbox_agent.errors import Conflict, SessionNotFound
-from sandbox_agent.ops.sessions import UpdateSession, update
+from sandbox_agent.ops.sessions import OneSession, UpdateSession, delete, terminate, update
 from sandbox_agent.runtime.daemon import Daemon
 from sandbox_agent.schema.inputs import Settings
 from sandbox_agent.store.base import Secrets
@@ -53,7 +53,7 @@ def test_two_changes_at_once_are_both_kept(tmp_path: Path) -> None:
             await update(daemon, UpdateSession("s", model="mock-2", permission_mode="acceptEdits"))
             daemon.may_go_on.set()
             await changing
-            settings = (await daemon.session("s")).record.settings
+            settings = (await daemon.sessions.show("s")).told.record.settings
             assert (settings.agent_mode, settings.model, settings.permission_mode) == (
                 "plan",
                 "mock-2",
@@ -66,12 +66,11 @@ def test_two_changes_at_once_are_both_kept(tmp_path: Path) -> None:
 def test_a_session_that_ends_while_a_change_is_checked_stays_as_it_was(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with checking_a_mode(tmp_path) as (daemon, changing):
-            session = await daemon.session("s")
-            await session.terminate()
+            await terminate(daemon, OneSession("s"))
             daemon.may_go_on.set()
             with pytest.raises(Conflict):
                 await changing
-            assert session.record.settings.agent_mode == "build"
+            assert (await daemon.sessions.show("s")).told.record.settings.agent_mode == "build"
 
     asyncio.run(scenario())
 
@@ -79,7 +78,7 @@ def test_a_session_that_ends_while_a_change_is_checked_stays_as_it_was(tmp_path:
 def test_a_session_that_is_deleted_while_a_change_is_checked_does_not_come_back(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with checking_a_mode(tmp_path) as (daemon, changing):
-            await daemon.delete("s")
+            await delete(daemon, OneSession("s"))
             daemon.may_go_on.set()
             with pytest.raises(SessionNotFound):
                 await changing

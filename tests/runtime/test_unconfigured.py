@@ -3,51 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from tests.runtime.inside import running
 from tests.runtime.paper import followed
 
 from sandbox_agent.agents import AGENTS
-from sandbox_agent.agents.base import Agent
 from sandbox_agent.agents.mock import Mock
-from sandbox_agent.config import Config
 from sandbox_agent.errors import SessionNotFound, UnsupportedAgent
 from sandbox_agent.ops.events import ReadEvents, read
 from sandbox_agent.ops.sessions import (
     OneSession,
+    ReadQueue,
     SendMessage,
     UpdateSession,
     delete,
     get,
+    queue,
     send_message,
     update,
 )
-from sandbox_agent.runtime.daemon import Daemon
 from sandbox_agent.runtime.following import SessionFollowing
 from sandbox_agent.schema.inputs import Settings
 from sandbox_agent.store.base import Secrets
-
-SOON = 10.0
 
 
 class Cat(Mock):
     """Named as a program that is on every PATH, so that it would show if that were started."""
 
     name = "cat"
-
-
-@asynccontextmanager
-async def running(data_dir: Path, agents: dict[str, Agent]) -> AsyncIterator[Daemon]:
-    daemon = Daemon(Config(data_dir=str(data_dir), drain_seconds=0), agents)
-    await daemon.start()
-    try:
-        async with asyncio.timeout(2 * SOON):
-            yield daemon
-    finally:
-        await daemon.stop()
 
 
 async def left_with_work(data_dir: Path) -> None:
@@ -63,7 +48,7 @@ def test_it_can_be_read_renamed_and_deleted(tmp_path: Path) -> None:
         await left_with_work(tmp_path)
         async with running(tmp_path, AGENTS) as daemon:
             shown = await get(daemon, OneSession("s"))
-            assert (shown.agent, shown.state) == ("cat", "idle")
+            assert (shown.agent, shown.state) == ("cat", "running")  # a message waits
             assert len((await read(daemon, ReadEvents("s"))).events) == shown.event_count
             assert (await update(daemon, UpdateSession("s", title="Old"))).title == "Old"
             await delete(daemon, OneSession("s"))
@@ -90,11 +75,11 @@ def test_what_waited_goes_on_when_its_agent_is_back(tmp_path: Path) -> None:
     async def scenario() -> None:
         await left_with_work(tmp_path)
         async with running(tmp_path, AGENTS) as daemon:
-            session = await daemon.session("s")
-            assert [message.prompt.text for message in session.queue] == ["later"]
+            waiting = await queue(daemon, ReadQueue("s"))
+            assert [message.message for message in waiting.messages] == ["later"]
         async with running(tmp_path, {"cat": Cat()}) as daemon:
-            session = await daemon.session("s")
-            following = SessionFollowing(daemon.log, session.log.channel, session.id, 0)
+            channel = (await daemon.sessions.end("s")).channel
+            following = SessionFollowing(daemon.log, channel, "s", 0)
             async with followed(following) as paper:
                 await paper.until(lambda: b"You said: later" in paper.text)
 

@@ -61,7 +61,7 @@ def waiting(world: ToyWorld) -> str:
     told = world.actors[S].end.told
     assert told is not None
     [asked] = told.pending
-    return getattr(asked, "permission_id", None) or getattr(asked, "question_id", "")
+    return str(getattr(asked, "permission_id", None) or getattr(asked, "question_id", ""))
 
 
 def stop_reasons(world: ToyWorld) -> list[str]:
@@ -403,3 +403,15 @@ def test_state_is_told_only_when_the_end_of_the_turn_can_be_read() -> None:
     assert actor.end.told.state == "running"
     world.settle()
     assert (actor.end.told.state, stop_reasons(world)) == ("idle", ["end_turn"])
+
+
+def test_a_turn_that_the_agent_begins_while_it_is_let_go_ends_with_its_process() -> None:
+    world, actor = session()
+    world.fire(S, "idle")
+    actor.hear(lambda scribe: scribe.start_turn(source="agent"))  # it was on its way already
+    world.settle()
+    assert isinstance(actor.core.phase, Running)
+    world.close(S)
+    world.settle()
+    assert isinstance(actor.core.phase, Idle)
+    assert stop_reasons(world) == ["interrupted"]

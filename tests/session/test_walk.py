@@ -331,7 +331,7 @@ class Walk(RuleBasedStateMachine):
 
 
 def test_whatever_happens_the_promises_hold() -> None:
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(
         Walk,
         settings=settings(
             max_examples=STEPS // STEPS_OF_A_WALK,

@@ -611,7 +611,10 @@ class ToyWorld:
     def _check_actor(self, actor: Actor, record: SessionRecord) -> None:
         end, core = actor.end, actor.core
         assert end.committed == record.event_count
-        assert _bytes(end.told) == _bytes(self._stored_told(actor.id)), (end.told, self._stored_told(actor.id))
+        assert _bytes(end.told) == _bytes(self._stored_told(actor.id)), (
+            end.told,
+            self._stored_told(actor.id),
+        )
         assert (core.scribe.turn is not None) == isinstance(core.phase, WITH_TURN), core.phase
         assert actor.machine.holding == (core.offer is not None or isinstance(core.phase, Handing))
         if isinstance(core.phase, Ended):
@@ -673,8 +676,8 @@ class ToyWorld:
         for command in self.commands.values():
             assert command.answers, f"nobody answered {command.input}"
         for id, (checker, _) in self.checkers.items():
-            actor = self.actors.get(id)
-            if self.store.session(id) is not None and (actor is None or actor.scribe.nothing_open()):
+            loaded = self.actors.get(id)
+            if self.store.session(id) is not None and (loaded is None or loaded.scribe.nothing_open()):
                 checker.finish()
                 assert [one for one in checker.found if "unparsed" not in one] == []
 

@@ -252,7 +252,7 @@ def test_every_keyword_that_answers_can_be_asked_in_one_conversation(agent: Clie
 
 
 def test_every_keyword_is_asked_by_a_test_and_stands_in_the_docs() -> None:
-    asked_elsewhere = {"demo", "unparsed", "slow", "crash", "hang", "orphan", "end"}
+    asked_elsewhere = {"demo", "unparsed", "nested", "slow", "crash", "hang", "orphan", "end"}
     assert mock_agent.KEYWORDS.keys() == {
         *(prompt.split()[0] for prompt in OUTLINES if prompt != "anything else"),
         *asked_elsewhere,
@@ -324,7 +324,7 @@ def test_an_edit_is_written_when_it_is_accepted(agent: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "mode, asked", [("default", ["edit", "command"]), ("acceptEdits", ["command"]), ("bypass", [])]
+    "mode, asked", [("default", ["edit", "command"]), ("acceptEdits", ["edit", "command"]), ("bypass", [])]
 )
 def test_the_permission_mode_says_what_is_asked(agent: Client, mode: Any, asked: list[str]) -> None:
     agent.send(SetCommand(Settings("/", permission_mode=mode)))

@@ -208,6 +208,8 @@ class Watcher:
         if position <= self._last:
             self.broken.append(f"position {position} came after {self._last}")
         self._last = position
+        if not body:
+            return
         event = msgspec.json.decode(body, type=_Envelope)
         before = self._sequences.get(event.session_id, 0)
         if event.sequence != before + 1:

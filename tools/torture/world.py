@@ -89,12 +89,14 @@ class World:
             return None
 
     async def frames(self, path: str, last: int) -> AsyncIterator[tuple[int, bytes]]:
-        """The events of a stream past an id, until it ends or breaks. Raises `Refused` when there is none."""
+        """The events of a stream past an id, until it ends or breaks; news of sessions have no body. Raises `Refused` when there is none."""
         await self.gate.pass_through()
         rest = b""
         try:
             headers = {"last-event-id": str(last)}
             async with self._http.stream("GET", path, headers=headers) as answer:
+                if answer.status_code == 204:
+                    return  # it has ended, and we have everything
                 if answer.status_code != 200:
                     raise Refused(answer.status_code)
                 async for chunk in answer.aiter_raw():
@@ -102,7 +104,7 @@ class World:
                     for frame in whole:
                         if frame.startswith(b"id: "):
                             number, _, data = frame.partition(b"\n")
-                            yield int(number[4:]), data.removeprefix(b"data: ")
+                            yield int(number[4:]), data.removeprefix(b"data: ") if data[:1] == b"d" else b""
         except httpx2.TransportError:
             return
 

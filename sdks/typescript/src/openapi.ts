@@ -1134,6 +1134,7 @@ export interface components {
             role?: ("assistant" | "system" | "tool" | "user") | null;
             /** @enum {unknown} */
             visibility?: "private" | "public";
+            parent_id?: string;
         };
         /** ItemCompleted */
         ItemCompleted: {

@@ -68,7 +68,7 @@ class AgentLink:
     async def _open(self) -> None:
         live, attempt = self._live, self.attempt
         try:
-            program = await live.provide()
+            program = await live.sessions.provide(live.agent, live.pinned_version)
             await self._open_with(program)
         except StartFailure as failure:
             await self._release()
@@ -95,7 +95,7 @@ class AgentLink:
         settings = self._settings(effect.settings)
         seat = Seat(agent, program, settings, live.secrets.env, effect.native_id, effect.resume)
         # A start cannot be stopped in its middle: one that is not wanted any more is let go when it is over.
-        starting = asyncio.ensure_future(live.hosts.get(seat))
+        starting = asyncio.ensure_future(live.sessions.hosts.get(seat))
         try:
             self._host = host = await asyncio.shield(starting)
         except asyncio.CancelledError:
@@ -110,9 +110,9 @@ class AgentLink:
         host.begin()
         host.flush()
         try:
-            await asyncio.wait_for(self._opened, live.start_seconds)
+            await asyncio.wait_for(self._opened, live.sessions.config.start_seconds)
         except TimeoutError:
-            text = f"{agent.title} did not answer in {live.start_seconds:g} s"
+            text = f"{agent.title} did not answer in {live.sessions.config.start_seconds:g} s"
             raise Timeout(text, agent=agent.name) from None
 
     def _settings(self, settings: Settings) -> Settings:
@@ -122,7 +122,7 @@ class AgentLink:
         host, self._host = self._host, None
         conversation, self._conversation = self._conversation, None
         if host is not None:
-            await self._live.hosts.release(host, conversation)
+            await self._live.sessions.hosts.release(host, conversation)
 
     async def close(self) -> None:
         """Let the process go, or our place on it. Nothing of it runs when this returns."""
@@ -190,7 +190,11 @@ class AgentLink:
         return StartFailure(problem, exited=True, gone=gone)
 
     def broken(self, message: str) -> None:
-        self._tell(inputs.Broken(message))
+        opened = self._opened
+        if opened is not None and not opened.done():
+            opened.set_exception(StartFailure(Internal(message)))
+        else:
+            self._tell(inputs.Broken(message))
 
     def _tell(self, input: inputs.Input) -> None:
         if self._unwanted:

@@ -24,9 +24,9 @@ from ..session.phases import Gone
 from ..store.base import Secrets
 from .agent_link import AgentLink
 from .host import Host
-from .hosts import Hosts
 from .log import End
-from .programs import Program
+from .lookups import look_up
+from .timers import Timers
 
 if TYPE_CHECKING:
     from .sessions import Sessions
@@ -52,7 +52,7 @@ class LiveSession:
         self._log = sessions.log
         self.pins = 0
         """Who is about to ask something: it must not be let go meanwhile."""
-        self._sessions = sessions
+        self.sessions = sessions
         self._inputs: deque[Input] = deque()
         self._busy = False
         self._dropped = False
@@ -60,7 +60,7 @@ class LiveSession:
         self._held: Host | None = None
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._settling: list[asyncio.Future[None]] = []
-        self._timers: dict[TimerKind, asyncio.TimerHandle] = {}
+        self._timers = Timers(self._time_out)
         end.listener = self
 
     @property
@@ -70,6 +70,11 @@ class LiveSession:
     @property
     def scribe(self) -> Scribe:
         return self._core.scribe
+
+    @property
+    def pinned_version(self) -> str | None:
+        """The version of the agent that was asked for."""
+        return self._core.record.pinned_version
 
     # -- what it is asked ---------------------------------------------------------------------
 
@@ -135,7 +140,10 @@ class LiveSession:
         if pieces is None:
             self.step(HEARD)
         elif pieces:
-            self._log.append_pieces(self.end, pieces)
+            try:
+                self._log.append_pieces(self.end, pieces)
+            except Exception as error:
+                self._fail(error, "a piece of a stream")
 
     def step(self, input: Input) -> None:
         self._inputs.append(input)
@@ -158,9 +166,12 @@ class LiveSession:
             for effect in self.machine.step(input):
                 self._carry_out(effect)
         except Exception as error:
-            # A fault of ours. What is stored is true; what is in memory may not be.
-            logger.exception("session %s failed on %s", self.id, type(input).__name__)
-            self._drop(Internal(f"the daemon failed: {type(error).__name__}", sessionId=self.id))
+            self._fail(error, type(input).__name__)
+
+    def _fail(self, error: Exception, on: str) -> None:
+        """A fault of ours. What is stored is true; what is in memory may not be."""
+        logger.exception("session %s failed on %s", self.id, on)
+        self._drop(Internal(f"the daemon failed: {type(error).__name__}", sessionId=self.id))
 
     def _hold_or_release(self) -> None:
         """The agent is not heard while the machine stands still."""
@@ -175,15 +186,15 @@ class LiveSession:
         """Let go of a session of which everything is in the store."""
         if not (self.pins or self._waiting or self._dropped) and self.machine.at_rest:
             self._dropped = True
-            self._cancel_timers()
-            self._sessions.forget(self, gone=isinstance(self.machine.core.phase, Gone))
+            self._timers.cancel_all()
+            self.sessions.forget(self, gone=isinstance(self.machine.core.phase, Gone))
 
     def _drop(self, problem: SandboxAgentError) -> None:
         """Only the store knows how the session stands: end what it started, and load it again."""
         if self._dropped:
             return
         self._dropped = True
-        self._cancel_timers()
+        self._timers.cancel_all()
         self._tell_settled()
         for answer in self._waiting.values():
             if not answer.done():
@@ -191,93 +202,80 @@ class LiveSession:
         if self._held is not None:
             host, self._held = self._held, None
             asyncio.get_running_loop().call_soon(host.release)
-        self._sessions.load_again(self)
+        self.sessions.load_again(self)
 
     async def close_link(self) -> None:
         if self._link is not None:
             await self._link.close()
 
-    def _cancel_timers(self) -> None:
-        for timer in self._timers.values():
-            timer.cancel()
-        self._timers.clear()
-
     # -- effects ------------------------------------------------------------------------------
 
     def _carry_out(self, effect: Effect) -> None:
-        match effect:
-            case effects.Append():
-                self._sessions.log.append(self.end, effect)
-            case effects.Answer(command, result):
-                self._answer(command, result)
-            case effects.Say(attempt, words):
-                if self._link is not None and self._link.attempt == attempt:
-                    self._link.say(words)
-            case effects.Connect():
-                self._link = AgentLink(self, effect)
-            case effects.Stop():
-                if self._link is not None:
-                    self.spawn(self._link.close())
-            case effects.Arm(kind, seconds, tag):
-                self._disarm(kind)
-                loop = asyncio.get_running_loop()
-                self._timers[kind] = loop.call_later(seconds, self._time_out, kind, tag)
-            case effects.Disarm(kind):
-                self._disarm(kind)
-            case effects.LookUpKey(send, key):
-                self._look_up(lambda: inputs.KeyFound(send, self._sessions.log.store.key(self.id, key)))
-            case effects.LookUpAsked(command, id):
-                store = self._sessions.log.store
-                self._look_up(lambda: inputs.AskedBefore(command, id, store.was_asked(self.id, id)))
-            case effects.Load(turn):
-                self._look_up(lambda: inputs.Loaded(turn, self._sessions.log.store.queued(self.id, turn)))
-            case effects.RemoveFiles(folder):
-                self.spawn(self._sessions.attachments.remove(folder))
+        CARRY_OUT[type(effect)](self, effect)
 
-    def _answer(self, command: int, result: Any) -> None:
-        answer = self._waiting.get(command)
+    def _append(self, effect: effects.Append) -> None:
+        self._log.append(self.end, effect)
+
+    def _say(self, effect: effects.Say) -> None:
+        if self._link is not None and self._link.attempt == effect.attempt:
+            self._link.say(effect.words)
+
+    def _connect(self, effect: effects.Connect) -> None:
+        self._link = AgentLink(self, effect)
+
+    def _stop(self, effect: effects.Stop) -> None:
+        if self._link is not None and self._link.attempt == effect.attempt:
+            self.spawn(self._link.close())
+
+    def _remove_files(self, effect: effects.RemoveFiles) -> None:
+        self.spawn(self.sessions.attachments.remove(effect.folder))
+
+    def _answer(self, effect: effects.Answer) -> None:
+        answer = self._waiting.get(effect.command)
         if answer is None or answer.done():
             return
-        if isinstance(result, SandboxAgentError):
-            answer.set_exception(result)
+        if isinstance(effect.result, SandboxAgentError):
+            answer.set_exception(effect.result)
         else:
-            answer.set_result(result)
-
-    def _disarm(self, kind: TimerKind) -> None:
-        if timer := self._timers.pop(kind, None):
-            timer.cancel()
+            answer.set_result(effect.result)
 
     def _time_out(self, kind: TimerKind, tag: str) -> None:
-        del self._timers[kind]
         if kind == "idle" and self._link is not None and self._link.can_resume:
             tag = "resumable"
         self.step(inputs.Timer(kind, tag))
 
-    def _look_up(self, question: Callable[[], Input]) -> None:
-        self.spawn(self._step_with(question))
+    def _arm(self, effect: effects.Arm) -> None:
+        self._timers.arm(effect)
 
-    async def _step_with(self, question: Callable[[], Input]) -> None:
+    def _disarm(self, effect: effects.Disarm) -> None:
+        self._timers.disarm(effect)
+
+    def _look_up(self, effect: effects.Question) -> None:
+        self.spawn(self._find(effect))
+
+    async def _find(self, effect: effects.Question) -> None:
         try:
-            found = await self._sessions.log.look_up(question)
+            found = await self._log.look_up(lambda: look_up(self._log.store, self.id, effect))
         except Exception as error:
             logger.exception("the store could not be asked about session %s", self.id)
             self._drop(Internal(f"the store could not be read: {error}", sessionId=self.id))
             return
         self.step(found)
 
-    # -- what a link needs --------------------------------------------------------------------
-
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        return self._sessions.spawn(work)
+        return self.sessions.spawn(work)
 
-    @property
-    def hosts(self) -> Hosts:
-        return self._sessions.hosts
 
-    @property
-    def start_seconds(self) -> float:
-        return self._sessions.config.start_seconds
-
-    async def provide(self) -> Program:
-        """The agent's program, in the version that was asked for."""
-        return await self._sessions.provide(self.agent, self.machine.core.record.pinned_version)
+CARRY_OUT: dict[type[Any], Callable[[LiveSession, Any], None]] = {
+    effects.Append: LiveSession._append,
+    effects.Answer: LiveSession._answer,
+    effects.Say: LiveSession._say,
+    effects.Connect: LiveSession._connect,
+    effects.Stop: LiveSession._stop,
+    effects.Arm: LiveSession._arm,
+    effects.Disarm: LiveSession._disarm,
+    effects.LookUpKey: LiveSession._look_up,
+    effects.LookUpAsked: LiveSession._look_up,
+    effects.Load: LiveSession._look_up,
+    effects.RemoveFiles: LiveSession._remove_files,
+}

@@ -33,6 +33,9 @@ from .programs import Program
 
 logger = logging.getLogger("sandbox_agent.sessions")
 
+UNREAD_SECONDS = 10.0
+"""So long an end of the log waits for its first reader."""
+
 Provide = Callable[[Agent, str | None], Awaitable[Program]]
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
@@ -74,6 +77,8 @@ class Sessions:
         self._live: dict[str, LiveSession] = {}
         self._ends: dict[str, End] = {}
         """Of sessions that are in memory, and of those that somebody reads."""
+        self._dropped: dict[str, LiveSession] = {}
+        """Those that a fault of ours ended, until nothing of them runs or waits to be written."""
         self._locks = Locks()
         self._draining = False
 
@@ -117,12 +122,15 @@ class Sessions:
     async def end(self, session_id: str) -> End:
         """A session's end of the log, to follow it."""
         async with self._locks.hold(session_id):
+            await self._settle(session_id)
             end = self._ends.get(session_id)
             if end is None:
                 told = await self.log.look_up(lambda: self._stored(session_id))
                 end = self._keep_end(told)
             if end.told is None:
                 raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
+            # Whoever wants to follow it may never begin to.
+            asyncio.get_running_loop().call_later(UNREAD_SECONDS, self._drop_end, end)
             return end
 
     def _keep_end(self, told: Told) -> End:
@@ -134,14 +142,18 @@ class Sessions:
         return end
 
     def _drop_end(self, end: End) -> None:
+        """Nobody needs it any more. One who comes too late finds it closed, and asks for another."""
         if end.listener is None and not end.channel.readers and self._ends.get(end.session_id) is end:
             del self._ends[end.session_id]
+            end.channel.close()
 
     # -- commands -----------------------------------------------------------------------------
 
     async def create(self, record: SessionRecord, secrets: Secrets) -> Created:
         """Start an agent for a new session. An error raised here created nothing; one returned ended the session."""
         id = record.session_id
+        async with self._locks.hold(id):
+            await self._settle(id)
         stored = await self.log.look_up(lambda: self.log.store.session(id))
         # Looked at last, so that nobody comes between: of several who want an id at once, one gets it.
         if stored is not None or id in self._live:
@@ -164,8 +176,11 @@ class Sessions:
 
     async def ask(self, session_id: str, command: Callable[[int], inputs.Command]) -> Any:
         """Put a command to a session, and wait for what it answers."""
-        async with self.loaded(session_id) as live:
+        live = await self._load(session_id)
+        try:
             return await live.ask(command(next_command_id()))
+        finally:
+            self._let_be(live)
 
     @asynccontextmanager
     async def loaded(self, session_id: str) -> AsyncIterator[LiveSession]:
@@ -174,18 +189,23 @@ class Sessions:
         try:
             yield live
         finally:
-            live.pins -= 1
-            live.rest_if_idle()
+            self._let_be(live)
+
+    def _let_be(self, live: LiveSession) -> None:
+        live.pins -= 1
+        live.rest_if_idle()
 
     async def _load(self, session_id: str) -> LiveSession:
-        async with self._locks.hold(session_id):
-            live = self._live.get(session_id)
-            if live is None:
-                live = await self._restore(session_id)
-            elif live.end.told is None:  # it is being created, and nobody can see it
-                raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
-            live.pins += 1
-            return live
+        """The session in memory, pinned until `_let_be`."""
+        live = self._live.get(session_id)
+        if live is None:
+            async with self._locks.hold(session_id):
+                await self._settle(session_id)
+                live = self._live.get(session_id) or await self._restore(session_id)
+        if live.end.told is None:  # it is being created, and nobody can see it
+            raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
+        live.pins += 1
+        return live
 
     async def _restore(self, session_id: str) -> LiveSession:
         """Read from the store what a machine must know: its record, what was open, what waits."""
@@ -246,16 +266,27 @@ class Sessions:
         if self._ends.get(live.id) is live.end:
             del self._ends[live.id]
         live.end.channel.close()  # its readers come back, and find what is stored
-        self.spawn(self._load_again(live))
+        self._dropped[live.id] = live
+        self.spawn(self._load_again(live.id))
 
-    async def _load_again(self, live: LiveSession) -> None:
-        async with self._locks.hold(live.id):
-            await live.close_link()
+    async def _load_again(self, session_id: str) -> None:
         try:
-            async with self.loaded(live.id):
+            async with self.loaded(session_id):
                 pass
         except SessionNotFound:
             pass  # it was never stored
+        except SandboxAgentError as problem:
+            logger.warning(
+                "session %s is not loaded until it is asked something: %s", session_id, problem.detail
+            )
+
+    async def _settle(self, session_id: str) -> None:
+        """One that was dropped has to be over before anybody reads how it stands: its process, and what it appended."""
+        live = self._dropped.get(session_id)
+        if live is not None:
+            await live.close_link()
+            await self.log.written(live.end)
+            del self._dropped[session_id]
 
     # -- the daemon's beginning and end ---------------------------------------------------------
 

@@ -110,6 +110,10 @@ class Load(Struct, frozen=True):
     turn: str
 
 
+Question = LookUpKey | LookUpAsked | Load
+"""What only the store knows."""
+
+
 class RemoveFiles(Struct, frozen=True):
     folder: str
 

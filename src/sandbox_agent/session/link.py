@@ -207,7 +207,12 @@ def closed(core: Core, news: Closed) -> None:
     """The process that we stopped is gone."""
     if isinstance(core.link, Closing) and core.link.attempt == news.attempt:
         core.link_to(Absent())
-        _close_background(core)
+        if isinstance(core.phase, Running | Cancelling):  # the agent began it while we let it go
+            core.scribe.end_turn("interrupted", source="daemon")
+            core.scribe.close_background()
+            turns.end_by_us(core)
+        else:
+            _close_background(core)
 
 
 def _close_background(core: Core) -> None:

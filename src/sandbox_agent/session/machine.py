@@ -113,17 +113,23 @@ class Machine:
         return core.take_effects()
 
     def _handle(self, input: Input) -> None:
-        if isinstance(input, COMMANDS) and isinstance(self.core.phase, Gone | Resting):
-            life.turn_away(self.core, input)
-        elif isinstance(input, Replay | Restored):
-            assert self._restore is not None
-            if isinstance(input, Replay):
-                self._restore.replay(input)
-            else:
-                self._restore.finish(input)
-                self._restore = None
+        core = self.core
+        if type(core.phase) in TOO_LATE and isinstance(input, COMMANDS):
+            life.turn_away(core, input)
+        elif (handler := HANDLERS.get(type(input))) is not None:
+            handler(core, input)
         else:
-            HANDLERS[type(input)](self.core, input)
+            self._learn(input)
+
+    def _learn(self, input: Input) -> None:
+        """What an earlier life left."""
+        assert self._restore is not None
+        if isinstance(input, Replay):
+            self._restore.replay(input)
+        else:
+            assert isinstance(input, Restored)
+            self._restore.finish(input)
+            self._restore = None
 
     def _settle(self) -> None:
         """Do what has become possible, until nothing has."""
@@ -132,14 +138,10 @@ class Machine:
             core.release()
             if core.offer is not None or self._restore is not None:
                 return
-            phase = core.phase
-            if isinstance(phase, Handing) and phase.number <= core.committed:
-                turns.hand_over(core, phase)
-            elif (isinstance(phase, Ending) and life.finish_ending(core, phase)) or (
-                isinstance(phase, Resting) and life.finish_resting(core, phase)
-            ):
-                pass
-            elif core.inbox:
+            step_on = STEP_ON.get(type(core.phase))
+            if step_on is not None and step_on(core, core.phase):
+                continue
+            if core.inbox:
                 self._handle(core.inbox.popleft())
             elif not admission.admit_next(core) and not link.proceed(core):
                 core.release()
@@ -242,6 +244,15 @@ TIMERS: dict[TimerKind, Handler] = {
 
 AT_ONCE = frozenset({Committed, Refused, Stalled, Dying, Send, Drain})
 """What is heard behind an offer, too: it settles the offer, or changes nothing that the offer could undo."""
+
+STEP_ON: dict[type[Any], Callable[[Core, Any], bool]] = {
+    Handing: turns.hand_over,
+    Ending: life.finish_ending,
+    Resting: life.finish_resting,
+}
+"""Phases that wait for what was appended to be written, and what they do then; whether they did it."""
+
+TOO_LATE = frozenset({Gone, Resting})
 
 COMMANDS = (Send, Withdraw, Cancel, Decide, Reply, Configure, Terminate, Delete)
 

@@ -29,6 +29,9 @@ class Restore:
         # No process is left, so nothing goes on in the background either: all of it ends with the turn.
         core.scribe.close_background()
         core.scribe.end_turn("outcome_unknown", source="daemon")
+        if core.record.native_id is None and not core.record.ended:
+            # An older daemon was cut off before it had chosen one.
+            core.scribe.native_session_id = core.agent.choose_native_id(core.world)
         life.announce(core)
         if core.record.turn_id is not None:
             core.change(turn_id=None)

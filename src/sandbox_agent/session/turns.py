@@ -80,19 +80,22 @@ def fail_to_begin(core: Core, message: QueuedMessage, problem: SandboxAgentError
     core.enter(Idle())
 
 
-def hand_over(core: Core, phase: Handing) -> None:
-    """The turn is written: now the agent may know, unless somebody has cancelled it meanwhile."""
+def hand_over(core: Core, phase: Handing) -> bool:
+    """Once the turn is written the agent may know of it, unless somebody has cancelled it meanwhile."""
+    if phase.number > core.committed:
+        return False
     if core.cancels:
         core.scribe.end_turn("interrupted", source="daemon")
         core.fact()
         core.enter(Idle())
         answer_cancels(core)
-        return
+        return True
     _arm_time_limit(core, phase.turn)
     if isinstance(core.link, Open):
         give_prompt(core, phase.turn, phase.message, tries=1)
     else:
         core.enter(Reopening(phase.turn, phase.message))
+    return True
 
 
 def give_prompt(core: Core, turn: str, message: QueuedMessage, tries: int) -> None:

@@ -213,9 +213,8 @@ class Turn:
     # What it asks.
 
     def allowed(self, tool: str, input: dict[str, object], kind: str, call: str, **shown: object) -> bool:
-        """Ask for permission, unless the session's permission mode says that one need not. Rejected: the call fails."""
-        mode = self.agent.settings.get("permissionMode")
-        if mode == "bypass" or (mode == "acceptEdits" and kind == "edit"):
+        """Ask for permission, unless nothing needs one. Rejected: the call fails."""
+        if self.agent.settings.get("permissionMode") == "bypass":
             return True
         reply = self._ask("ask", tool=tool, input=input, kind=kind, call=call, **shown)
         return self.heeded(reply, tool, call)
@@ -411,27 +410,31 @@ def parallel(turn: Turn) -> None:
     turn.say("I have read three files.")
 
 
-@keyword("edit", "a file change with its diff; writes `mock-edit.txt` once it is permitted")
+@keyword(
+    "edit [PATH]", "a file change with its diff; adds a line to PATH (`mock-edit.txt`) once it is permitted"
+)
 def edit(turn: Turn) -> None:
     import difflib
 
-    path = os.path.abspath("mock-edit.txt")
+    shown = turn.arguments[0] if turn.arguments else "mock-edit.txt"
+    path = os.path.abspath(shown)
     before = []
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
             before = file.readlines()
     after = [*before, f"line {len(before) + 1}, from message {turn.number}\n"]
-    names = ("a/mock-edit.txt", "b/mock-edit.txt") if before else ("/dev/null", "b/mock-edit.txt")
+    names = (f"a/{shown}" if before else "/dev/null", f"b/{shown}")
     diff = "".join(difflib.unified_diff(before, after, *names))
     arguments: dict[str, object] = {"path": path, "content": "".join(after)}
     call = turn.call("edit", arguments)
     if not turn.allowed("edit", arguments, "edit", call, paths=[path], diff=diff):
         return
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(after)
     action = "patch" if before else "write"
-    turn.result(call, "mock-edit.txt was written.", files=[{"path": path, "action": action, "diff": diff}])
-    turn.say(f"Lines in mock-edit.txt: {len(after)}.")
+    turn.result(call, f"{shown} was written.", files=[{"path": path, "action": action, "diff": diff}])
+    turn.say(f"Lines in {shown}: {len(after)}.")
 
 
 @keyword(
@@ -585,6 +588,14 @@ def unparsed(turn: Turn) -> None:
     turn.write("text", id=7)
     turn.write("surprise", mood="good")
     turn.say("I go on all the same.")
+
+
+@keyword("nested [N]", "a status whose payload is an array in an array, N deep (980 unless given)")
+def nested(turn: Turn) -> None:
+    depth = number(turn, 0, 980)
+    line = encode("status", label="nested", payload=[])
+    turn.agent.pipes.write(line.replace(b"[]", b"[" * depth + b"]" * depth))
+    turn.say("That was deep.")
 
 
 @keyword("slow", "text that takes five seconds; a cancel ends it at once")

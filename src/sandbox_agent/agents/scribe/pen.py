@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 MOST_CLOSED = 10_000
 """How many complete items are remembered by their keys: an agent that names an older one names a new item."""
 
+ROOM = 500
+"""Levels of nesting that are left to readers: what we can just about write, nobody could read from a deeper stack."""
+PLAIN = 256
+"""So many brackets are never too deep."""
+
 _ITEM_EVENTS = frozenset((ItemDelta, ItemStarted, ItemCompleted))
 
 
@@ -73,6 +78,8 @@ class Pen:
         if self.ended:
             return
         body = encode(data)
+        if len(body) > PLAIN and body.count(b"[") + body.count(b"{") > PLAIN:
+            _require_room(data)
         if type(data) not in _ITEM_EVENTS:
             self.notable.append((len(self.drafts), data))
         if not self.drafts:
@@ -177,3 +184,10 @@ class Pen:
         if delta:
             self.delta(Ends(item_id, native_id, kind, role, None, parent), delta, source)
         self.complete(Item(item_id, native_id, parent, kind, role, "completed", content), source)
+
+
+def _require_room(data: Any) -> None:
+    """Raises where the data is so deep that it cannot be encoded with some levels around it."""
+    for _ in range(ROOM):
+        data = [data]
+    encode(data)

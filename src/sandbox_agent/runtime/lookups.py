@@ -1,0 +1,16 @@
+"""What a session asks the store: the question is put away from the event loop, and the answer is an input."""
+
+from __future__ import annotations
+
+from ..session import effects, inputs
+from ..store.base import Store
+
+
+def look_up(store: Store, session_id: str, effect: effects.Question) -> inputs.Input:
+    match effect:
+        case effects.LookUpKey(send, key):
+            return inputs.KeyFound(send, store.key(session_id, key))
+        case effects.LookUpAsked(command, id):
+            return inputs.AskedBefore(command, id, store.was_asked(session_id, id))
+        case effects.Load(turn):
+            return inputs.Loaded(turn, store.queued(session_id, turn))

@@ -1,0 +1,69 @@
+"""Which sessions share a server, and what is remembered of hosts."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from sandbox_agent.agents import AGENTS
+from sandbox_agent.config import Config
+from sandbox_agent.runtime.daemon import Daemon
+from sandbox_agent.runtime.hosts import Seat
+from sandbox_agent.runtime.locks import Locks
+from sandbox_agent.runtime.programs import Program
+from sandbox_agent.schema.inputs import Settings
+
+
+def seat(path: str = "/bin/opencode", version: str = "1.0.0", directory: str = "/ws", **env: str) -> Seat:
+    program = Program(Path(path), version)
+    return Seat(AGENTS["opencode"], program, Settings(directory), env, None, False)
+
+
+def test_a_server_is_shared_by_version_and_environment_alone() -> None:
+    assert seat(A="1", B="2").key() == seat(directory="/other", B="2", A="1").key()
+    others = [seat(A="1"), seat(A="2"), seat(version="1.0.1", A="1"), seat("/opt/opencode", A="1")]
+    assert len({other.key() for other in others}) == 4
+
+
+def test_a_lock_is_there_only_while_somebody_wants_it() -> None:
+    async def scenario() -> None:
+        locks, held = Locks(), set[str]()
+
+        async def work(name: str) -> None:
+            async with locks.hold(name):
+                assert name not in held
+                held.add(name)
+                await asyncio.sleep(0)
+                held.remove(name)
+
+        await asyncio.gather(*(work(f"{number % 3}") for number in range(30)))
+        assert len(locks) == 0
+
+    asyncio.run(scenario())
+
+
+def test_the_catalogues_of_the_last_directories_are_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sandbox_agent.runtime.daemon.MOST_CATALOGUES", 2)
+
+    async def scenario() -> None:
+        daemon = Daemon(Config(data_dir=str(tmp_path / "data")))
+        starts: list[bytes] = []
+        daemon.hosts.tap = lambda direction, frame: starts.append(frame) if direction == "cmd" else None
+        folders = [tmp_path / name for name in "abc"]
+        try:
+            for folder in folders:
+                folder.mkdir()
+                await daemon.catalogue(AGENTS["mock"], str(folder))
+            assert len(starts) == 3
+            await daemon.catalogue(AGENTS["mock"], str(folders[2]))
+            assert len(starts) == 3
+            await daemon.catalogue(AGENTS["mock"], str(folders[0]))
+            assert len(starts) == 4
+        finally:
+            await daemon.stop()
+
+    asyncio.run(scenario())

@@ -1,0 +1,488 @@
+"""Sessions in memory: loaded by a command alone, once at a time, let go when they rest, and loaded again after a fault of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.runtime.inside import become, create, data_of, running, turn, until_turn_ends
+from tests.runtime.paper import followed
+
+from sandbox_agent.agents.base import Files, Wire
+from sandbox_agent.agents.mock import Mock, MockWire
+from sandbox_agent.errors import Conflict, Internal, SessionAlreadyExists, SessionNotFound
+from sandbox_agent.ops.approvals import permissions, questions
+from sandbox_agent.ops.events import FollowEvents, ReadEvents, follow, read
+from sandbox_agent.ops.sessions import (
+    ListSessions,
+    OneSession,
+    ReadQueue,
+    SendMessage,
+    UpdateSession,
+    cancel,
+    delete,
+    get,
+    list_sessions,
+    queue,
+    send_message,
+    terminate,
+    update,
+)
+from sandbox_agent.runtime.daemon import Daemon
+from sandbox_agent.runtime.following import SessionFollowing
+from sandbox_agent.runtime.live import next_command_id
+from sandbox_agent.schema.events import SessionEnded, TurnEnded
+from sandbox_agent.schema.inputs import Attachment, Prompt, Settings
+from sandbox_agent.schema.world import REAL, World
+from sandbox_agent.session.inputs import Cancel, Send
+from sandbox_agent.store.base import Secrets
+
+SHORT = 0.05
+
+
+def nothing_in_memory(daemon: Daemon) -> bool:
+    """No machine, no end of the log, no lock, no process."""
+    sessions = daemon.sessions
+    return not (sessions._live or sessions._ends or len(sessions._locks) or daemon.hosts.count)
+
+
+def stop_reasons(data: list[object]) -> list[str]:
+    return [one.metadata.stop_reason for one in data if isinstance(one, TurnEnded)]
+
+
+# -- letting go -------------------------------------------------------------------------------
+
+
+def test_a_session_at_rest_is_let_go_and_the_next_message_resumes_it(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path, idle_seconds=SHORT) as daemon:
+            await create(daemon)
+            await turn(daemon, "remember me")
+            await become(lambda: nothing_in_memory(daemon))
+            assert "remember me" in await turn(daemon, "memory")
+            await become(lambda: nothing_in_memory(daemon))
+
+    asyncio.run(scenario())
+
+
+def test_a_session_that_ended_is_let_go_at_once(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path) as daemon:
+            await create(daemon)
+            await terminate(daemon, OneSession("s"))
+            assert nothing_in_memory(daemon)
+            # Also after one that was deleted, and after a command that loads it for nothing.
+            await terminate(daemon, OneSession("s"))
+            await delete(daemon, OneSession("s"))
+            assert nothing_in_memory(daemon)
+
+    asyncio.run(scenario())
+
+
+def test_who_looks_loads_nothing(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path, idle_seconds=SHORT) as daemon:
+            await create(daemon)
+            await turn(daemon, "hello")
+            await become(lambda: nothing_in_memory(daemon))
+            one = OneSession("s")
+            assert (await get(daemon, one)).state == "idle"
+            assert len((await list_sessions(daemon, ListSessions())).sessions) == 1
+            assert (await queue(daemon, ReadQueue("s"))).messages == []
+            assert (await permissions(daemon, one)).permissions == []
+            assert (await questions(daemon, one)).questions == []
+            assert (await read(daemon, ReadEvents("s"))).events
+            assert nothing_in_memory(daemon)
+
+    asyncio.run(scenario())
+
+
+def test_a_command_that_changes_nothing_leaves_nothing_in_memory(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path, idle_seconds=SHORT) as daemon:
+            await create(daemon)
+            await become(lambda: nothing_in_memory(daemon))
+            await cancel(daemon, OneSession("s"))
+            assert nothing_in_memory(daemon)
+            await update(daemon, UpdateSession("s", title="New"))
+            assert nothing_in_memory(daemon)
+            assert (await get(daemon, OneSession("s"))).title == "New"
+
+    asyncio.run(scenario())
+
+
+def test_a_stream_that_never_began_leaves_nothing_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sandbox_agent.runtime.sessions.UNREAD_SECONDS", SHORT)
+
+    async def scenario() -> None:
+        async with running(tmp_path) as daemon:
+            await create(daemon)
+            await terminate(daemon, OneSession("s"))
+            count = (await get(daemon, OneSession("s"))).event_count
+            assert await follow(daemon, FollowEvents("s", offset=count)) is None
+            with pytest.raises(Conflict):
+                await follow(daemon, FollowEvents("s", offset=count + 1))
+            assert await follow(daemon, FollowEvents("s")) is not None  # its reader goes before it begins
+            await become(lambda: nothing_in_memory(daemon))
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_that_comes_too_late_for_its_end_of_the_log_is_sent_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes back and finds the one that is in use; on the old one it would wait for ever."""
+    monkeypatch.setattr("sandbox_agent.runtime.sessions.UNREAD_SECONDS", SHORT)
+
+    async def scenario() -> None:
+        async with running(tmp_path, idle_seconds=SHORT) as daemon:
+            await create(daemon)
+            await become(lambda: nothing_in_memory(daemon))
+            channel = (await daemon.sessions.end("s")).channel
+            await become(lambda: nothing_in_memory(daemon))
+            async with followed(SessionFollowing(daemon.log, channel, "s", 0)) as paper:
+                await become(lambda: channel.readers == 0)
+            assert paper.numbers == list(range(1, channel.committed + 1))
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_stays_while_the_session_is_let_go_and_loaded_again(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path, idle_seconds=SHORT) as daemon:
+            await create(daemon)
+            end = await daemon.sessions.end("s")
+            async with followed(SessionFollowing(daemon.log, end.channel, "s", 0)) as paper:
+                await become(lambda: daemon.sessions.counts()["sessions_loaded"] == 0)
+                assert list(daemon.sessions._ends) == ["s"]
+                accepted = await send_message(daemon, SendMessage("s", "hello"))
+                await paper.until(lambda: b"turn.ended" in paper.text)
+                assert accepted.turn_id.encode() in paper.text
+            assert paper.numbers == list(range(1, len(paper.numbers) + 1))
+            await become(lambda: nothing_in_memory(daemon))
+
+    asyncio.run(scenario())
+
+
+# -- loading ----------------------------------------------------------------------------------
+
+
+def test_of_two_who_load_a_session_at_once_both_get_the_same(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path, idle_seconds=SHORT) as daemon:
+            await create(daemon)
+            await become(lambda: nothing_in_memory(daemon))
+            machines = []
+            all_have_it = asyncio.Barrier(3)
+
+            async def load() -> None:
+                async with daemon.sessions.loaded("s") as live:
+                    machines.append(live.machine)
+                    await all_have_it.wait()
+
+            await asyncio.gather(load(), load(), daemon.sessions.end("s"), load())
+            assert len({id(machine) for machine in machines}) == 1
+            assert not daemon.sessions._live
+
+    asyncio.run(scenario())
+
+
+def test_messages_that_come_at_once_to_a_session_at_rest_all_run(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path, idle_seconds=SHORT) as daemon:
+            await create(daemon)
+            await become(lambda: nothing_in_memory(daemon))
+            sent = await asyncio.gather(
+                *(send_message(daemon, SendMessage("s", f"message {n}")) for n in range(5))
+            )
+            for one in sent:
+                await until_turn_ends(daemon, one.turn_id)
+            assert stop_reasons(list(await data_of(daemon))) == ["end_turn"] * 5
+
+    asyncio.run(scenario())
+
+
+def test_a_session_that_is_being_created_is_seen_by_nobody(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path) as daemon:
+            creating = asyncio.create_task(create(daemon))
+            await become(lambda: bool(daemon.sessions._live))
+            for looking in (
+                daemon.sessions.show("s"),
+                daemon.sessions.end("s"),
+                terminate(daemon, OneSession("s")),
+            ):
+                with pytest.raises(SessionNotFound):
+                    await looking
+            with pytest.raises(SessionAlreadyExists):
+                await create(daemon)
+            await creating
+            assert (await get(daemon, OneSession("s"))).state == "idle"
+
+    asyncio.run(scenario())
+
+
+def test_of_those_who_want_the_same_id_one_gets_it(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path) as daemon:
+            wanted = (create(daemon) for _ in range(6))
+            done = await asyncio.gather(*wanted, return_exceptions=True)
+            assert [type(one) for one in done if one != "s"] == [SessionAlreadyExists] * 5
+            assert daemon.hosts.count == 1
+
+    asyncio.run(scenario())
+
+
+# -- callers ----------------------------------------------------------------------------------
+
+
+def test_a_caller_that_goes_away_only_stops_waiting(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path) as daemon:
+            await create(daemon)
+            async with daemon.sessions.loaded("s") as live:
+                asking = asyncio.create_task(live.ask(Send(next_command_id(), Prompt("hello"))))
+                await asyncio.sleep(0)
+                asking.cancel()
+                await asyncio.wait([asking])
+                assert asking.cancelled()
+                assert not live._waiting
+            # Nobody waits for it, and it runs all the same.
+            end = await daemon.sessions.end("s")
+            async with followed(SessionFollowing(daemon.log, end.channel, "s", 0)) as paper:
+                await paper.until(lambda: b"turn.ended" in paper.text)
+            assert stop_reasons(list(await data_of(daemon))) == ["end_turn"]
+
+    asyncio.run(scenario())
+
+
+def test_a_session_whose_creator_goes_away_is_created_all_the_same(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path, idle_seconds=SHORT) as daemon:
+            creating = asyncio.create_task(create(daemon))
+            await become(lambda: bool(daemon.sessions._live))
+            creating.cancel()
+            await asyncio.wait([creating])
+            await become(lambda: nothing_in_memory(daemon))
+            assert (await get(daemon, OneSession("s"))).state == "idle"
+
+    asyncio.run(scenario())
+
+
+# -- faults of ours ---------------------------------------------------------------------------
+
+
+class FaultyWorld:
+    """A world in which no turn gets an id while `faulty`: a fault in the middle of a step."""
+
+    def __init__(self) -> None:
+        self.faulty = False
+        self.world: World = msgspec.structs.replace(REAL, make_id=self._make_id)
+
+    def _make_id(self, prefix: str) -> str:
+        if self.faulty and prefix == "turn":
+            raise ZeroDivisionError("no ids today")
+        return REAL.make_id(prefix)
+
+
+def test_a_fault_in_a_step_ends_the_process_and_the_session_is_loaded_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        faults = FaultyWorld()
+        async with running(tmp_path, world=faults.world) as daemon:
+            await create(daemon)
+            await create(daemon, "other")
+            await turn(daemon, "remember me")
+            running_turn = await send_message(daemon, SendMessage("s", "hang"))
+            waiting = await send_message(daemon, SendMessage("s", "memory"))
+            async with daemon.sessions.loaded("s") as live:
+                cancelling = asyncio.create_task(live.ask(Cancel(next_command_id())))
+                await asyncio.sleep(0)
+            faults.faulty = True
+            with pytest.raises(Internal, match="ZeroDivisionError"):
+                await send_message(daemon, SendMessage("s", "never"))
+            faults.faulty = False
+            # Whoever waits beside it hears the same; the turn is closed from what the store knows, and the queue goes on.
+            with pytest.raises(Internal, match="ZeroDivisionError"):
+                await cancelling
+            await until_turn_ends(daemon, running_turn.turn_id)
+            assert "remember me" in await until_turn_ends(daemon, waiting.turn_id)
+            reasons = stop_reasons(list(await data_of(daemon)))
+            assert reasons == ["end_turn", "outcome_unknown", "end_turn"]
+            assert "You said" in await turn(daemon, "hello", "other")
+            assert daemon.hosts.count == 2
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(scenario())
+    assert "session s failed on Send" in caplog.text
+    assert "no ids today" in caplog.text
+
+
+def test_what_was_on_its_way_to_the_disk_at_a_fault_is_written_before_the_session_is_loaded_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        faults = FaultyWorld()
+        async with running(tmp_path, world=faults.world) as daemon:
+            await create(daemon)
+            for _ in range(3):
+                flooding = await send_message(daemon, SendMessage("s", "flood 100000 100"))
+                end = await daemon.sessions.end("s")
+                before = end.committed
+                await become(lambda end=end, before=before: end.committed > before)  # type: ignore[misc]
+                faults.faulty = True
+                with pytest.raises(Internal, match="ZeroDivisionError"):
+                    await send_message(daemon, SendMessage("s", "never"))
+                faults.faulty = False
+                await until_turn_ends(daemon, flooding.turn_id)
+            assert "You said" in await turn(daemon, "hello")
+            assert not daemon.sessions._dropped
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(scenario())
+    assert "cannot be written" not in caplog.text
+
+
+def test_the_readers_of_a_session_that_failed_are_sent_away_and_come_back(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        faults = FaultyWorld()
+        async with running(tmp_path, world=faults.world) as daemon:
+            await create(daemon)
+            end = await daemon.sessions.end("s")
+            async with followed(SessionFollowing(daemon.log, end.channel, "s", 0)) as paper:
+                faults.faulty = True
+                with pytest.raises(Internal):
+                    await send_message(daemon, SendMessage("s", "never"))
+                faults.faulty = False
+                await become(lambda: end.channel.readers == 0)
+            again = await daemon.sessions.end("s")
+            assert again is not end
+            async with followed(SessionFollowing(daemon.log, again.channel, "s", paper.numbers[-1])) as rest:
+                await turn(daemon, "hello")
+                await rest.until(lambda: b"turn.ended" in rest.text)
+            assert rest.numbers[0] == paper.numbers[-1] + 1
+
+    asyncio.run(scenario())
+
+
+# -- files that go with a prompt ----------------------------------------------------------------
+
+
+class ReadingWire(MockWire):
+    """Puts the files of a prompt into its message, as agents do that take images."""
+
+    def wants(self, prompt: Prompt) -> tuple[str, ...]:
+        return tuple(one.path for one in prompt.attachments)
+
+    def prompt(self, conversation: object, prompt: Prompt, files: Files) -> None:
+        contents = [content.decode() for content in files.values()]
+        super().prompt(conversation, Prompt(" ".join([prompt.text, *contents])), {})  # type: ignore[arg-type]
+
+
+class Reading(Mock):
+    def wire(self, world: World) -> Wire:
+        return ReadingWire(world)
+
+
+@contextmanager
+def written_to(pipe: Path) -> Iterator[None]:
+    """Who reads it waits for as long as the block lasts."""
+    try:
+        yield
+    finally:
+        pipe.write_bytes(b"a picture")
+
+
+def attached(text: str, path: Path) -> Send:
+    return Send(next_command_id(), Prompt(text, (Attachment(str(path)),)))
+
+
+def test_a_cancel_does_not_overtake_a_prompt_whose_files_are_being_read(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        said: list[str] = []
+        async with running(tmp_path / "data", {"mock": Reading()}) as daemon:
+            daemon.hosts.tap = lambda way, frame: said.append(
+                msgspec.json.decode(frame)["type"] if way == "in" else ""
+            )
+            await create(daemon)
+            # A file that takes as long to read as the test likes.
+            pipe = tmp_path / "pipe"
+            os.mkfifo(pipe)
+            async with daemon.sessions.loaded("s") as live:
+                accepted = await live.ask(attached("slow", pipe))
+            with written_to(pipe):
+                cancelling = asyncio.ensure_future(cancel(daemon, OneSession("s")))
+                # The loop is free meanwhile, and what else is asked is answered.
+                assert (await get(daemon, OneSession("s"))).state == "running"
+                await asyncio.wait([cancelling], timeout=SHORT)
+                assert [word for word in said if word] == ["set"]
+            await cancelling
+            assert "interrupted" in await until_turn_ends(daemon, accepted.turn_id)
+            assert [word for word in said if word] == ["set", "prompt", "cancel"]
+
+    asyncio.run(scenario())
+
+
+def test_a_prompt_has_what_its_files_held_and_one_that_is_gone_is_left_out(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path / "data", {"mock": Reading()}) as daemon:
+            await create(daemon)
+            picture = tmp_path / "picture"
+            picture.write_text("of a cat")
+            for path, words in (
+                (picture, "You said: look of a cat ("),
+                (tmp_path / "gone", "You said: look ("),
+            ):
+                async with daemon.sessions.loaded("s") as live:
+                    accepted = await live.ask(attached("look", path))
+                assert words in await until_turn_ends(daemon, accepted.turn_id)
+
+    asyncio.run(scenario())
+
+
+def test_a_session_that_is_ended_while_files_are_read_does_not_wait_for_them(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path / "data", {"mock": Reading()}) as daemon:
+            await create(daemon)
+            pipe = tmp_path / "pipe"
+            os.mkfifo(pipe)
+            async with daemon.sessions.loaded("s") as live:
+                await live.ask(attached("slow", pipe))
+            with written_to(pipe):
+                await terminate(daemon, OneSession("s"))
+                assert not daemon.sessions._live
+                [end] = [one for one in await data_of(daemon) if isinstance(one, SessionEnded)]
+                assert end.reason == "terminated"
+            await become(lambda: nothing_in_memory(daemon))
+
+    asyncio.run(scenario())
+
+
+# -- agents that do not start -------------------------------------------------------------------
+
+
+class Stillborn(Mock):
+    def launch(self, place, settings, native_id, resume):  # type: ignore[no-untyped-def]
+        launch = super().launch(place, settings, native_id, resume)
+        return msgspec.structs.replace(launch, argv=["/bin/sh", "-c", "echo broken >&2; exit 3"])
+
+
+def test_a_session_whose_agent_cannot_start_has_ended_and_is_let_go(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path, {"mock": Stillborn()}) as daemon:
+            created = await daemon.create("s", "mock", Settings(str(tmp_path)), Secrets())
+            assert created.problem is not None
+            assert "3" in created.problem.detail
+            assert (await get(daemon, OneSession("s"))).state == "ended"
+            await become(lambda: nothing_in_memory(daemon))
+
+    asyncio.run(scenario())
