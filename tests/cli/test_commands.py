@@ -325,7 +325,7 @@ def test_ctrl_c_twice_leaves_at_once(environ: dict[str, str], tmp_path: Path) ->
 
 def test_run_ends_when_its_message_is_withdrawn(cli: Cli, environ: dict[str, str], tmp_path: Path) -> None:
     cli("sessions", "create", "busy", "--agent", "mock")
-    cli("sessions", "send-message", "busy", "--message", "slow")
+    cli("sessions", "send-message", "busy", "--message", "pace 2000 100")
     waiting = begun("run", "mock", "hello", "--session", "busy", env=environ, cwd=tmp_path)
     wait_until(lambda: '"turnId"' in cli("sessions", "queue", "busy").stdout)
     [queued] = msgspec.json.decode(cli("sessions", "queue", "busy").stdout)["messages"]

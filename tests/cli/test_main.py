@@ -139,6 +139,7 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     line = b'{"dir":"cmd","t":0,"msg":["mock","--conversation","c"]}\n'
+    line += b'{"dir":"out","t":0,"msg":{"type":"ready","conversation":"c"}}\n'
     done = subprocess.run(
         command("translate", "mock", "-"), input=line, stdout=writer, stderr=subprocess.PIPE, timeout=30
     )

@@ -154,7 +154,7 @@ class SmallDisk(SqliteStore):
     pages = 1 << 30
 
     def write(self, changes: Iterable[Change]) -> None:
-        self._writer.pragma("max_page_count", self.pages)
+        self._writer.connection.pragma("max_page_count", self.pages)
         super().write(changes)
 
 

@@ -47,7 +47,7 @@ def filled(path: Path) -> SqliteStore:
     store = SqliteStore(path)
     store.write([SaveSession(RECORD)])
     append(store, 1, EVENTS // 2)
-    store._writer.wal_checkpoint()
+    store._writer.connection.wal_checkpoint()
     append(store, EVENTS // 2 + 1, EVENTS)
     return store
 
@@ -234,7 +234,7 @@ def test_other_programs_may_move_the_write_ahead_log_into_the_file(path: Path, s
 
 
 def test_a_file_that_shrinks_because_sessions_were_deleted_is_whole(path: Path, store: SqliteStore) -> None:
-    store._writer.wal_checkpoint()
+    store._writer.connection.wal_checkpoint()
     before = path.stat().st_size
     store.write([DeleteSession("a"), SaveSession(SessionRecord("b", "mock", Settings("/"), "", ""))])
     while store.tidy():
@@ -277,7 +277,7 @@ def test_a_write_ahead_log_that_lost_its_end_is_refused_at_the_next_start(path: 
     store = SqliteStore(path)
     store.write([SaveSession(RECORD)])
     if not is_young:
-        store._writer.wal_checkpoint()
+        store._writer.connection.wal_checkpoint()
     append(store, 1, EVENTS)
     left = killed(store, path)
     store.close()

@@ -106,7 +106,8 @@ def test_its_files_are_for_the_owner_alone(path: Path) -> None:
 def test_it_writes_ahead_and_syncs_as_told(path: Path, synchronous: str, level: int) -> None:
     class Opened(SqliteStore):
         def pragmas(self) -> tuple[object, object]:
-            return self._writer.pragma("journal_mode"), self._writer.pragma("synchronous")
+            connection = self._writer.connection
+            return connection.pragma("journal_mode"), connection.pragma("synchronous")
 
     store = Opened(path, synchronous)  # type: ignore[arg-type]
     assert store.pragmas() == ("wal", level)
@@ -184,10 +185,10 @@ def test_a_damaged_file_can_be_moved_away(path: Path) -> None:
 def test_a_full_disk_leaves_nothing_of_a_write_and_loses_nothing_else(path: Path) -> None:
     class SmallDisk(SqliteStore):
         def limit(self, pages: int) -> None:
-            self._writer.pragma("max_page_count", pages)
+            self._writer.connection.pragma("max_page_count", pages)
 
         def pages(self) -> int:
-            return int(self._writer.pragma("page_count"))
+            return int(self._writer.connection.pragma("page_count"))
 
     store = SmallDisk(path)
     store.write(filler(number=1))
@@ -266,7 +267,7 @@ def test_a_deleted_session_is_gone_at_once_and_its_events_bit_by_bit(path: Path)
     assert [row.position for row in again.read_log(0, 9, PLENTY)] == [2501]
     while again.tidy():
         pass
-    assert next(iter(again._writer.execute("SELECT count(*) FROM events")))[0] == 1
+    assert next(iter(again._writer.connection.execute("SELECT count(*) FROM events")))[0] == 1
     assert again.position() == 2501
     again.close()
 
@@ -287,7 +288,7 @@ def with_secret(path: Path) -> SqliteStore:
     for name in ("a", "b"):
         store.write([SaveSession(named(name)), SaveSecrets(name, Secrets({"KEY": "planted"}))])
         if name == "a":
-            store._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            store._writer.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     assert shown(path, b"planted") == ["log.db", "log.db-wal"]
     return store
 
@@ -338,6 +339,15 @@ def test_a_change_that_can_never_be_applied_is_told_from_a_disk_that_fails(path:
     with pytest.raises(ImpossibleChange, match="UNIQUE"):
         store.write([SaveSession(named("b")), AppendEvents("a", [EventRow(2, 1, b"{}")])])
     assert store.session("b") is None
+    store.close()
+
+
+def test_saving_a_session_again_takes_no_new_ordinal(path: Path) -> None:
+    store = SqliteStore(path)
+    for title in ("one", "two", "three"):
+        store.write([SaveSession(structs.replace(RECORD, title=title))])
+    store.write([SaveSession(named("b"))])
+    assert [ordinal for ordinal, _ in store.sessions(None, 9)] == [2, 1]
     store.close()
 
 
@@ -444,10 +454,11 @@ def test_what_gives_the_write_ahead_log_its_size_leaves_nothing_to_read(path: Pa
     store.write(filler())
     reading = iter(store._reader().execute("SELECT session_id FROM sessions"))
     next(reading)
-    before = (store._writer.pragma("page_count"), sorted(store._writer.execute("SELECT name FROM meta")))
+    writer = store._writer.connection
+    before = (writer.pragma("page_count"), sorted(writer.execute("SELECT name FROM meta")))
     store.warm_up()
     store.write(filler(number=2))
-    after = (store._writer.pragma("page_count"), sorted(store._writer.execute("SELECT name FROM meta")))
+    after = (writer.pragma("page_count"), sorted(writer.execute("SELECT name FROM meta")))
     assert after[1] == sorted([*before[1], ("probe",)])
     assert after[0] <= before[0] + 2
     del reading
@@ -472,7 +483,7 @@ def test_another_program_that_writes_is_not_waited_for_to_give_the_log_its_size(
     other.execute("ROLLBACK")
     other.close()
     store.write(filler())
-    assert store._writer.pragma("cache_size") == apsw.Connection("").pragma("cache_size")
+    assert store._writer.connection.pragma("cache_size") == apsw.Connection("").pragma("cache_size")
     store.close()
 
 

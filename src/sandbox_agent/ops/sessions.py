@@ -58,7 +58,7 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
     permission_mode: Annotated[
         PermissionMode,
         Meta(
-            description="What it may do: `default` asks before it writes or runs, `acceptEdits` asks only for commands, "
+            description="What it may do: `default` asks before it writes or runs, `acceptEdits` does not ask for plain edits inside the directory, "
             "`plan` is read-only, `bypass` asks nothing."
         ),
     ] = "default"

@@ -298,9 +298,6 @@ class Store(ABC):
     def secrets(self, session_id: str) -> Secrets: ...
 
     @abstractmethod
-    def queue(self, session_id: str) -> list[QueuedMessage]: ...
-
-    @abstractmethod
     def queue_page(self, session_id: str, after: int, limit: int) -> list[tuple[int, QueuedMessage]]:
         """What waits, oldest first, each with an ordinal; `after` is the ordinal the page before ended with, 0 to begin."""
 

@@ -192,9 +192,6 @@ class MemoryStore(Store):
             kept = self._sessions.get(session_id)
             return kept.secrets if kept else Secrets()
 
-    def queue(self, session_id: str) -> list[QueuedMessage]:
-        return [message for _, message in self._queue(session_id)]
-
     def queue_page(self, session_id: str, after: int, limit: int) -> list[tuple[int, QueuedMessage]]:
         return [one for one in self._queue(session_id) if one[0] > after][:limit]
 

@@ -15,7 +15,7 @@ from typing import Literal
 
 import apsw
 
-from .base import StoreCorrupt, StoreGone
+from ..base import StoreCorrupt, StoreGone
 
 
 def beside(path: Path, what: str) -> Path:
@@ -59,7 +59,7 @@ class StoreFiles:
         self.wal = beside(path, "wal")
         self.position = position
         """That of the newest event that was committed."""
-        self._identity = identity
+        self.identity = identity
         self._looking = threading.Lock()
         self._known = os.stat(path)
         self._wal_fd = os.open(self.wal, os.O_RDONLY | os.O_CLOEXEC)
@@ -101,7 +101,7 @@ class StoreFiles:
             found = self._found(now.st_size < self._known.st_size)
         except apsw.Error as error:
             raise self._changed(" ".join(str(error).split())) from error
-        if found[0] != self._identity:
+        if found[0] != self.identity:
             raise self._changed("it holds another log")
         if found[1] < position:
             raise self._changed(f"it ends at position {found[1]}, but was written up to {position}")
@@ -168,7 +168,7 @@ class StoreFiles:
     def mark(self) -> None:
         """Not synced, and needs not be: a mark that is lost is too low, never too high."""
         if self._mark_fd is not None and self._marked != self.position:
-            os.pwrite(self._mark_fd, b"%b %020d\n" % (self._identity.encode(), self.position), 0)
+            os.pwrite(self._mark_fd, b"%b %020d\n" % (self.identity.encode(), self.position), 0)
             self._marked = self.position
 
     def close(self) -> None:

@@ -1,0 +1,61 @@
+"""The tables of a file: made, brought up to date, checked, and what stands in `meta`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+
+from ..base import StoreTooNew
+
+# A full check reads the whole file; above this size a start would not be quick any more.
+CHECK_BELOW_BYTES = 64 << 20
+
+
+def migrations() -> list[str]:
+    """The SQL files in their order; the schema's version is how many of them ran."""
+    return [file.read_text() for file in sorted(Path(__file__).with_name("migrations").glob("*.sql"))]
+
+
+def migrate(connection: apsw.Connection, path: Path) -> None:
+    known = migrations()
+    version = int(connection.pragma("user_version"))
+    if version > len(known):
+        raise StoreTooNew(
+            f"{path} has schema {version}, this version of sandbox-agent knows up to {len(known)}: "
+            "use a newer sandbox-agent, or another --data-dir."
+        )
+    for number, sql in enumerate(known[version:], start=version + 1):
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(sql)
+        connection.pragma("user_version", number)
+        connection.execute("COMMIT")
+
+
+def require_sound(connection: apsw.Connection, path: Path) -> None:
+    if path.stat().st_size < CHECK_BELOW_BYTES:
+        said = next(iter(connection.execute("PRAGMA quick_check(1)")))[0]
+        if said != "ok":
+            raise apsw.CorruptError(said)
+
+
+def highest_position(connection: apsw.Connection) -> int:
+    """Ever given, to an event or to news."""
+    found = connection.execute(
+        "SELECT max(position) FROM events UNION ALL SELECT max(news_position) FROM sessions "
+        "UNION ALL SELECT max(position) FROM tombstones "
+        "UNION ALL SELECT value FROM meta WHERE name = 'position'"
+    )
+    return max(int(position or 0) for (position,) in found)
+
+
+def meta(connection: apsw.Connection, name: str, otherwise: str) -> str:
+    """What is kept under a name; the other value is kept from now on where there is nothing."""
+    for (value,) in connection.execute("SELECT value FROM meta WHERE name = ?", (name,)):
+        return str(value)
+    set_meta(connection, name, otherwise)
+    return otherwise
+
+
+def set_meta(connection: apsw.Connection, name: str, value: str | int) -> None:
+    connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (name, value))

@@ -1,0 +1,88 @@
+"""A SQLite store as a whole: opens its file, refuses one it cannot trust, and closes it."""
+
+from __future__ import annotations
+
+import os
+import secrets as random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import apsw
+
+from ..base import Change, StoreCorrupt
+from .connection import connect, leave_wal
+from .files import StoreFiles, beside, newest_event, require_complete, require_end
+from .reader import Reader
+from .schema import meta, migrate, require_sound
+from .writer import Writer
+
+
+class SqliteStore(Reader):
+    """It answers as a `Reader`; what changes it is the business of its `Writer`."""
+
+    def __init__(self, path: Path, synchronous: Literal["full", "normal"] = "full") -> None:
+        require_complete(path)
+        # The file holds secrets of sessions: made for the owner alone before SQLite opens it.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        # An earlier life was killed, perhaps before it could tidy up.
+        wal_shows_deleted = beside(path, "wal").exists()
+        connection = connect(path)
+        try:
+            files = _open(connection, path, synchronous)
+        except (apsw.CorruptError, apsw.NotADBError) as error:
+            _close_untouched(connection, path)
+            said = " ".join(str(error).split())
+            raise StoreCorrupt(
+                f"{path} is damaged ({said}). It was left as it is: move it away to start with an empty log, "
+                "or recover what can be read with `sqlite3 <file> .recover`."
+            ) from error
+        except BaseException:
+            _close_untouched(connection, path)
+            raise
+        self.identity = files.identity
+        self._is_closed = False
+        super().__init__(path, Writer(connection, files, wal_shows_deleted=wal_shows_deleted))
+
+    def warm_up(self) -> None:
+        self._writer.warm_up()
+
+    def write(self, changes: Iterable[Change]) -> None:
+        self._writer.write(changes)
+
+    def tidy(self) -> bool:
+        return self._writer.tidy()
+
+    def close(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._close_readers()
+        self._writer.close()
+
+
+def _open(connection: apsw.Connection, path: Path, synchronous: str) -> StoreFiles:
+    """Bring the file up to date, unless something is wrong with it."""
+    is_new = path.stat().st_size == 0
+    if is_new:
+        # Only a new file takes it; with it, deleting a session gives its space back to the disk.
+        connection.pragma("auto_vacuum", "incremental")
+    connection.pragma("journal_mode", "wal")
+    connection.pragma("synchronous", synchronous)
+    # Sessions have secrets: what is deleted must not be found in the file by those who look at its bytes.
+    connection.pragma("secure_delete", True)
+    require_sound(connection, path)
+    if not is_new:
+        require_end(path, connection)
+    migrate(connection, path)
+    identity = meta(connection, "identity", random.token_hex(4))
+    # Only what is synced outlives a power cut for sure, whatever was marked.
+    return StoreFiles(path, identity, newest_event(connection), marks=synchronous == "full")
+
+
+def _close_untouched(connection: apsw.Connection, path: Path) -> None:
+    """Close a file that we refuse: what a crashed writer left in the write-ahead log stays there."""
+    wal = beside(path, "wal")
+    if wal.exists() and wal.stat().st_size:
+        leave_wal(connection)
+    connection.close()

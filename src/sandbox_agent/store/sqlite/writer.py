@@ -1,0 +1,317 @@
+"""The one connection that writes: transactions, what deleted sessions leave behind, room in the write-ahead log."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets as random
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+
+import apsw
+import msgspec
+
+from ..base import (
+    MOST_TOMBSTONES,
+    AddPending,
+    Announce,
+    AppendEvents,
+    Bury,
+    Change,
+    DeleteSession,
+    Dequeue,
+    Enqueue,
+    EventRow,
+    ImpossibleChange,
+    Probe,
+    RememberCalls,
+    RememberKey,
+    ResolvePending,
+    SaveSecrets,
+    SaveSession,
+    SessionChange,
+    SessionRecord,
+    StoreGone,
+)
+from .connection import BUSY_MILLISECONDS, leave_wal
+from .files import StoreFiles
+from .schema import highest_position, set_meta
+
+# SQLite begins the write-ahead log anew when it has grown to this size.
+WAL_BYTES = 4 << 20
+WAL_ONLY_WITH_FREE_BYTES = 256 << 20
+SPILL_PAGES = 16
+PAGE_BYTES = 4096
+
+# How much of what deleted sessions left is removed in one step: a few milliseconds, in which nothing else is written.
+TIDY_EVENTS = 1_000
+TIDY_PAGES = 250
+
+# What the changes themselves are to blame for, whatever becomes of the disk.
+IMPOSSIBLE = (
+    apsw.ConstraintError,
+    apsw.MismatchError,
+    apsw.RangeError,
+    apsw.TooBigError,
+    msgspec.MsgspecError,
+    OverflowError,
+    TypeError,
+    ValueError,
+)
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Writer:
+    def __init__(self, connection: apsw.Connection, files: StoreFiles, *, wal_shows_deleted: bool) -> None:
+        self.connection = connection
+        self.files = files
+        self.writing = threading.RLock()
+        """One thread writes. That it is one is not left to the caller: two would write into one transaction."""
+        self._ordinals: dict[str, int] = {}
+        self._newest = files.position
+        self._is_untidy = True  # an earlier life may have left something
+        self._wal_shows_deleted = wal_shows_deleted
+
+    def write(self, changes: Iterable[Change]) -> None:
+        with self.writing:
+            self.require_files()
+            # An immediate transaction takes the write lock at once; `with` would use a savepoint that takes it late.
+            execute = self.connection.execute
+            execute("BEGIN IMMEDIATE")
+            try:
+                for change in changes:
+                    self._apply(change)
+                execute("COMMIT")
+                self.files.committed(self._newest)
+            except BaseException as error:
+                self._ordinals.clear()
+                self._newest = self.files.position
+                if self.connection.in_transaction:
+                    execute("ROLLBACK")
+                if isinstance(error, IMPOSSIBLE):
+                    raise ImpossibleChange(f"{type(error).__name__}: {error}") from error
+                raise
+
+    def close(self) -> None:
+        self.files.mark()
+        with self.writing:
+            try:
+                self.require_files()
+            except (apsw.Error, StoreGone):
+                leave_wal(self.connection)
+        self.connection.close()
+        self.files.close()
+
+    # -- changes ------------------------------------------------------------------------------
+
+    def _apply(self, change: Change) -> None:
+        match change:  # what is written most often comes first
+            case AppendEvents(session_id, rows):
+                self._append(session_id, rows)
+            case SaveSession(record):
+                self._save(record)
+            case DeleteSession(session_id):
+                self._delete(session_id)
+            case Bury(position, body):
+                self._bury(position, body)
+            case Probe():
+                set_meta(self.connection, "probe", random.token_hex(8))
+            case _:
+                session = self._ordinal(change.session_id)
+                if session is not None:
+                    self._apply_to(session, change)
+
+    def _append(self, session_id: str, rows: Sequence[EventRow]) -> None:
+        session = self._ordinal(session_id)
+        if session is None or not rows:
+            return
+        self.connection.executemany(
+            "INSERT INTO events (position, session, sequence, body, raw, raw_sequence) VALUES (?, ?, ?, ?, ?, ?)",
+            [(row.position, session, row.sequence, row.body, row.raw, row.raw_sequence) for row in rows],
+        )
+        self._newest = max(self._newest, rows[-1].position)
+
+    def _save(self, record: SessionRecord) -> None:
+        session = self._ordinal(record.session_id)
+        if session is not None:
+            # Not an upsert: that takes a new ordinal each time, and writes down in a page of its own that it did.
+            self.connection.execute(
+                "UPDATE sessions SET active = ?, record = ? WHERE ordinal = ?",
+                (record.active, _encode(record), session),
+            )
+        else:
+            self.connection.execute(
+                "INSERT INTO sessions (session_id, active, record, folder) VALUES (?, ?, ?, ?)",
+                (record.session_id, record.active, _encode(record), record.folder or None),
+            )
+
+    def _apply_to(self, session: int, change: SessionChange) -> None:
+        execute = self.connection.execute
+        match change:
+            case Announce(_, position, body):
+                execute(
+                    "UPDATE sessions SET news_position = ?, news = ? WHERE ordinal = ?",
+                    (position, body, session),
+                )
+            case SaveSecrets(_, secrets):
+                execute("UPDATE sessions SET secrets = ? WHERE ordinal = ?", (_encode(secrets), session))
+            case Enqueue(_, message):
+                execute(
+                    "INSERT INTO queue (session, turn_id, created_at, fresh, message) VALUES (?, ?, ?, ?, ?)",
+                    (session, message.turn_id, message.created_at, message.fresh, _encode(message)),
+                )
+            case Dequeue(_, turn_id):
+                execute("DELETE FROM queue WHERE session = ? AND turn_id = ?", (session, turn_id))
+            case AddPending(_, row):
+                execute(
+                    "INSERT OR REPLACE INTO pending (session, id, kind, body) VALUES (?, ?, ?, ?)",
+                    (session, row.id, row.kind, row.body),
+                )
+            case ResolvePending(_, id):
+                execute("UPDATE pending SET body = NULL WHERE session = ? AND id = ?", (session, id))
+            case RememberKey(_, key, key_row):
+                execute(
+                    "INSERT OR REPLACE INTO keys (session, key, digest, turn_id) VALUES (?, ?, ?, ?)",
+                    (session, key, key_row.digest, key_row.turn_id),
+                )
+            case RememberCalls(_, call_ids):
+                self.connection.executemany(
+                    "INSERT OR IGNORE INTO calls (session, call_id) VALUES (?, ?)",
+                    [(session, call_id) for call_id in call_ids],
+                )
+
+    def _delete(self, session_id: str) -> None:
+        self._is_untidy = self._wal_shows_deleted = True
+        session = self._ordinal(session_id)
+        if session is None:
+            return
+        execute = self.connection.execute
+        # The last events may go: keep their position, so that it is never given again.
+        set_meta(self.connection, "position", highest_position(self.connection))
+        # There may be millions of events: they can be read no more from now on, and are removed bit by bit.
+        execute("INSERT INTO doomed (session) VALUES (?)", (session,))
+        for table in ("queue", "pending", "keys", "calls"):
+            execute(f"DELETE FROM {table} WHERE session = ?", (session,))  # noqa: S608 - our own names
+        execute("DELETE FROM sessions WHERE ordinal = ?", (session,))
+        self._ordinals.pop(session_id, None)
+
+    def _bury(self, position: int, body: bytes) -> None:
+        self.connection.execute("INSERT INTO tombstones (position, news) VALUES (?, ?)", (position, body))
+        self.connection.execute(
+            "DELETE FROM tombstones WHERE position <= "
+            "(SELECT position FROM tombstones ORDER BY position DESC LIMIT 1 OFFSET ?)",
+            (MOST_TOMBSTONES,),
+        )
+
+    def _ordinal(self, session_id: str) -> int | None:
+        known = self._ordinals.get(session_id)
+        if known is None:
+            rows = self.connection.execute("SELECT ordinal FROM sessions WHERE session_id = ?", (session_id,))
+            for (known,) in rows:
+                self._ordinals[session_id] = known
+        return known
+
+    # -- what deleted sessions leave ----------------------------------------------------------
+
+    def tidy(self) -> bool:
+        with self.writing:
+            self.files.mark()
+            return self._is_untidy and self._tidy()
+
+    def _tidy(self) -> bool:
+        self.require_files()
+        doomed = next(iter(self.connection.execute("SELECT session FROM doomed LIMIT 1")), None)
+        if doomed is not None:
+            self._remove_some_events(doomed[0])
+        elif self.connection.pragma("freelist_count"):
+            for _ in self.connection.execute(f"PRAGMA incremental_vacuum({TIDY_PAGES})"):
+                pass
+        elif self._wal_shows_deleted:
+            self._begin_wal_anew()
+        else:
+            self._is_untidy = False
+        return self._is_untidy
+
+    def _remove_some_events(self, session: int) -> None:
+        with self.connection:
+            self.connection.execute(
+                "DELETE FROM events WHERE position IN "
+                "(SELECT position FROM events WHERE session = ? ORDER BY sequence LIMIT ?)",
+                (session, TIDY_EVENTS),
+            )
+            if self.connection.changes() < TIDY_EVENTS:
+                self.connection.execute("DELETE FROM doomed WHERE session = ?", (session,))
+
+    # -- the write-ahead log ------------------------------------------------------------------
+
+    def require_files(self) -> None:
+        """Raise `StoreGone` unless all that was written is there. Only where `writing` is held."""
+        files = self.files
+        try:
+            files.require()
+        except StoreGone:
+            if files.was_replaced() and files.wal_is_ours():
+                # What was written ahead belongs to the file that was opened: its successor must not find it.
+                with contextlib.suppress(apsw.Error), self._waiting_for_nobody():
+                    self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            raise
+        missing = files.missing_of_wal()
+        if missing == "all":
+            self._take_emptied_wal()
+        elif missing == "name":
+            # It can still be read: what it holds is moved into the file, and nothing is lost.
+            with contextlib.suppress(apsw.Error), self._waiting_for_nobody():
+                self.connection.wal_checkpoint()
+            raise files.wal_was_removed()
+
+    def _take_emptied_wal(self) -> None:
+        """Where all of it was moved into the file, as backup programs do, nothing is missing; SQLite finds out."""
+        try:
+            with self._waiting_for_nobody():
+                self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.IOError as error:
+            raise self.files.wal_was_cut() from error
+        self.files.wal_resized()
+
+    def _begin_wal_anew(self) -> None:
+        """What was deleted stands in the write-ahead log until it is written over, which may be never."""
+        # A reader may need the old one: it is tried again after the next write.
+        with self._waiting_for_nobody():
+            self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        self.files.wal_resized()
+        self._wal_shows_deleted = False
+        self.warm_up()
+
+    def warm_up(self) -> None:
+        """Let the write-ahead log have its full size: a commit that makes it grow costs twice one that does not."""
+        disk = os.statvfs(self.files.path)
+        missing = WAL_BYTES - self.files.wal.stat().st_size
+        if missing <= 0 or disk.f_bavail * disk.f_frsize < WAL_ONLY_WITH_FREE_BYTES:
+            return
+        with self.writing, self._waiting_for_nobody():
+            self._spill(missing + SPILL_PAGES * PAGE_BYTES)
+            # The disk has it all now, so that the first who writes something need not wait for that.
+            self.write([Probe()])
+
+    def _spill(self, size: int) -> None:
+        """A transaction that outgrows its cache is written ahead page by page; undone, it leaves nothing but the room."""
+        connection = self.connection
+        cache = connection.pragma("cache_size")
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            connection.pragma("cache_size", SPILL_PAGES)
+            connection.execute("INSERT INTO meta (name, value) VALUES ('room', zeroblob(?))", (size,))
+        finally:
+            if connection.in_transaction:  # a full disk has undone it already
+                connection.execute("ROLLBACK")
+            connection.pragma("cache_size", cache)
+
+    @contextlib.contextmanager
+    def _waiting_for_nobody(self) -> Iterator[None]:
+        """What can be done later gives way to other programs and to readers."""
+        self.connection.set_busy_timeout(0)
+        try:
+            yield
+        finally:
+            self.connection.set_busy_timeout(BUSY_MILLISECONDS)

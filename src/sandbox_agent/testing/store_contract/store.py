@@ -1,0 +1,250 @@
+"""The contract as a whole: transactions, deleting, many readers, and what a durable store keeps besides."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from ...store.base import (
+    AddPending,
+    AppendEvents,
+    Change,
+    DeleteSession,
+    Dequeue,
+    Enqueue,
+    EventRow,
+    KeyRow,
+    Probe,
+    RememberCalls,
+    ResolvePending,
+    SaveSession,
+    Secrets,
+    Store,
+    StoredEvent,
+)
+from .events import EventsContract
+from .samples import (
+    NOTHING,
+    PLENTY,
+    SECRETS,
+    contents,
+    contents_of,
+    filled,
+    full_record,
+    message,
+    pending,
+    queue,
+    record,
+    rows,
+)
+from .sessions import SessionsContract
+
+
+class StoreContract(EventsContract, SessionsContract):
+    """What every store keeps. Subclass it under a name that pytest collects, and implement `make_store`."""
+
+    # -- transactions -------------------------------------------------------------------------
+
+    def test_an_empty_store_holds_nothing(self, store: Store) -> None:
+        empty = {"position": 0, "log": [], "sessions": [], "active": [], "folders": set(), "a": NOTHING}
+        assert contents(store, "a") == empty
+
+    def test_what_is_written_is_there(self, store: Store) -> None:
+        store.write(filled("a", (1, 2, 3)))
+        assert contents_of(store, "a") == (
+            full_record("a", 3),
+            [StoredEvent(n, n, b"body %d" % n, None) for n in (1, 2, 3)],
+            SECRETS,
+            [message("turn_1"), message("turn_2")],
+            [pending("perm_1")],
+            ["perm_1", "q_1"],
+            KeyRow(b"\x00digest", "turn_1"),
+            ["call_1", "call_2"],
+        )
+
+    def test_a_write_that_fails_in_the_middle_leaves_nothing(self, store: Store) -> None:
+        store.write(filled("a", (1, 2)))
+        before = contents(store, "a", "b")
+
+        def broken() -> Iterator[Change]:
+            yield AppendEvents("a", rows((3,), 3))
+            yield SaveSession(record("a", title="changed"))
+            yield Dequeue("a", "turn_1")
+            yield ResolvePending("a", "perm_1")
+            yield from filled("b", (4, 5))
+            yield DeleteSession("a")
+            raise RuntimeError("no more")
+
+        with pytest.raises(RuntimeError, match="no more"):
+            store.write(broken())
+        assert contents(store, "a", "b") == before
+
+    def test_a_write_after_one_that_failed_succeeds(self, store: Store) -> None:
+        def broken() -> Iterator[Change]:
+            yield from filled("a", (1, 2))
+            raise RuntimeError("no more")
+
+        with pytest.raises(RuntimeError):
+            store.write(broken())
+        # Another session comes first now: nothing of the failed one may be mistaken for it.
+        store.write([SaveSession(record("b"))])
+        store.write(filled("a", (1, 2)))
+        assert contents_of(store, "b") == (record("b"), *NOTHING[1:])
+        assert [event.sequence for event in store.read("a", 0, 10, PLENTY)] == [1, 2]
+
+    def test_changes_of_one_write_build_on_each_other(self, store: Store) -> None:
+        store.write(
+            [*filled("a", (1, 2)), DeleteSession("a"), SaveSession(record("a")), Enqueue("a", message("t"))]
+        )
+        assert contents_of(store, "a") == (record("a"), [], Secrets(), [message("t")], [], [], None, [])
+
+    def test_a_change_for_a_session_that_is_not_there_does_nothing(self, store: Store) -> None:
+        changes = [change for change in filled("gone", (1, 2)) if not isinstance(change, SaveSession)]
+        store.write([*changes, Dequeue("gone", "turn_1"), *filled("a", (3,))])
+        assert contents_of(store, "gone") == NOTHING
+        assert store.read_log(0, 10, PLENTY) == [StoredEvent(3, 1, b"body 3", None)]
+
+    def test_a_probe_changes_nothing(self, store: Store) -> None:
+        store.write(filled("a", (1,)))
+        before = contents(store, "a")
+        store.write([Probe()])
+        assert contents(store, "a") == before
+
+    def test_an_empty_write_changes_nothing(self, store: Store) -> None:
+        store.write(filled("a", (1,)))
+        before = contents(store, "a")
+        store.write([])
+        store.write([AppendEvents("a", []), RememberCalls("a", [])])
+        assert contents(store, "a") == before
+
+    # -- deleting -----------------------------------------------------------------------------
+
+    def test_deleting_a_session_takes_all_of_it_and_nothing_else(self, store: Store) -> None:
+        store.write(filled("b", (1, 2)))
+        kept = contents_of(store, "b")
+        store.write(filled("a", (3, 4)))
+        store.write([DeleteSession("a"), DeleteSession("a"), DeleteSession("never was")])
+        assert contents_of(store, "a") == NOTHING
+        assert contents_of(store, "b") == kept
+        assert [event.position for event in store.read_log(0, 9, PLENTY)] == [1, 2]
+
+    def test_a_session_that_takes_a_deleted_ones_name_begins_empty(self, store: Store) -> None:
+        store.write(filled("a", (1, 2)))
+        store.write([DeleteSession("a")])
+        store.write([SaveSession(record("a")), AppendEvents("a", rows((3,)))])
+        only = [StoredEvent(3, 1, b"body 3", None)]
+        assert contents_of(store, "a") == (record("a", event_count=1), only, *NOTHING[2:])
+
+    def test_positions_are_never_given_twice(self, store: Store) -> None:
+        store.write(filled("a", (1, 2)))
+        store.write(filled("b", (3, 4)))
+        store.write([DeleteSession("b")])
+        assert store.position() == 4
+        store.write([DeleteSession("a")])
+        assert store.position() == 4
+
+    def test_what_is_stored_takes_space(self, store: Store) -> None:
+        before = store.size()
+        store.write([SaveSession(record("a")), AppendEvents("a", [EventRow(1, 1, bytes(1 << 20))])])
+        assert store.size() >= before + (1 << 20)
+
+    def test_closing_twice_is_closing(self, tmp_path: Path) -> None:
+        store = self.make_store(tmp_path)
+        store.close()
+        store.close()
+
+    def test_each_store_has_its_own_identity(self, store: Store, tmp_path: Path) -> None:
+        (tmp_path / "other").mkdir()
+        other = self.make_store(tmp_path / "other")
+        other.close()
+        assert store.identity != other.identity
+
+    # -- many readers -------------------------------------------------------------------------
+
+    def test_readers_see_whole_writes_while_a_writer_writes(self, store: Store) -> None:
+        store.write([SaveSession(record("a"))])
+        writing = threading.Event()
+        writing.set()
+
+        def write() -> None:
+            try:
+                for first in range(1, 301, 3):
+                    changes = [AppendEvents("a", rows(range(first, first + 3), first))]
+                    changed = SaveSession(record("a", event_count=first + 2))
+                    store.write([*changes, changed, AddPending("a", pending(f"q_{first}"))])
+            finally:
+                writing.clear()
+
+        def read() -> set[str]:
+            wrong = set()
+            after = 0
+            goes_on = True
+            while goes_on:
+                goes_on = writing.is_set()  # looked at first: the last round sees everything
+                kept = store.session("a")
+                page = [event.sequence for event in store.read("a", after, 1000, PLENTY)]
+                asked = len(store.pending("a"))
+                if page != list(range(after + 1, after + len(page) + 1)) or len(page) % 3:
+                    wrong.add("half a write, or a gap")
+                after += len(page)
+                if kept is None or kept.event_count > after or len(store.read_log(0, 1000, PLENTY)) < after:
+                    wrong.add("a record ahead of its events")
+                if asked * 3 < after:
+                    wrong.add("events ahead of what they ask")
+            return wrong | ({"not all of it"} if after != 300 else set())
+
+        with ThreadPoolExecutor(4) as pool:
+            found = [pool.submit(read) for _ in range(3)]
+            pool.submit(write).result()
+            assert [reader.result() for reader in found] == [set(), set(), set()]
+
+
+class DurableStoreContract(StoreContract):
+    """What a store keeps besides that is still there when it is opened anew."""
+
+    def test_everything_is_there_when_it_is_opened_anew(self, tmp_path: Path) -> None:
+        store = self.make_store(tmp_path)
+        store.write(filled("a", (1, 2)))
+        store.write(filled("b", (3,)))
+        before = contents(store, "a", "b")
+        identity = store.identity
+        store.close()
+        store = self.make_store(tmp_path)
+        assert (contents(store, "a", "b"), store.identity) == (before, identity)
+        store.close()
+
+    def test_it_goes_on_where_it_was(self, tmp_path: Path) -> None:
+        for number in (1, 2, 3):
+            store = self.make_store(tmp_path)
+            assert store.position() == number - 1
+            store.write([SaveSession(record("a")), AppendEvents("a", rows((number,), number))])
+            store.write([Enqueue("a", message(f"t{9 - number}"))])
+            store.close()
+        store = self.make_store(tmp_path)
+        assert [event.sequence for event in store.read("a", 0, 9, PLENTY)] == [1, 2, 3]
+        assert queue(store, "a") == [message("t8"), message("t7"), message("t6")]
+        store.close()
+
+    def test_positions_of_deleted_events_stay_given(self, tmp_path: Path) -> None:
+        store = self.make_store(tmp_path)
+        store.write(filled("a", (1, 2)))
+        store.write([DeleteSession("a")])
+        store.close()
+        store = self.make_store(tmp_path)
+        assert store.position() == 2
+        store.close()
+
+    def test_ordinals_of_deleted_sessions_stay_given(self, tmp_path: Path) -> None:
+        store = self.make_store(tmp_path)
+        store.write([SaveSession(record("a"))])
+        [(ordinal, _)] = store.sessions(None, 9)
+        store.write([DeleteSession("a")])
+        store.close()
+        store = self.make_store(tmp_path)
+        store.write([SaveSession(record("b"))])
+        assert store.sessions(None, 9)[0][0] > ordinal
+        store.close()
