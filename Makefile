@@ -8,7 +8,7 @@ PAGE := src/sandbox_agent/http/ui/index.html
 PYRIGHT := .cache/pyright/node_modules/.bin/pyright
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test unit live check fmt gen lock sdk bench torture load faults record clean
+.PHONY: help setup run test unit live diffs check fmt gen lock sdk bench torture load faults record clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -26,6 +26,9 @@ DAEMON_TESTS := cli faults http inspector intruders live sdk tools
 
 live: .venv/dev agents ## The real agents, e.g. `make live AGENT=claude`; MODEL=real uses your own keys
 	$(BIN)/python -m pytest tests/live -n auto --write-coverage $(if $(AGENT),--agent $(AGENT)) $(ARGS)
+
+diffs: .venv/dev agents ## Every kind of change by every agent, repeated by `patch` (AGENT=codex for one)
+	$(BIN)/python -m pytest tests/live/test_diffs.py -n auto -m long $(if $(AGENT),--agent $(AGENT)) $(ARGS)
 
 check: .venv/dev ## Format, lint, types, layers, generated files
 	$(BIN)/ruff format --check .

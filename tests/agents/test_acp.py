@@ -930,14 +930,14 @@ def test_a_sub_agent_is_told_below_its_call() -> None:
                 "kind": "edit",
                 "content": [{"type": "diff", "path": "/ws/a", "oldText": None, "newText": "hi\n"}],
             },
-            [FileRef("/ws/a", "write", diff="--- /dev/null\n+++ b/ws/a\n@@ -0,0 +1 @@\n+hi\n")],
+            [FileRef("/ws/a", "write", diff="--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+hi\n")],
         ),
         (
             {
                 "kind": "edit",
                 "content": [{"type": "diff", "path": "/ws/a", "oldText": "old", "newText": "new"}],
             },
-            [FileRef("/ws/a", "patch", diff="--- a/ws/a\n+++ b/ws/a\n@@ -1 +1 @@\n-old\n+new\n")],
+            [FileRef("/ws/a", "patch", diff="--- a/a\n+++ b/a\n@@ -1 +1 @@\n-old\n+new\n")],
         ),
         (
             {"kind": "edit", "locations": [{"path": "/ws/a"}], "rawInput": {"content": "x"}},
@@ -967,7 +967,7 @@ def test_a_change_that_was_shown_whole_when_it_was_asked_is_told_whole() -> None
     session.ask(kind="edit", content=[whole])
     piece = {"type": "diff", "path": "/ws/a", "oldText": "old", "newText": "new"}
     session.update("tool_call_update", toolCallId="t1", status="completed", rawOutput="ok", content=[piece])
-    diff = "--- a/ws/a\n+++ b/ws/a\n@@ -1,2 +1,2 @@\n 1\n-old\n+new\n"
+    diff = "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n 1\n-old\n+new\n"
     assert session.items()[-1].content[1] == FileRef("/ws/a", "patch", diff=diff)
 
 

@@ -367,7 +367,7 @@ def test_results_tell_exit_code_and_change() -> None:
     session.say(text("done"))
     ran, changed = (item.content for item in session.items("tool_result"))
     assert ran == (ToolResult("toolu_1", "no\n", 2),)
-    assert changed[1] == FileRef("a.py", "patch", diff="--- a.py\n+++ a.py\n@@ -1 +1 @@\n-a\n+b\n")
+    assert changed[1] == FileRef("a.py", "patch", diff="--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-a\n+b\n")
     assert session.broken_rules() == []
 
 
@@ -452,7 +452,7 @@ def test_an_edit_shows_what_it_would_change() -> None:
     ask = session.scribe.pending["d1"].ask
     assert ask is not None
     assert (ask.kind, ask.paths, ask.always) == ("edit", ("/ws/a.py",), (Rule("edit_file"),))
-    assert ask.diff == "--- a/ws/a.py\n+++ b/ws/a.py\n@@ -1 +1 @@\n-one\n+two\n"
+    assert ask.diff == "--- /ws/a.py\n+++ /ws/a.py\n@@ -1 +1 @@\n-one\n+two\n"
 
 
 @pytest.mark.parametrize(

@@ -592,10 +592,17 @@ def test_a_patch_is_asked_with_its_paths_and_told_with_its_diffs() -> None:
     link.tell("item/started", item=patch)
     key = link.ask("item/fileChange/requestApproval", itemId="f1")
     ask = link.scribe.pending[key].ask
-    added = "--- /dev/null\n+++ b/ws/new\n@@ -0,0 +1 @@\n+one\n"
-    moved = "--- a/ws/old\n+++ b/ws/moved\n@@ -1 +1 @@\n-a\n+b\n"
+    added = "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+one\n"
+    moved = (
+        "diff --git a/old b/moved\nrename from old\nrename to moved\n"
+        "--- a/old\n+++ b/moved\n@@ -1 +1 @@\n-a\n+b\n"
+    )
     assert ask is not None
-    assert (ask.kind, ask.paths, ask.diff) == ("edit", ("/ws/new", "/ws/old", "/ws/moved"), added + moved)
+    requested = link.scribe.pending[key].requested
+    assert isinstance(requested, PermissionRequested)
+    assert requested.metadata is not None
+    assert (ask.kind, ask.paths) == ("edit", ("/ws/new", "/ws/old", "/ws/moved"))
+    assert requested.metadata.diff == added + moved
     assert ask.needs == tuple(Rule("apply_patch", path) for path in ("/ws/new", "/ws/old", "/ws/moved"))
     link.wire.decide(link.conversation, key, Decision("once"))
     link.scribe.decide(key, "accept", "client")

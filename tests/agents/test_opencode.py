@@ -816,8 +816,8 @@ def test_a_patch_tells_each_file_it_changed() -> None:
     session = Session()
     session.begin()
     files = [
-        {"filePath": "/ws/a", "type": "add", "patch": "+a"},
-        {"filePath": "/ws/b", "type": "update", "patch": "-b"},
+        {"filePath": "/ws/a", "type": "add", "patch": "--- /dev/null\n+++ /ws/a\n@@ -0,0 +1,1 @@\n+a\n"},
+        {"filePath": "/ws/b", "type": "update", "patch": "--- /ws/b\n+++ /ws/b\n@@ -1,1 +0,0 @@\n-b\n"},
         {"filePath": "/ws/c", "type": "move", "movePath": "/ws/d", "patch": ""},
         {"filePath": "/ws/e", "type": "delete"},
     ]
@@ -825,9 +825,9 @@ def test_a_patch_tells_each_file_it_changed() -> None:
     session.tool(state, "apply_patch")
     assert session.items()[-1].content == (
         ToolResult("call_1", "ok"),
-        FileRef("/ws/a", "write", diff="+a"),
-        FileRef("/ws/b", "patch", diff="-b"),
-        FileRef("/ws/c", "move", "/ws/d", ""),
+        FileRef("/ws/a", "write", diff="--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+a\n"),
+        FileRef("/ws/b", "patch", diff="--- a/b\n+++ b/b\n@@ -1 +0,0 @@\n-b\n"),
+        FileRef("/ws/c", "move", "/ws/d"),
         FileRef("/ws/e", "delete"),
     )
 
@@ -842,7 +842,7 @@ def test_a_new_file_that_nobody_was_asked_about_still_has_its_diff() -> None:
         "metadata": {"filepath": "/ws/n", "exists": False},
     }
     session.tool(state, "write")
-    diff = "--- /dev/null\n+++ b/ws/n\n@@ -0,0 +1 @@\n+one\n"
+    diff = "--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+one\n"
     assert session.items()[-1].content[1:] == (FileRef("/ws/n", "write", diff=diff),)
 
 

@@ -394,7 +394,7 @@ def test_a_command_asks_for_itself_and_an_edit_for_its_file() -> None:
         (Rule("edit", "a.py"),),
         (Rule("edit"),),
     )
-    assert change.diff == "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-one\n+two\n"
+    assert change.diff == "--- a.py\n+++ a.py\n@@ -1 +1 @@\n-one\n+two\n"
 
 
 @pytest.mark.parametrize(
@@ -752,13 +752,16 @@ def test_changes_and_images_stand_beside_the_output() -> None:
     session = Session()
     session.prompt()
     session.run_tool("call_1", "edit", {"path": "a.py", "edits": []})
-    edited = {"content": [{"type": "text", "text": "ok"}], "details": {"patch": "--- a\n+++ b\n"}}
+    edited = {
+        "content": [{"type": "text", "text": "ok"}],
+        "details": {"patch": "--- a.py\n+++ a.py\n@@ -1,1 +1,1 @@\n-a\n+b\n"},
+    }
     session.feed("tool_execution_end", toolCallId="call_1", toolName="edit", result=edited)
     session.run_tool("call_2", "read", {"path": "a.png"})
     picture = {"type": "image", "data": base64.b64encode(b"picture").decode(), "mimeType": "image/png"}
     session.feed("tool_execution_end", toolCallId="call_2", toolName="read", result={"content": [picture]})
     change, image = (item.content[1] for item in session.items("tool_result"))
-    assert change == FileRef("a.py", "patch", diff="--- a\n+++ b\n")
+    assert change == FileRef("a.py", "patch", diff="--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-a\n+b\n")
     assert isinstance(image, Image)
     assert session.scribe.calls.blobs[image.path] == b"picture"
 

@@ -63,6 +63,8 @@ from sandbox_agent.testing.rules import violations
 STARTED = SessionStarted(SessionMetadata("mock"))
 UNANSWERED = "not answered before the turn ended"
 
+PLAIN_DIFF = "--- /a\n+++ /a\n@@ -1 +1 @@\n-a\n+b\n"
+
 
 def new_scribe(*used_call_ids: str) -> Scribe:
     """A scribe whose clock ticks a second each time it is read."""
@@ -496,7 +498,7 @@ def test_a_permission_is_resolved_once() -> None:
     scribe = in_turn()
     scribe.call("c", "bash", call_id="x")
     told(scribe)
-    ask = Ask("bash", {"command": "ls"}, "command", "c", ("/a",), "--- a", "shell", title="ls")
+    ask = Ask("bash", {"command": "ls"}, "command", "c", ("/a",), PLAIN_DIFF, "shell", title="ls")
     scribe.ask("a", ask)
     held = msgspec.structs.replace(asked(), input=msgspec.Raw(b'{"command":"ls"}'))
     assert scribe.pending == {
@@ -528,7 +530,7 @@ def test_a_permission_that_could_be_asked_can_be_resolved_from_further_down_the_
 
 def asked(**facts: Any) -> PermissionMetadata:
     named: dict[str, Any] = {"kind": "command", "title": "ls"}
-    return PermissionMetadata("bash", {"command": "ls"}, "x", ("/a",), "--- a", "shell", **named, **facts)
+    return PermissionMetadata("bash", {"command": "ls"}, "x", ("/a",), PLAIN_DIFF, "shell", **named, **facts)
 
 
 def test_what_is_asked_again_is_asked_once() -> None:

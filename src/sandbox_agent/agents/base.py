@@ -64,6 +64,7 @@ class Conversation:
         """Another process could go on with it: one that is idle may be stopped."""
         self._metadata = start.metadata
         self.scribe.frame = wire.frame
+        self.scribe.calls.changes.directory = start.settings.directory
         if start.native_id is not None:
             self.scribe.native_session_id = start.native_id
 

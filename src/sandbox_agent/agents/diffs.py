@@ -1,11 +1,30 @@
-"""Unified diffs from what agents tell: old and new text, or hunks without headers."""
+"""Unified diffs that `patch -p1` applies: made from a file before and after, and read from what agents tell.
+
+Lines end at `\\n` and nowhere else, so a `\\r` stays where it is. Git's extended headers are there where a plain diff cannot say it:
+a file that is renamed, made executable, or empty and new or gone.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
+
+from ..schema.world import FileState
+
+CONTEXT = 3
+MOST_COMPARED = 1_000_000
+"""Lines before times lines after that are compared one by one; beyond it the lines between the first and the last change are
+replaced as a whole. Such a diff is longer than it must be, and just as right."""
+_NOTHING = "/dev/null"
+_NO_NEWLINE = "\\ No newline at end of file\n"
+
+
+class DoesNotFit(ValueError):
+    """A diff that cannot be applied to this text."""
 
 
 class Hunk(Struct, frozen=True):
@@ -17,44 +36,326 @@ class Hunk(Struct, frozen=True):
     new_lines: int
     lines: tuple[str, ...]
 
+    @property
+    def text(self) -> str:
+        old = _range(self.old_start, self.old_lines)
+        new = _range(self.new_start, self.new_lines)
+        return f"@@ -{old} +{new} @@\n" + "".join(f"{line}\n" for line in self.lines)
 
-def diff_of_texts(path: str, old: str | None, new: str | None) -> str:
-    """The change from one text to another; None is a file that does not exist. Empty when nothing changed."""
-    lines = difflib.unified_diff(
-        (old or "").splitlines(keepends=True),
-        (new or "").splitlines(keepends=True),
-        *_names(path, created=old is None, deleted=new is None),
+
+class Names(Struct, frozen=True):
+    """The names of a file before and after, as headers have them."""
+
+    old: str
+    new: str
+
+    @property
+    def git(self) -> str:
+        return f"diff --git {_quoted(self.old, ' ')} {_quoted(self.new, ' ')}\n"
+
+    def heads(self, *, created: bool = False, deleted: bool = False) -> str:
+        old, new = (_NOTHING if created else self.old), (_NOTHING if deleted else self.new)
+        return f"--- {_named(old)}\n+++ {_named(new)}\n"
+
+
+def names_in(directory: str, path: str, to: str | None = None) -> Names:
+    """`a/` and `b/` and the path below the directory; a path outside of it stands as it is."""
+    return Names(_name("a/", directory, path), _name("b/", directory, to or path))
+
+
+# -- a file before and after ------------------------------------------------------------------
+
+
+def diff_of_files(names: Names, before: FileState, after: FileState) -> str | None:
+    """The change from one state of a file to another. None when there is none, or when it is not text."""
+    try:
+        old, new = text_of(before), text_of(after)
+    except UnicodeDecodeError:
+        return None
+    executable = (before.is_executable, after.is_executable)
+    return diff_of_texts(names, old, new, executable)
+
+
+def diff_of_texts(
+    names: Names, old: str | None, new: str | None, executable: tuple[bool, bool] = (False, False)
+) -> str | None:
+    """The change from one text to another, where None is a file that does not exist. None when nothing changed."""
+    body = "".join(hunk.text for hunk in _hunks(old or "", new or ""))
+    created, deleted = old is None and new is not None, new is None and old is not None
+    head = _extended(names, created, deleted, bool(body), executable)
+    if not head and not body:
+        return None
+    return head + (names.heads(created=created, deleted=deleted) if body else "") + body
+
+
+def text_of(state: FileState) -> str | None:
+    """None for a file that does not exist; UnicodeDecodeError for one that is not text."""
+    if state.data is None:
+        return None
+    if b"\0" in state.data:
+        raise UnicodeDecodeError("utf-8", state.data, 0, 1, "not text")
+    return state.data.decode()
+
+
+def _extended(
+    names: Names, created: bool, deleted: bool, has_body: bool, executable: tuple[bool, bool]
+) -> str:
+    old_mode, new_mode = ("100755" if flag else "100644" for flag in executable)
+    if created:
+        return "" if has_body and not executable[1] else f"{names.git}new file mode {new_mode}\n"
+    if deleted:
+        return "" if has_body else f"{names.git}deleted file mode {old_mode}\n"
+    said = ""
+    if executable[0] != executable[1]:
+        said += f"old mode {old_mode}\nnew mode {new_mode}\n"
+    if (moved := names.old.removeprefix("a/")) != (to := names.new.removeprefix("b/")):
+        said += f"rename from {_quoted(moved)}\nrename to {_quoted(to)}\n"
+    return names.git + said if said else ""
+
+
+def _hunks(old: str, new: str) -> Iterator[Hunk]:
+    """What differs, compared only between the first and the last line that do, and the lines around those."""
+    a, b = _lines(old), _lines(new)
+    shortest = min(len(a), len(b))
+    start = next((n for n in range(shortest) if a[n] != b[n]), shortest)
+    if start == len(a) == len(b):
+        return
+    end = next((n for n in range(shortest - start) if a[-1 - n] != b[-1 - n]), shortest - start)
+    first = max(start - CONTEXT, 0)
+    last = max(end - CONTEXT, 0)
+    a, b = a[first : len(a) - last], b[first : len(b) - last]
+    before, behind = start - first, end - last
+    matcher = difflib.SequenceMatcher(None, a, b)
+    if (len(a) - before - behind) * (len(b) - before - behind) > MOST_COMPARED:
+        whole = [
+            ("equal", 0, before, 0, before),
+            ("replace", before, len(a) - behind, before, len(b) - behind),
+            ("equal", len(a) - behind, len(a), len(b) - behind, len(b)),
+        ]
+        yield _hunk(whole, a, b, first)
+        return
+    for group in matcher.get_grouped_opcodes(CONTEXT):
+        yield _hunk(group, a, b, first)
+
+
+def _hunk(group: list[tuple[str, int, int, int, int]], a: list[str], b: list[str], first: int) -> Hunk:
+    lines: list[str] = []
+    for tag, a_from, a_to, b_from, b_to in group:
+        if tag == "equal":
+            lines += _signed(" ", a[a_from:a_to])
+        else:
+            lines += _signed("-", a[a_from:a_to])
+            lines += _signed("+", b[b_from:b_to])
+    old_lines, new_lines = group[-1][2] - group[0][1], group[-1][4] - group[0][3]
+    return Hunk(
+        group[0][1] + first + (old_lines > 0),
+        old_lines,
+        group[0][3] + first + (new_lines > 0),
+        new_lines,
+        tuple(lines),
     )
-    return "".join(
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
-    )
 
 
-def diff_of_hunks(path: str, hunks: Iterable[Hunk], *, created: bool = False) -> str:
-    """The change that an agent tells as hunks. Empty when there are none."""
-    body = "".join(_hunk_text(hunk) for hunk in hunks)
-    if not body:
-        return ""
-    before, after = _names(path, created=created, deleted=False)
-    return f"--- {before}\n+++ {after}\n{body}"
+def _signed(sign: str, lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        yield sign + line.removesuffix("\n")
+        if not line.endswith("\n"):
+            yield _NO_NEWLINE[:-1]
 
 
-def diff_of_hunk_text(path: str, text: str, to: str | None = None) -> str:
-    """The change that an agent tells as ready hunks without file names; `to` is where the file was moved."""
-    if not text:
-        return ""
-    before, after = (
-        _names(path, created=False, deleted=False)[0],
-        _names(to or path, created=False, deleted=False)[1],
-    )
-    return f"--- {before}\n+++ {after}\n{text}" + ("" if text.endswith("\n") else "\n")
+# -- what an agent tells ----------------------------------------------------------------------
 
 
-def _hunk_text(hunk: Hunk) -> str:
-    head = f"@@ -{hunk.old_start},{hunk.old_lines} +{hunk.new_start},{hunk.new_lines} @@\n"
-    return head + "".join(f"{line}\n" for line in hunk.lines)
+class Told(Struct, frozen=True):
+    """A diff of one file, read."""
+
+    old: str | None
+    new: str | None
+    """The names in its headers, where it has some."""
+    hunks: tuple[Hunk, ...]
+    created: bool = False
+    deleted: bool = False
+
+    @property
+    def paths(self) -> tuple[str, str] | None:
+        """The file before and after, without the letters that diffs put before their names."""
+        old, new = (self.new if self.created else self.old), (self.old if self.deleted else self.new)
+        return (_LETTER.sub("", old), _LETTER.sub("", new)) if old and new else None
+
+    def written(self, names: Names) -> str | None:
+        """The same change under our names."""
+        body = "".join(hunk.text for hunk in self.hunks)
+        head = _extended(names, self.created, self.deleted, bool(body), (False, False))
+        if not head and not body:
+            return None
+        return head + (names.heads(created=self.created, deleted=self.deleted) if body else "") + body
+
+    def after(self, before: str | None) -> str | None:
+        """The file that the diff makes of another one; raises DoesNotFit."""
+        return self._turned(before, "-", "+", self.created, self.deleted)
+
+    def before(self, after: str | None) -> str | None:
+        """The file of which the diff made this one; raises DoesNotFit."""
+        return self._turned(after, "+", "-", self.deleted, self.created)
+
+    def _turned(self, text: str | None, gone: str, come: str, begins: bool, ends: bool) -> str | None:
+        if begins and text is not None:
+            raise DoesNotFit
+        lines = _lines(text or "")
+        made: list[str] = []
+        done = 0
+        # Some agents leave carriage returns out of what they tell, and put them back into the file.
+        loose = not any("\r" in line for hunk in self.hunks for line in hunk.lines)
+        crlf = loose and sum(line.endswith("\r\n") for line in lines) * 2 > len(lines)
+        for hunk in self.hunks:
+            found = [(sign, line) for sign, line in _told_lines(hunk) if sign != come]
+            at = _place(lines, [line for _, line in found], hunk, gone, done, loose)
+            made += lines[done:at]
+            for sign, line in _told_lines(hunk):
+                if sign == come:
+                    made.append(_with_cr(line) if crlf else line)
+                else:
+                    if sign == " ":
+                        made.append(lines[at])
+                    at += 1
+            done = at
+        whole = "".join(made + lines[done:])
+        if ends and whole:
+            raise DoesNotFit
+        return None if ends else whole
 
 
-def _names(path: str, *, created: bool, deleted: bool) -> tuple[str, str]:
-    relative = path.lstrip("/")
-    return ("/dev/null" if created else f"a/{relative}"), ("/dev/null" if deleted else f"b/{relative}")
+def read_diffs(text: str) -> list[Told]:
+    """The diffs in a text, one for each file; hunks without any header are a file without a name."""
+    files: list[Told] = []
+    old = new = None
+    created = deleted = False
+    hunks: list[Hunk] = []
+    lines = text.split("\n")
+    at = 0
+
+    def finish() -> None:
+        nonlocal old, new, created, deleted, hunks
+        if hunks or created or deleted or old:
+            files.append(Told(old, new, tuple(hunks), created or old == _NOTHING, deleted or new == _NOTHING))
+        old, new, created, deleted, hunks = None, None, False, False, []
+
+    while at < len(lines):
+        line = lines[at]
+        if found := _HUNK.match(line):
+            hunk, at = _read_hunk(found, lines, at + 1)
+            hunks.append(hunk)
+            continue
+        if line.startswith(("diff --git ", "Index: ")) or (line.startswith("--- ") and (hunks or old)):
+            finish()
+        if line.startswith("--- "):
+            old = _read_name(line[4:])
+        elif line.startswith("+++ "):
+            new = _read_name(line[4:])
+        created = created or line.startswith("new file mode ")
+        deleted = deleted or line.startswith("deleted file mode ")
+        at += 1
+    finish()
+    return files
+
+
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+
+
+def _read_hunk(found: re.Match[str], lines: list[str], at: int) -> tuple[Hunk, int]:
+    old_start, new_start = int(found[1]), int(found[3])
+    old_lines, new_lines = int(found[2] or 1), int(found[4] or 1)
+    taken: list[str] = []
+    old, new = old_lines, new_lines
+    while at < len(lines) and (old > 0 or new > 0 or lines[at].startswith("\\")):
+        line = lines[at] or " "
+        if line[0] not in " +-\\":
+            break
+        old -= line[0] in " -"
+        new -= line[0] in " +"
+        taken.append(line)
+        at += 1
+    return Hunk(old_start, old_lines - max(old, 0), new_start, new_lines - max(new, 0), tuple(taken)), at
+
+
+def _told_lines(hunk: Hunk) -> Iterator[tuple[str, str]]:
+    """The lines of a hunk as the file has them, each with its sign."""
+    for n, line in enumerate(hunk.lines):
+        if not line.startswith("\\"):
+            cut = n + 1 < len(hunk.lines) and hunk.lines[n + 1].startswith("\\")
+            yield line[:1], line[1:] + ("" if cut else "\n")
+
+
+def _place(lines: list[str], wanted: list[str], hunk: Hunk, gone: str, least: int, loose: bool) -> int:
+    """Where a hunk's lines stand: where it says, or in the one other place that there is."""
+    if loose:
+        lines, wanted = [_bare(line) for line in lines], [_bare(line) for line in wanted]
+    start, count = (hunk.old_start, hunk.old_lines) if gone == "-" else (hunk.new_start, hunk.new_lines)
+    at = start - 1 if count else start
+    if least <= at <= len(lines) and lines[at : at + len(wanted)] == wanted:
+        return at
+    others = [
+        n
+        for n in range(least, len(lines) - len(wanted) + 1)
+        if wanted and lines[n] == wanted[0] and lines[n : n + len(wanted)] == wanted
+    ]
+    if len(others) != 1:
+        raise DoesNotFit
+    return others[0]
+
+
+def same_lines(one: str | None, other: str | None) -> bool:
+    """The same text but for how its lines end, and the last one. A file that is not there is as good as an empty one."""
+    return [_bare(line) for line in _lines(one or "")] == [_bare(line) for line in _lines(other or "")]
+
+
+def _bare(line: str) -> str:
+    return line.rstrip("\r\n")
+
+
+def _with_cr(line: str) -> str:
+    return line if line.endswith("\r\n") or not line.endswith("\n") else f"{line[:-1]}\r\n"
+
+
+# -- names and lines --------------------------------------------------------------------------
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    last = lines.pop()
+    return [f"{line}\n" for line in lines] + ([last] if last else [])
+
+
+def _range(start: int, count: int) -> str:
+    return str(start) if count == 1 else f"{start},{count}"
+
+
+def _name(prefix: str, directory: str, path: str) -> str:
+    whole = posixpath.normpath(posixpath.join(directory, path))
+    base = posixpath.normpath(directory).rstrip("/") + "/" if directory else ""
+    if base and whole.startswith(base):
+        return prefix + whole[len(base) :]
+    return whole if whole.startswith("/") else prefix + whole
+
+
+def _named(name: str) -> str:
+    """As a header has it: a tab tells where a name with spaces ends."""
+    quoted = _quoted(name)
+    return f"{quoted}\t" if " " in name and quoted == name else quoted
+
+
+def _quoted(name: str, more: str = "") -> str:
+    """As Git quotes it: what would break a line, and `more`."""
+    if not _UNSAFE.search(name) and not (more and more in name):
+        return name
+    return '"' + _UNSAFE.sub(lambda found: _ESCAPES.get(found[0]) or f"\\{ord(found[0]):03o}", name) + '"'
+
+
+def _read_name(told: str) -> str:
+    """A name without the time, or whatever follows it behind a tab."""
+    return told.rstrip("\r").partition("\t")[0]
+
+
+_LETTER = re.compile(r"\A[ab]/")
+_UNSAFE = re.compile(r'[\x00-\x1f\x7f"\\]')
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}

@@ -1,13 +1,14 @@
-"""What a program without I/O is given of the world: ids and clocks.
+"""What a program without I/O is given of the world: ids, clocks, and small looks at files.
 
-The daemon gives it the real ones; a recording gives it counted ids and the clock of the recording, so that its translation never
-changes.
+The daemon gives it the real ones; a recording gives it counted ids, the clock of the recording and no files, so that its translation
+never changes.
 """
 
 from __future__ import annotations
 
-import os.path
+import os
 import posixpath
+import stat
 import time
 import uuid
 from collections.abc import Callable
@@ -16,6 +17,21 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from .ids import MakeId, counting_ids, random_id
+
+MOST_LOOKED_AT = 256 * 1024
+"""The largest file that is looked at. It is read where it is asked for, on the event loop: about 0.1 ms."""
+
+
+class FileState(Struct, frozen=True):
+    """A file at one moment."""
+
+    data: bytes | None = None
+    """None: it does not exist."""
+    is_executable: bool = False
+
+
+def _sees_nothing(path: str) -> FileState | None:
+    return None
 
 
 class World(Struct, frozen=True):
@@ -29,6 +45,8 @@ class World(Struct, frozen=True):
     """The time as events carry it."""
     resolve: Callable[[str], str] = posixpath.normpath
     """Where a path leads once its links are followed."""
+    look: Callable[[str], FileState | None] = _sees_nothing
+    """A small file as it is now; None where that cannot be told."""
 
 
 _second = (0, b"")
@@ -47,7 +65,28 @@ def now() -> str:
     return moment().decode()
 
 
-REAL = World(random_id, lambda: str(uuid.uuid4()), time.monotonic, now, os.path.realpath)
+def look(path: str) -> FileState | None:
+    """Never waits for what is no file: a pipe, a device."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return FileState()
+    except (OSError, ValueError):
+        return None
+    try:
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode) or about.st_size > MOST_LOOKED_AT:
+            return None
+        data = os.read(descriptor, MOST_LOOKED_AT + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    # One that grows meanwhile is read short of its end, or is too large by now.
+    return FileState(data, bool(about.st_mode & stat.S_IXUSR)) if len(data) == about.st_size else None
+
+
+REAL = World(random_id, lambda: str(uuid.uuid4()), time.monotonic, now, os.path.realpath, look)
 
 
 def counted(clock: Callable[[], float] = lambda: 0.0, now: Callable[[], str] = now) -> World:

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from ...schema.items import ContentPart, FileAction, FileRef, ToolKind, arguments_of
-from ..diffs import diff_of_texts
+from ..diffs import Names, diff_of_texts
 from ..files import bytes_in
 from ..scribe import Scribe
 from ..titles import mcp_title, mcp_tool, title_of
@@ -192,7 +192,7 @@ class Call(Struct):
         for change in changes:
             action: FileAction = "patch" if change.old_text else "write"
             action = "delete" if self.kind == "delete" else action
-            yield FileRef(change.path, action, diff=_unified(change) or None)
+            yield FileRef(change.path, action, diff=_unified(change))
         if changes or self.kind not in _ACTIONS:
             return
         paths = [one.path for one in self.locations if one.path]
@@ -205,7 +205,7 @@ class Call(Struct):
 
 
 def diff_text(changes: Iterable[ToolContent]) -> str:
-    return "".join(_unified(change) for change in changes)
+    return "".join(_unified(change) or "" for change in changes)
 
 
 def _diffs(content: Iterable[ToolContent]) -> Iterator[ToolContent]:
@@ -226,9 +226,9 @@ def _holds(whole: ToolContent, part: ToolContent) -> bool:
     return same_file and (part.old_text or "") in (whole.old_text or "") and part.new_text in whole.new_text
 
 
-def _unified(change: ToolContent) -> str:
+def _unified(change: ToolContent) -> str | None:
     old, new = change.old_text or None, change.new_text
     if old and new and not old.endswith("\n") and not new.endswith("\n"):
         # A piece of a file: that it ends here says nothing about the file's end.
         old, new = f"{old}\n", f"{new}\n"
-    return diff_of_texts(change.path, old, new)
+    return diff_of_texts(Names(change.path, change.path), old, new)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ...schema.items import ContentPart, FileRef, ToolKind, arguments_of
-from ..diffs import diff_of_texts
+from ..diffs import Names, diff_of_texts
 from ..scribe import Ask, AskKind, Rule
 from ..titles import title_of_call
 from .frames import Question, ToolInput, ToolOutput
@@ -80,7 +80,7 @@ def _ask_kind(tool: str) -> AskKind:
 def _asked_diff(tool: str, given: ToolInput) -> str | None:
     if tool != "edit_file" or given.path is None or given.old_str is None:
         return None
-    return diff_of_texts(given.path, given.old_str, given.new_str or "") or None
+    return diff_of_texts(Names(given.path, given.path), given.old_str, given.new_str or "")
 
 
 # -- what a tool did --------------------------------------------------------------------------

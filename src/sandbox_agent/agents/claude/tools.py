@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 
 from ...schema.events import AskedQuestion, Choice
 from ...schema.items import FileAction, FileRef, ToolKind, arguments_of
-from ..diffs import Hunk, diff_of_hunks, diff_of_texts
+from ..diffs import Hunk, Names, Told, diff_of_texts
 from ..scribe import Ask, AskKind, Rule
 from ..titles import mcp_title, mcp_tool, title_of
 from .frames import AnyToolUse, CanUseTool, McpToolUse
@@ -211,12 +211,13 @@ def _told_change(action: FileAction, result: Raw) -> FileRef | None:
         return None
     if change is None:
         return None
+    names = Names(change.file_path, change.file_path)
     if change.type == "create":
-        diff = diff_of_texts(change.file_path, None, change.content)
+        diff = diff_of_texts(names, None, change.content)
     else:
-        hunks = [Hunk(*msgspec.structs.astuple(patch)) for patch in change.structured_patch]
-        diff = diff_of_hunks(change.file_path, hunks)
-    return FileRef(change.file_path, action, diff=diff or None)
+        hunks = (Hunk(*msgspec.structs.astuple(patch)) for patch in change.structured_patch)
+        diff = Told(None, None, tuple(hunks)).written(names)
+    return FileRef(change.file_path, action, diff=diff)
 
 
 def _told_notebook(action: FileAction, result: Raw) -> FileRef | None:
@@ -226,8 +227,9 @@ def _told_notebook(action: FileAction, result: Raw) -> FileRef | None:
         return None
     if change is None or change.error:
         return None
-    diff = diff_of_texts(change.notebook_path, change.original_file, change.updated_file)
-    return FileRef(change.notebook_path, action, diff=diff or None)
+    names = Names(change.notebook_path, change.notebook_path)
+    diff = diff_of_texts(names, change.original_file, change.updated_file)
+    return FileRef(change.notebook_path, action, diff=diff)
 
 
 # -- questions --------------------------------------------------------------------------------

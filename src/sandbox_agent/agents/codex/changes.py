@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ...schema.items import FileRef
-from ..diffs import diff_of_hunk_text, diff_of_texts
+from ..diffs import Names, diff_of_texts
 from .frames import Change
 
 
 def file_ref(change: Change) -> FileRef:
-    path, to, diff = change.path, change.kind.move_path, diff_of(change) or None
+    path, to, diff = change.path, change.kind.move_path, diff_of(change)
     match change.kind.type:
         case "add":
             return FileRef(path, "write", diff=diff)
@@ -17,14 +17,15 @@ def file_ref(change: Change) -> FileRef:
     return FileRef(path, "move", to, diff) if to else FileRef(path, "patch", diff=diff)
 
 
-def diff_of(change: Change) -> str:
+def diff_of(change: Change) -> str | None:
     """A unified diff; codex gives the bare content of files that it adds or deletes, else hunks without names."""
+    names = Names(change.path, change.kind.move_path or change.path)
     match change.kind.type:
         case "add":
-            return diff_of_texts(change.path, None, change.diff)
+            return diff_of_texts(names, None, change.diff)
         case "delete":
-            return diff_of_texts(change.path, change.diff, None)
+            return diff_of_texts(names, change.diff, None)
     hunks = change.diff
     if change.kind.move_path:
         hunks = hunks.removesuffix(f"\n\nMoved to: {change.kind.move_path}")
-    return diff_of_hunk_text(change.path, hunks, change.kind.move_path)
+    return names.heads() + hunks + ("" if hunks.endswith("\n") else "\n") if hunks else None

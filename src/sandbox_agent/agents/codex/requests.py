@@ -142,7 +142,7 @@ class FileChangeApproval(DecisionApproval, frozen=True, kw_only=True):
             "edit",
             call=call if thread.scribe.has_open_call(call) else None,
             paths=paths + moved,
-            diff="".join(diff_of(change) for change in changes) or None,
+            diff="".join(diff_of(change) or "" for change in changes) or None,
             reason=self.reason,
             needs=tuple(Rule(PATCH_TOOL, path) for path in paths + moved) or (Rule(PATCH_TOOL, ""),),
             title=patch_title(changes),

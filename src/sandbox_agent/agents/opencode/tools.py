@@ -7,7 +7,7 @@ import binascii
 from urllib.parse import unquote_to_bytes
 
 from ...schema.items import ContentPart, FileAction, FileRef, ToolKind
-from ..diffs import diff_of_texts
+from ..diffs import Names, diff_of_texts
 from .messages import Change, ToolMetadata, ToolPart
 
 MCP_PREFIX = "mcp_"
@@ -43,8 +43,8 @@ def changes_of(part: ToolPart, metadata: ToolMetadata, diff: str | None) -> list
     if part.tool != "write" or metadata.filepath is None:
         return []
     content = part.state.input.get("content")
-    if diff is None and not metadata.exists and isinstance(content, str):
-        diff = diff_of_texts(metadata.filepath, None, content)
+    if not metadata.exists and isinstance(content, str):
+        diff = diff_of_texts(Names(metadata.filepath, metadata.filepath), None, content)
     return [FileRef(metadata.filepath, "write", diff=diff)]
 
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from ...schema.events import AskedQuestion, Choice
 from ...schema.inputs import Answer, Decision
 from ...schema.items import arguments_of
-from ..diffs import diff_of_texts
+from ..diffs import Names, diff_of_texts
 from ..frames import UNREADABLE
 from ..scribe import Ask, AskKind, Rule
 from ..titles import title_of_call
@@ -87,7 +87,9 @@ def ask_for(permission: PermissionTitle, call: str) -> Ask:
     kind = _ask_kind(tool)
     arguments = convert(permission.input, ToolArguments) or ToolArguments()
     path = arguments.path if kind in ("edit", "read") else None
-    diff = "".join(diff_of_texts(path, one.old_text, one.new_text) for one in arguments.edits) if path else ""
+    names = Names(path or "", path or "")
+    edits = arguments.edits if path else ()
+    diff = "".join(diff_of_texts(names, one.old_text, one.new_text) or "" for one in edits)
     text = arguments.command if kind == "command" else path
     exact = Rule(tool, text if text is not None else arguments_of(permission.input))
     return Ask(

@@ -69,5 +69,4 @@ SCRIPTED = Scripted(
     offline,
     other_model=("scripted-responses/scripted-r", "scripted-r"),
     failed_output="to-stderr\n\n\nCommand exited with code 3",
-    tells_new_files=False,
 )

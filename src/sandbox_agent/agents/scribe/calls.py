@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from ...schema.events import ItemStarted, Source
 from ...schema.items import ContentPart, Image, ItemStatus, ToolKind
+from .changes import Changes
 from .open_items import OpenCall
 from .pen import Pen
 
@@ -22,6 +23,7 @@ class Calls:
         self.blobs: dict[str, bytes] = {}
         """Images to store beside the log before the drafts that name them."""
         self.new_call_ids: list[str] = []
+        self.changes = Changes(pen.world)
         self._pen = pen
         self._image_folder = image_folder
         self._used = dict.fromkeys(used_call_ids)
@@ -64,6 +66,8 @@ class Calls:
         if call and not call.completed and fragment:
             call.chunks.append(fragment)
             self._pen.delta(call.ends, fragment, "agent")
+            if call.kind == "edit":
+                self.changes.expect_streamed(key, call.chunks)
 
     def end_call(
         self,
@@ -94,6 +98,8 @@ class Calls:
         call = self.open.get(key)
         if call is None or call.completed:
             return self.call_item(key)
+        if kind == "edit":
+            self.changes.expect_arguments(key, arguments)
         call.name, call.kind, call.title = name, kind, one_line(title) or call.title
         self._complete(call, "completed", arguments, source)
         return call.item_id
@@ -132,8 +138,10 @@ class Calls:
         call = self.open[key]
         self._start_result(call, source)
         status: ItemStatus = "failed" if failed or exit_code else "completed"
-        self._pen.complete(call.result_item(status, output, exit_code, tuple(extra)), source)
+        parts = tuple(self.changes.made(key, extra))
+        self._pen.complete(call.result_item(status, output, exit_code, parts), source)
         del self.open[key]
+        self.changes.forget(key)
         self._pen.remember(key, call.item_id)
 
     def keep_running(self, key: str) -> None:

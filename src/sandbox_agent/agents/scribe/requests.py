@@ -38,6 +38,9 @@ class Requests:
         """The agent asks for permission; what waits under this key already is not asked again."""
         if key in self.pending or self._pen.ended:
             return
+        changes = self._calls.changes
+        if ask.call and "edit" in (ask.kind, ask.tool_kind):
+            changes.expect(ask.call, ask.paths or ())
         # Encoded once: what could be asked can be resolved, from however far down the stack.
         input = Raw(encode(ask.input))
         metadata = PermissionMetadata(
@@ -45,7 +48,7 @@ class Requests:
             input,
             self._calls.call_id_of(ask.call),
             ask.paths,
-            ask.diff,
+            changes.asked(ask.call, ask.diff),
             ask.reason,
             kind=ask.tool_kind or ask.kind,
             title=one_line(ask.title) or ask.action,

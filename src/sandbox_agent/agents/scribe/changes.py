@@ -1,0 +1,186 @@
+"""The files that calls change: what they were before, and so the diff that turns the one into the other.
+
+A file is looked at when a call that will change it is known, and again when its result is there. An agent that does not ask may be
+faster than we are: what was seen too late is made good by what the agent tells, or there is no diff.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from msgspec import Struct, structs
+
+from ...schema.items import ContentPart, FileRef
+from ...schema.world import FileState, World
+from ..diffs import DoesNotFit, Names, Told, diff_of_files, names_in, read_diffs, same_lines, text_of
+
+MOST_FILES = 32
+"""How many files of one call are looked at."""
+MOST_KEPT = 8 * 1024 * 1024
+"""How many bytes are kept of what files were, for all calls that are open."""
+MOST_CALLS = 256
+"""Of how many calls at once."""
+MOST_STREAMED = 4096
+"""How much of the arguments is searched for a path while they are streamed."""
+
+_PATHS = ("file_path", "filePath", "notebook_path", "path")
+_streamed_path = re.compile(rf'"(?:{"|".join(_PATHS)})"\s*:\s*("(?:[^"\\]|\\.)*")')
+_patched_path = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\r?$", re.MULTILINE)
+
+
+class _Change(Struct, frozen=True):
+    path: str = ""
+
+
+class _Arguments(Struct, frozen=True):
+    """Where the arguments of tools that change files name them."""
+
+    file_path: str | None = None
+    filePath: str | None = None
+    notebook_path: str | None = None
+    path: str | None = None
+    patchText: str | None = None
+    patch: str | None = None
+    changes: tuple[_Change, ...] = ()
+
+    def paths(self) -> Iterator[str]:
+        yield from (path for path in (self.file_path, self.filePath, self.notebook_path, self.path) if path)
+        yield from _patched_path.findall(self.patchText or self.patch or "")
+        yield from (change.path for change in self.changes if change.path)
+
+
+_arguments = msgspec.json.Decoder(_Arguments)
+_string = msgspec.json.Decoder(str)
+
+
+class Changes:
+    def __init__(self, world: World) -> None:
+        self.directory = ""
+        """The session's; paths in diffs are relative to it."""
+        self._look = world.look
+        self._seen: dict[str, dict[str, FileState]] = {}
+        """Key of the call -> path -> the file before it."""
+
+    # -- before -------------------------------------------------------------------------------
+
+    def expect(self, key: str, paths: Iterable[str]) -> None:
+        """A call is about to change these files. What was seen for it first counts."""
+        seen = self._seen.setdefault(key, {})
+        for path in paths:
+            whole = self._whole(path)
+            if whole not in seen and self._has_room(seen) and (state := self._look(whole)) is not None:
+                seen[whole] = state
+        if len(self._seen) > MOST_CALLS:
+            del self._seen[next(iter(self._seen))]
+
+    def _has_room(self, seen: dict[str, FileState]) -> bool:
+        kept = sum(len(state.data or b"") for one in self._seen.values() for state in one.values())
+        return len(seen) < MOST_FILES and kept < MOST_KEPT
+
+    def expect_streamed(self, key: str, arguments: list[str]) -> None:
+        """The beginning of the arguments: models name the file first, and it is early to look at it."""
+        if key in self._seen or sum(map(len, arguments)) > MOST_STREAMED:
+            return
+        if found := _streamed_path.search("".join(arguments)):
+            self.expect(key, [_string.decode(found[1].encode())])
+
+    def expect_arguments(self, key: str, arguments: str) -> None:
+        try:
+            given = _arguments.decode(arguments)
+        except (msgspec.MsgspecError, RecursionError):
+            return
+        self.expect(key, given.paths())
+
+    def forget(self, key: str) -> None:
+        self._seen.pop(key, None)
+
+    # -- after --------------------------------------------------------------------------------
+
+    def made(self, key: str, parts: Iterable[ContentPart]) -> Iterator[ContentPart]:
+        """The parts of a result, the changes of files with diffs that apply."""
+        for part in parts:
+            if isinstance(part, FileRef) and part.action != "read":
+                yield structs.replace(part, diff=self._diff(key, part))
+            else:
+                yield part
+
+    def asked(self, key: str | None, diff: str | None) -> str | None:
+        """The diff that a permission shows, under our names and, where it fits the file, with all it needs to apply."""
+        if not diff:
+            return None
+        seen = self._seen.get(key, {}) if key else {}
+        written = []
+        for told in read_diffs(diff):
+            if told.paths is not None:
+                names, whole = names_in(self.directory, *told.paths), self._whole(told.paths[0])
+                written.append(
+                    _proposed(told, seen.get(whole) or self._look(whole), names) or told.written(names)
+                )
+        return "".join(one for one in written if one) or None
+
+    def _diff(self, key: str, change: FileRef) -> str | None:
+        path, to = self._whole(change.path), self._whole(change.to or change.path)
+        names = names_in(self.directory, change.path, change.to)
+        told = next(iter(read_diffs(change.diff)), None) if change.diff else None
+        after = self._look(to)
+        if after is None:
+            return told.written(names) if told else None
+        before = self._seen.get(key, {}).get(path)
+        others = [seen for other, seen in self._seen.items() if other != key and path in seen]
+        try:
+            before, after = _settled(told, before, after, bool(others))
+        except UnicodeDecodeError:
+            return None  # it is not text
+        for seen in others:
+            seen[path] = after  # they come next, and this is what they find
+        return diff_of_files(names, before, after) if before is not None else None
+
+    def _whole(self, path: str) -> str:
+        return posixpath.normpath(posixpath.join(self.directory, path))
+
+
+def _settled(
+    told: Told | None, before: FileState | None, after: FileState, in_company: bool
+) -> tuple[FileState | None, FileState]:
+    """The two states that a change lies between, from what was seen and what was told.
+
+    `in_company`: other calls are changing the same file, and may have done so before we looked.
+    """
+    if told is None:
+        return before, after
+    if before is not None:
+        try:
+            made = told.after(text_of(before))
+        except DoesNotFit:
+            pass
+        else:
+            if same_lines(made, text_of(after)):
+                return before, after
+            if in_company:
+                return before, _state(made, after)
+        if told.created and before.data and not (after.data or b"").startswith(before.data):
+            return before, after  # it was there: the agent only says that it wrote all of it
+    try:
+        was = told.before(text_of(after))
+    except DoesNotFit:
+        return before, after
+    if before is not None and same_lines(was, text_of(before)):
+        return before, after
+    return _state(was, before or after), after
+
+
+def _state(text: str | None, like: FileState) -> FileState:
+    return FileState() if text is None else FileState(text.encode(), like.is_executable)
+
+
+def _proposed(told: Told, before: FileState | None, names: Names) -> str | None:
+    if before is None:
+        return None
+    try:
+        after = _state(told.after(text_of(before)), before)
+    except (DoesNotFit, UnicodeDecodeError):
+        return None
+    return diff_of_files(names, before, after)

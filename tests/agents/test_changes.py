@@ -1,0 +1,152 @@
+"""Changes of real files, as the scribe tells them: seen in time, seen too late, and told by the agent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from sandbox_agent.agents.scribe import Ask, Scribe
+from sandbox_agent.schema.events import ItemCompleted, PermissionRequested
+from sandbox_agent.schema.items import FileAction, FileRef
+from sandbox_agent.schema.world import counted, look
+
+TOLD = "--- x\n+++ x\n@@ -1,2 +1,2 @@\n one\n-two\n+zwei\n"
+OURS = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n one\n-two\n+zwei\n"
+
+
+class Workspace:
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "x"
+        self.scribe = Scribe(structs.replace(counted(), look=look))
+        self.scribe.calls.changes.directory = str(folder)
+        self.scribe.start_turn()
+
+    def call(self, key: str = "c") -> None:
+        self.scribe.end_call(key, "edit", f'{{"path":"{self.file}"}}', kind="edit")
+
+    def result(
+        self, told: str | None = None, action: FileAction = "patch", to: str | None = None, key: str = "c"
+    ) -> str | None:
+        self.scribe.result(key, "", extra=[FileRef("x", action, to, told)])
+        last = self.scribe.drafts[-1].data
+        assert isinstance(last, ItemCompleted)
+        change = last.item.content[1]
+        assert isinstance(change, FileRef)
+        return change.diff
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path)
+
+
+def test_a_change_that_nobody_tells_has_the_diff_of_what_was_seen(workspace: Workspace) -> None:
+    workspace.file.write_text("one\ntwo\n")
+    workspace.call()
+    workspace.file.write_text("one\nzwei\n")
+    assert workspace.result() == OURS
+
+
+def test_a_file_is_seen_as_soon_as_the_arguments_name_it(workspace: Workspace) -> None:
+    workspace.file.write_text("one\ntwo\n")
+    workspace.scribe.call("c", "edit", kind="edit")
+    for piece in ('{"pa', f'th":"{workspace.file}', '","content":"on'):
+        workspace.scribe.call_delta("c", piece)
+    workspace.file.write_text("one\nzwei\n")
+    workspace.call()
+    assert workspace.result() == OURS
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_file_that_was_seen_too_late_is_made_good_by_what_the_agent_tells(
+    workspace: Workspace, end: str
+) -> None:
+    workspace.file.write_bytes(f"one{end}zwei{end}".encode())
+    workspace.call()
+    assert workspace.result(TOLD) == OURS.replace("one\n", f"one{end}").replace("o\n", f"o{end}").replace(
+        "zwei\n", f"zwei{end}"
+    )
+
+
+def test_a_file_that_was_seen_too_late_has_no_diff_when_nobody_tells(workspace: Workspace) -> None:
+    workspace.file.write_text("one\nzwei\n")
+    workspace.call()
+    assert workspace.result() is None
+
+
+def test_what_the_agent_tells_is_not_believed_when_it_does_not_fit(workspace: Workspace) -> None:
+    workspace.file.write_text("    one\n    two\n")
+    workspace.call()
+    workspace.file.write_text("    one\n    zwei\n")
+    diff = workspace.result(TOLD)
+    assert diff == "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n     one\n-    two\n+    zwei\n"
+
+
+def test_a_file_that_was_there_is_not_new_whatever_the_agent_says(workspace: Workspace) -> None:
+    workspace.file.write_text("old\n")
+    workspace.call()
+    workspace.file.write_text("new\n")
+    diff = workspace.result("--- /dev/null\n+++ x\n@@ -0,0 +1 @@\n+new\n", "write")
+    assert diff == "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n"
+
+
+def test_a_file_that_was_not_there_is_new_whatever_the_agent_says(workspace: Workspace) -> None:
+    workspace.call()
+    workspace.file.write_text("new\n")
+    diff = workspace.result("--- x\n+++ x\n@@ -0,0 +1 @@\n+new\n", "write")
+    assert diff == "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+new\n"
+
+
+def test_a_deleted_file_is_told_whole(workspace: Workspace) -> None:
+    workspace.file.write_text("one\n")
+    workspace.call()
+    workspace.file.unlink()
+    assert workspace.result(action="delete") == "--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"
+
+
+def test_a_renamed_file_says_from_where_to_where(workspace: Workspace) -> None:
+    workspace.file.write_text("one\n")
+    workspace.call()
+    workspace.file.rename(workspace.file.with_name("y z"))
+    assert workspace.result(action="move", to="y z") == (
+        'diff --git a/x "b/y z"\nrename from x\nrename to y z\n'
+    )
+
+
+def test_a_file_that_becomes_executable_says_so(workspace: Workspace) -> None:
+    workspace.file.write_text("one\n")
+    workspace.file.chmod(0o644)
+    workspace.call()
+    workspace.file.chmod(0o755)
+    assert workspace.result() == "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n"
+
+
+def test_what_becomes_binary_has_no_diff_even_if_the_agent_tells_one(workspace: Workspace) -> None:
+    workspace.file.write_text("one\ntwo\n")
+    workspace.call()
+    workspace.file.write_bytes(b"\0\1")
+    assert workspace.result(TOLD) is None
+
+
+def test_two_calls_at_once_have_each_their_own_part(workspace: Workspace) -> None:
+    workspace.file.write_text("one\ntwo\n")
+    workspace.call("c")
+    workspace.call("d")
+    workspace.file.write_text("eins\nzwei\n")
+    assert workspace.result(TOLD, key="c") == OURS
+    second = "@@ -1,2 +1,2 @@\n-one\n+eins\n zwei\n"
+    assert workspace.result(second, key="d") == f"--- a/x\n+++ b/x\n{second}"
+
+
+def test_a_permission_shows_where_the_change_will_be(workspace: Workspace) -> None:
+    workspace.file.write_text("zero\none\ntwo\n")
+    told = "--- x\n+++ x\n@@ -1 +1 @@\n-two\n+zwei\n"
+    workspace.scribe.ask("a", Ask("edit", {}, "edit", "c", (str(workspace.file),), told))
+    asked = workspace.scribe.drafts[-1].data
+    assert isinstance(asked, PermissionRequested)
+    assert asked.metadata is not None
+    assert asked.metadata.diff == "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n zero\n one\n-two\n+zwei\n"
+    workspace.file.write_text("zero\none\nzwei\n")
+    assert workspace.result() == asked.metadata.diff

@@ -1,0 +1,167 @@
+"""Diffs: whatever a file was and is, `patch` turns the one into the other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandbox_agent.agents.diffs import (
+    MOST_COMPARED,
+    DoesNotFit,
+    Names,
+    diff_of_files,
+    diff_of_texts,
+    names_in,
+    read_diffs,
+)
+from sandbox_agent.schema.world import MOST_LOOKED_AT, FileState, look
+
+ENDS = ("\n", "\r\n", "\n", "\r", "\x0c\n", "\u2028", "\x85\n", "")
+LINES = ("", "one", "two", "three", " four", "-five", "+six", "\\ No newline at end of file", "@@ -1 +1 @@")
+TEXTS = st.lists(st.tuples(st.sampled_from(LINES), st.sampled_from(ENDS)).map("".join), max_size=12).map(
+    "".join
+)
+STATES = st.one_of(
+    st.just(FileState()), st.builds(FileState, TEXTS.map(str.encode), is_executable=st.booleans())
+)
+PATHS = st.sampled_from(["plain.txt", "with space.txt", "grüße/λ.txt", 'quo"te\\s.txt', "deep/er/tab\there"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(before=STATES, after=STATES, path=PATHS)
+def test_patch_turns_the_old_file_into_the_new_one(before: FileState, after: FileState, path: str) -> None:
+    diff = diff_of_files(names_in("/ws", path), before, after)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, path)
+        put(file, before)
+        if diff is not None:
+            apply(diff, folder)
+        assert look(str(file)) == after
+
+
+@settings(max_examples=30, deadline=None)
+@given(before=TEXTS, after=TEXTS, executable=st.tuples(st.booleans(), st.booleans()))
+def test_patch_renames_a_file_and_changes_it(before: str, after: str, executable: tuple[bool, bool]) -> None:
+    old, new = (FileState(text.encode(), x) for text, x in zip((before, after), executable, strict=True))
+    diff = diff_of_files(names_in("/ws", "from here", "/ws/to/there"), old, new)
+    assert diff is not None
+    with tempfile.TemporaryDirectory() as folder:
+        put(Path(folder, "from here"), old)
+        apply(diff, folder)
+        assert look(f"{folder}/from here") == FileState()
+        assert look(f"{folder}/to/there") == new
+
+
+@settings(max_examples=200, deadline=None)
+@given(before=st.none() | TEXTS, after=st.none() | TEXTS)
+def test_a_diff_that_is_read_leads_both_ways(before: str | None, after: str | None) -> None:
+    diff = diff_of_texts(Names("a/x", "b/x"), before, after)
+    for told in read_diffs(diff or ""):
+        assert told.after(before) == after
+        assert told.before(after) == before
+        assert told.written(Names("a/x", "b/x")) == diff
+
+
+def test_a_file_outside_of_the_directory_keeps_its_whole_name(tmp_path: Path) -> None:
+    file = tmp_path / "x.txt"
+    diff = diff_of_files(names_in("/ws", str(file)), FileState(), FileState(b"hello\n"))
+    assert diff == f"--- /dev/null\n+++ {file}\n@@ -0,0 +1 @@\n+hello\n"
+    apply(diff, "/")
+    assert file.read_bytes() == b"hello\n"
+
+
+@pytest.mark.parametrize("path", ["sub/x", "/ws/sub/x", "./sub/x", "/ws/other/../sub/x"])
+def test_a_file_in_the_directory_is_named_from_there(path: str) -> None:
+    assert names_in("/ws", path) == Names("a/sub/x", "b/sub/x")
+
+
+def test_a_plain_change_has_a_plain_header() -> None:
+    assert diff_of_texts(Names("a/x", "b/x"), "a\nb\n", "a\nc") == (
+        "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n\\ No newline at end of file\n"
+    )
+
+
+def test_what_is_not_text_has_no_diff() -> None:
+    names = Names("a/x", "b/x")
+    assert diff_of_files(names, FileState(b"text\n"), FileState(b"\x89PNG\0\n")) is None
+    assert diff_of_files(names, FileState(b"caf\xe9\n"), FileState(b"text\n")) is None
+    assert diff_of_files(names, FileState(b"same\n"), FileState(b"same\n")) is None
+
+
+def test_a_change_too_large_to_compare_line_by_line_is_told_whole() -> None:
+    count = int(MOST_COMPARED**0.5) + 10
+    before = "same\n" * 5 + "".join(f"a{n % 7}\n" for n in range(count)) + "end\n"
+    after = "same\n" * 5 + "".join(f"a{n % 5}\n" for n in range(count)) + "end\n"
+    diff = diff_of_texts(Names("a/x", "b/x"), before, after)
+    (told,) = read_diffs(diff or "")
+    assert len(told.hunks) == 1
+    assert told.after(before) == after
+
+
+def test_a_told_diff_without_carriage_returns_fits_a_file_that_has_them() -> None:
+    (told,) = read_diffs("--- x\n+++ x\n@@ -1,3 +1,4 @@\n one\n-two\n+zwei\n+drei\n four\n")
+    assert told.after("one\r\ntwo\r\nfour\r\n") == "one\r\nzwei\r\ndrei\r\nfour\r\n"
+    assert told.before("one\r\nzwei\r\ndrei\r\nfour\r\n") == "one\r\ntwo\r\nfour\r\n"
+
+
+def test_a_told_diff_is_found_where_it_stands_alone_and_nowhere_else() -> None:
+    (told,) = read_diffs("@@ -1 +1 @@\n-two\n+zwei\n")
+    assert told.after("one\ntwo\n") == "one\nzwei\n"
+    for text in ("", "one\n", "one\ntwo\ntwo\n", None):
+        with pytest.raises(DoesNotFit):
+            told.after(text)
+
+
+def test_the_diffs_of_several_files_are_read_one_by_one() -> None:
+    one = (
+        "Index: /ws/a.txt\n=====\n--- /ws/a.txt\toriginal\n+++ /ws/a.txt\tmodified\n@@ -1,1 +1,1 @@\n-a\n+b\n"
+    )
+    two = "--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+--- x\n"
+    first, second = read_diffs(one + two)
+    assert (first.paths, first.created) == (("/ws/a.txt", "/ws/a.txt"), False)
+    assert (second.paths, second.created) == (("b.txt", "b.txt"), True)
+    assert first.written(Names("a/a.txt", "b/a.txt")) == "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b\n"
+
+
+# -- looks at files ---------------------------------------------------------------------------
+
+
+def test_only_a_small_file_is_looked_at(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    assert look(str(file)) == FileState()
+    file.write_bytes(b"x" * MOST_LOOKED_AT)
+    assert look(str(file)) == FileState(b"x" * MOST_LOOKED_AT)
+    file.write_bytes(b"x" * (MOST_LOOKED_AT + 1))
+    assert look(str(file)) is None
+    assert look(str(tmp_path)) is None
+    assert look("with\0nul") is None
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert look(str(tmp_path / "pipe")) is None
+
+
+def put(file: Path, state: FileState) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if state.data is not None:
+        file.write_bytes(state.data)
+        file.chmod(0o755 if state.is_executable else 0o644)
+
+
+def apply(diff: str, folder: str) -> None:
+    # Without `--force`, patch asks whether it may delete a file that is empty.
+    subprocess.run(
+        ["patch", "-p1", "--force", "--silent"],
+        input=diff.encode(),
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        timeout=30,
+    )
