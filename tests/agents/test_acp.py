@@ -625,14 +625,28 @@ def test_the_catalogue_is_what_a_new_session_offers() -> None:
     assert wire.notices == [Listed(catalogue)]
 
 
-def test_an_open_session_tells_the_catalogue_at_once() -> None:
+def test_an_open_session_that_told_its_commands_tells_the_catalogue_at_once() -> None:
     session = Session(opened=chosen())
+    session.update("available_commands_update", availableCommands=[])
     session.wire.notices.clear()
     session.wire.list_catalogue("/ws")
     [listed] = session.wire.notices
     assert isinstance(listed, Listed)
     assert listed.catalogue.default_model == "one"
     assert session.written() == []
+
+
+def test_commands_that_were_not_told_yet_are_waited_for() -> None:
+    session = Session(opened=chosen())
+    session.wire.notices.clear()
+    session.wire.list_catalogue("/ws")
+    assert session.wire.notices == []
+    [knock] = session.written()
+    session.update("available_commands_update", availableCommands=[{"name": "review", "description": "Look"}])
+    refused = {"jsonrpc": "2.0", "id": knock["id"], "error": {"code": -32601, "message": "no such method"}}
+    session.wire.receive(msgspec.json.encode(refused))
+    [listed] = [one for one in session.wire.notices if isinstance(one, Listed)]
+    assert [command.name for command in listed.catalogue.commands] == ["review"]
 
 
 def test_what_the_agent_switches_itself_is_told() -> None:
