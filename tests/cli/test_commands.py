@@ -144,10 +144,10 @@ def test_run_in_a_pipe_prints_the_answer_and_rejects_what_is_asked(cli: Cli) -> 
     ran = cli("run", "mock", "--session", "piped", "-", stdin="permission hello")
     assert (ran.returncode, ran.stdout) == (
         0,
-        "You did not allow bash (nobody could be asked, because this is no terminal), so I leave it.\n",
+        "You did not allow bash (nobody could be asked, because this is not a terminal), so I leave it.\n",
     )
     assert ran.stderr.startswith(
-        "rejected bash: nobody could be asked, because this is no terminal (see --permission-mode)\n"
+        "rejected bash: nobody could be asked, because this is not a terminal (see --permission-mode)\n"
     )
     assert "end turn · " in ran.stderr.splitlines()[-1]
 

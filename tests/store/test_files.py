@@ -188,7 +188,7 @@ def test_a_file_that_is_back_is_written_again(path: Path, store: SqliteStore) ->
 def test_what_a_removed_write_ahead_log_held_is_saved(path: Path) -> None:
     store = filled(path)
     wal_removed(path)
-    with pytest.raises(StoreGone, match="start the daemon anew"):
+    with pytest.raises(StoreGone, match="restart the daemon"):
         store.check()
     saved = path.parent.with_name("killed")
     shutil.copytree(path.parent, saved)  # as a kill would leave it now

@@ -221,7 +221,7 @@ class Wire(ABC):
         """Ask the agent to end the running turn; its own end of turn follows."""
 
     def configure(self, conversation: Conversation, settings: Settings) -> bool:
-        """Switch model, variant, mode while the process runs. False: it must be started anew for that."""
+        """Switch model, variant, mode while the process runs. False: it must be restarted for that."""
         return False
 
     def close(self, conversation: Conversation) -> None:  # noqa: B027 - a process of its own just ends

@@ -1,4 +1,4 @@
-"""What can be read of a frame that has another shape than we know: whoever waits for it must not wait for ever."""
+"""What can be read of a frame that has another shape than we know: whoever waits for it must not wait forever."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def start(args: argparse.Namespace) -> int:
         child.leave()
     from ..http.inspector import address_of  # not needed by the other commands
 
-    # What is no terminal may be kept, and a token should not be.
+    # What is not a terminal may be kept, and a token should not be.
     shown = token if sys.stderr.isatty() else None
     say(f"inspector {address_of(state.endpoint, shown)}")
     if shown is None and token is not None:

@@ -107,7 +107,7 @@ def _answering(args: argparse.Namespace) -> Finding:
             remote.get("/v1/ready")
             remote.get("/v1/sessions", {"limit": "1"})
     except CommandFailed as failure:
-        todo = "look at the daemon's log; `sandbox-agent daemon stop` and `daemon start` begin anew"
+        todo = "look at the daemon's log; `sandbox-agent daemon stop` and `daemon start` start over"
         return Finding("daemon", "broken", str(failure), todo)
     if version != __version__:
         todo = "restart the daemon with this version"

@@ -15,7 +15,7 @@ from ..schema.inputs import Attachment, McpServer
 from .command import Answer, Argument, Command, Kind, Place
 
 HEADER = '''\
-"""Generated from the table of operations, `Config` and the registry of agents: `make gen` writes it anew."""
+"""Generated from the table of operations, `Config` and the registry of agents: `make gen` rewrites it."""
 
 # fmt: off
 # ruff: noqa: RUF100

@@ -13,7 +13,7 @@ SETTING_FLAGS = {setting.flag for setting in SETTINGS} | {"--json"}
 INTRODUCTION = """\
 # The command line
 
-<!-- Generated from the parser: `pytest tests/cli --accept` writes it anew. -->
+<!-- Generated from the parser: `pytest tests/cli --accept` rewrites it. -->
 
 `sandbox-agent` runs the daemon (`server`, `daemon start`), talks to it (one command for every operation of the HTTP API), and
 does a few things that take more than one call (`run`, `sessions export`, `doctor` and others).

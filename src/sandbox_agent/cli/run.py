@@ -38,7 +38,7 @@ from .state import data_dir, running_daemon
 from .views import PlainView, SilentView, TerminalView
 
 Answered = TypeVar("Answered")
-NOBODY = "nobody could be asked, because this is no terminal"
+NOBODY = "nobody could be asked, because this is not a terminal"
 
 
 def run(args: argparse.Namespace) -> int:

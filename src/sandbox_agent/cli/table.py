@@ -1,4 +1,4 @@
-"""Generated from the table of operations, `Config` and the registry of agents: `make gen` writes it anew."""
+"""Generated from the table of operations, `Config` and the registry of agents: `make gen` rewrites it."""
 
 # fmt: off
 # ruff: noqa: RUF100

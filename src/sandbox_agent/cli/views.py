@@ -63,7 +63,7 @@ class SilentView(View):
 
 
 class TerminalView(View):
-    """Finished blocks are printed for good; what is unfinished stands below them and is drawn anew as it grows."""
+    """Finished blocks are printed for good; what is unfinished stands below them and is redrawn as it grows."""
 
     def __init__(self, console: Console) -> None:
         self.console = console

@@ -1,4 +1,4 @@
-"""The Python SDK: a client that waits and one that is awaited, with the same methods.
+"""The Python SDK: a blocking client and an async one, with the same methods.
 
 Everything that a program needs is listed here, and can be imported from `sandbox_agent` itself.
 """

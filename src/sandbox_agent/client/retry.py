@@ -37,11 +37,11 @@ class Patience:
         self._until: float | None = None
 
     def connected(self) -> None:
-        """The daemon is there; whether it works is yet to be seen, so delays do not begin anew."""
+        """The daemon is there; whether it works is yet to be seen, so delays do not start over."""
         self._until = None
 
     def renew(self) -> None:
-        """It worked: begin anew."""
+        """It worked: start over."""
         self._tries = 0
         self._until = None
 

@@ -149,7 +149,7 @@ def _say_where(address: str, token: Token | None) -> None:
     print(f"listening on {address}", file=sys.stderr, flush=True)  # noqa: T201
     if token is None and not is_loopback(urlsplit(address).hostname or ""):
         print("warning      no token: anyone who can reach this address can run code", file=sys.stderr)  # noqa: T201
-    # The token is for the eyes of whoever started us. What is no terminal may be kept, by a container's or a system's log.
+    # The token is for the eyes of whoever started us. What is not a terminal may be kept, by a container's or a system's log.
     terminal = next((stream for stream in (sys.stderr, sys.stdout) if stream.isatty()), None)
     lines = [f"inspector    {address_of(address, token.text if token and terminal else None)}"]
     if token and not terminal:

@@ -27,7 +27,7 @@ class Token(NamedTuple):
 
 
 def token_of(config: Config) -> Token | None:
-    """The token to demand; None only when that was said aloud."""
+    """The token to demand; None only when that was asked for."""
     if token := given_token(config):
         return token
     if config.insecure_no_token or (config.no_token and is_loopback(config.host)):

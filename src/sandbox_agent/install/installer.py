@@ -113,7 +113,7 @@ class Installer:
             return there
         path = self.shelf.find(agent)
         said = ask_version(path, environment(agent, self._environ, {})) if path else None
-        # A program that cannot say its version is broken, and fetched anew; one that nobody can fetch is taken as it is.
+        # A program that cannot say its version is broken, and fetched again; one that nobody can fetch is taken as it is.
         if path is None or (said is None and agent.name in self._recipes) or version not in (None, said):
             return None
         return Installed(True, said, str(path), self.shelf.source_of(agent, path))

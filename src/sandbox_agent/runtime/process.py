@@ -244,7 +244,7 @@ class AgentProcess:
             sweep(self._marker)
             if self._failure is None:
                 self._returncode = -signal.SIGKILL
-                # A process that hid from us may hold the pipes for ever.
+                # A process that hid from us may hold the pipes forever.
                 loop.call_later(GRACE_SECONDS, self._close_pipes)
         self._finish()
 

@@ -8,7 +8,7 @@ The contract, proven by `sandbox_agent.testing.store_contract`:
 - Reading never blocks writing, and may happen from several threads at once. `write` is called by one thread at a time.
 - Bodies and raws come back byte for byte.
 - What was written and is gone, because somebody took the files away, is told by `StoreGone` and never by an empty answer.
-- Positions are never given twice, also after sessions were deleted and the store was opened anew (`position`).
+- Positions are never given twice, also after sessions were deleted and the store was reopened (`position`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     pinned_version: str | None = None
     native_id: str | None = None
     native_stored: bool = False
-    """The agent has finished a turn, so it must be able to resume; before that, a lost conversation is started anew."""
+    """The agent has finished a turn, so it must be able to resume; before that, a lost conversation is replaced by a new one."""
     turn_id: str | None = None
     prompted: bool = False
     """A prompt was handed to the agent under this native id, so there may be something to resume."""

@@ -618,7 +618,7 @@ def crash(turn: Turn) -> NoReturn:
     sys.exit(code)
 
 
-@keyword("hang", "ignores everything but SIGKILL, for ever")
+@keyword("hang", "ignores everything but SIGKILL")
 def hang(turn: Turn) -> NoReturn:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     turn.begin_saying("I do not listen any more.")

@@ -99,7 +99,7 @@ class Offer(Struct, frozen=True):
         return Offer(modes, models, tuple(options))
 
     def with_options(self, options: tuple[ConfigOption, ...]) -> Offer:
-        """The offer after the agent told all its options anew."""
+        """The offer after the agent told all its options again."""
         changed = replace(self, options=options)
         mode = changed.current("mode")
         return changed.chosen("mode", mode) if mode else changed

@@ -115,7 +115,7 @@ class AcpConversation(Conversation):
             self.scribe.status("session", msgspec.to_builtins(told))
 
     def offers(self, offer: Offer) -> None:
-        """The agent tells its choices anew; what has changed is a fact of the session."""
+        """The agent tells its choices again; what has changed is a fact of the session."""
         before, self.offer = self.offer.facts(), offer
         changed = {name: value for name, value in offer.facts().items() if before.get(name) != value}
         self.scribe.uses(model=offer.current("model"))

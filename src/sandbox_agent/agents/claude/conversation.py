@@ -61,7 +61,7 @@ class ClaudeConversation(Conversation):
 
     def can_use_tool(self, request_id: str, request: CanUseTool, input: Raw) -> None:
         if request_id in self.requests:
-            return  # asked again, not anew
+            return  # asked again: not a new request
         if request.agent_id is None:
             self.turns.wake_up(None)
         call = self.calls.key(request.tool_use_id) if request.tool_use_id else None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..scripted import KEY, Offline, Scripted
 
-# Without these switches Codex also looks for updates, plugins and a place for its statistics, and waits for ever
+# Without these switches Codex also looks for updates, plugins and a place for its statistics, and waits forever
 # for a server that is gone.
 CONFIG = """\
 model = "gpt-5.5"

@@ -170,7 +170,7 @@ class Calls:
         self._scribe.question(asked.id, questions, call=key)
 
     def _is_new_request(self, key: str) -> bool:
-        """The server lists a request for ever when an abort took its turn away: one is asked once."""
+        """The server keeps listing a request when an abort took its turn away: one is asked once."""
         if key in self._asked or (self._scribe.turn is None and not self._outlive_turn()):
             return False
         self._asked[key] = None

@@ -141,7 +141,7 @@ class StoreFiles:
         return self._lose(f"{self.wal} was cut while the daemon has it open: a part of the log is lost")
 
     def wal_was_removed(self) -> StoreGone:
-        return self._lose(f"{self.wal} was removed while the daemon has it open: start the daemon anew")
+        return self._lose(f"{self.wal} was removed while the daemon has it open: restart the daemon")
 
     def _lose(self, what: str) -> StoreGone:
         self._lost = what

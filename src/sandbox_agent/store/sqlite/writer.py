@@ -37,7 +37,7 @@ from .connection import BUSY_MILLISECONDS, leave_wal
 from .files import StoreFiles
 from .schema import highest_position, set_meta
 
-# SQLite begins the write-ahead log anew when it has grown to this size.
+# SQLite restarts the write-ahead log when it has grown to this size.
 WAL_BYTES = 4 << 20
 WAL_ONLY_WITH_FREE_BYTES = 256 << 20
 SPILL_PAGES = 16

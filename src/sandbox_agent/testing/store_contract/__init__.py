@@ -4,7 +4,7 @@
         def make_store(self, folder: Path) -> Store:
             return MyStore(folder / "log")
 
-A store that forgets when it is closed proves itself with `StoreContract`, which never opens a folder twice.
+A store that forgets when it is closed is proven by `StoreContract`, which never opens a folder twice.
 """
 
 from .store import DurableStoreContract, StoreContract

@@ -204,7 +204,7 @@ class StoreContract(EventsContract, SessionsContract):
 
 
 class DurableStoreContract(StoreContract):
-    """What a store keeps besides that is still there when it is opened anew."""
+    """What a store keeps besides that is still there when it is reopened."""
 
     def test_everything_is_there_when_it_is_opened_anew(self, tmp_path: Path) -> None:
         store = self.make_store(tmp_path)
