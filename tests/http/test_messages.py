@@ -59,7 +59,7 @@ def test_a_message_is_accepted_and_answered(client: Client) -> None:
     assert events[1]["data"] == {"turn_id": answer.json()["turnId"], "phase": "started"}
     assert events[-1]["data"]["turn_id"] == answer.json()["turnId"]
     assert events[-1]["data"]["phase"] == "ended"
-    assert events[-1]["data"]["metadata"].keys() == {"stop_reason", "duration_ms", "usage"}
+    assert events[-1]["data"]["metadata"].keys() == {"stop_reason", "duration_ms", "waiting_ms", "usage"}
     assert user_items(events) == [[{"type": "text", "text": "hello"}]]
     assert texts(events) == ["You said: hello (message 1 of this conversation)"]
 

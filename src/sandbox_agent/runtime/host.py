@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -25,7 +25,7 @@ from ..schema.world import World
 from .delegate import DelegatingProcess
 from .framing import LineTooLong
 from .http_link import HttpLink
-from .log import Log
+from .log import BACKLOG_BYTES, Log
 from .private_files import write_private
 from .process import AgentProcess, Exit
 
@@ -39,9 +39,6 @@ MOST_HELD_BYTES = 1 << 20
 
 Tap = Callable[[Literal["in", "out", "cmd", "exit"], bytes], None]
 """Is told every frame that passes, and the start and end of processes: how recordings are made."""
-
-Failed = tuple[InFrame | LineTooLong, Exception]
-"""A frame, and the fault of ours that it met."""
 
 
 class Tenant(Protocol):
@@ -221,40 +218,32 @@ class Host:
             self._pause()
 
     def _feed(self, frames: Sequence[InFrame | LineTooLong]) -> None:
-        rest = iter(frames)
-        while (failed := self._receive(rest)) is not None:
-            rest = self._break(*failed, rest)
-        self.flush()
-        if self._log.congested:
-            self._pause()
-            self._log.when_drained(self._resume)
-
-    def _receive(self, frames: Iterator[InFrame | LineTooLong]) -> Failed | None:
-        """Hear them all, or tell at which one we failed."""
-        receive = self.wire.receive
-        frame: InFrame | LineTooLong = b""
-        try:
-            for frame in frames:
-                if isinstance(frame, LineTooLong):
+        receive, rest = self.wire.receive, iter(frames)
+        frame: InFrame | LineTooLong
+        for frame in rest:
+            try:
+                if type(frame) is LineTooLong:
                     for conversation in self._tenants:
                         conversation.scribe.unparsed(str(frame), "framing")
                 else:
-                    receive(frame)
-        except Exception as error:
-            logger.exception("what %s said could not be taken", self.agent.name)
-            return frame, error
-        return None
+                    receive(frame)  # type: ignore[arg-type]  # told apart by the line above
+            except Exception as error:
+                logger.exception("what %s said could not be taken", self.agent.name)
+                if not self._break(frame, error):
+                    break
+        self.flush()
+        if self._log.backlog > BACKLOG_BYTES:
+            self._pause()
+            self._log.when_drained(self._resume)
 
-    def _break(
-        self, frame: InFrame | LineTooLong, error: Exception, rest: Iterator[InFrame | LineTooLong]
-    ) -> Iterator[InFrame | LineTooLong]:
-        """A fault of ours: it ends the turn and the place of the session whose frame it was. What follows is for the others."""
+    def _break(self, frame: InFrame | LineTooLong, error: Exception) -> bool:
+        """A fault of ours: it ends the turn and the place of the session whose frame it was. Whether there are others to hear on."""
         message = f"the daemon failed on what the agent said: {type(error).__name__}: {error}"
         tenants = tuple(self._tenants.values())
         blamed = self._owner(frame)
         for tenant in tenants if blamed is None else (blamed,):
             tenant.broken(message)
-        return rest if blamed is not None and len(tenants) > 1 else iter(())
+        return blamed is not None and len(tenants) > 1
 
     def _owner(self, frame: InFrame | LineTooLong) -> Tenant | None:
         """Whose frame it is, as far as the wire can tell."""

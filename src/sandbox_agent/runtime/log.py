@@ -166,7 +166,8 @@ class Log(Reading):
         self._identity = store.identity.encode()
         self._writer = writer or Writer(store, store_blob, self._loop)
         self._group = Group()
-        self._backlog = 0
+        self.backlog = 0
+        """Bytes that wait to be written. Whoever can wait should, above `BACKLOG_BYTES`."""
         self._drained: list[Callable[[], None]] = []
         self._writing: Group | None = None
         self._parts: deque[Group] = deque()
@@ -201,7 +202,7 @@ class Log(Reading):
             end.announced,
         )
         self._announce(entry, append.deletes)
-        self._backlog += entry.size
+        self.backlog += entry.size
         self._group.add(entry)
         if self.failure is not None:
             self._loop.call_soon(self._tell_stalled, end)
@@ -211,7 +212,7 @@ class Log(Reading):
         """Enter pieces of a stream: nothing follows from them, and nobody waits for them."""
         rows, size = end.stamp(drafts, self._position, self._identity, moment())
         self._position += len(rows)
-        self._backlog += size
+        self.backlog += size
         self._group.add_pieces(end, rows, size)
         if self._writing is None and not self._is_next and self._gathering is None:
             self._schedule()
@@ -244,11 +245,6 @@ class Log(Reading):
 
     def unavailable(self) -> Unavailable:
         return Unavailable(f"the log cannot be written: {self.failure}", retryAfter=5)
-
-    @property
-    def congested(self) -> bool:
-        """More waits to be written than should be in memory: whoever can wait should."""
-        return self._backlog > BACKLOG_BYTES
 
     def when_drained(self, callback: Callable[[], None]) -> None:
         self._drained.append(callback)
@@ -336,7 +332,7 @@ class Log(Reading):
                 "what session %s did cannot be written; it is loaded again", end.session_id, exc_info=error
             )
             # What it did after that has no place in the log either.
-            self._backlog -= group.size + self._group.take_out(end).size
+            self.backlog -= group.size + self._group.take_out(end).size
             if end.listener is not None:
                 end.listener.lost(error)
 
@@ -350,7 +346,7 @@ class Log(Reading):
         waiting = dict.fromkeys(
             entry.end for part in (group, self._group) for entry in part.entries if entry.number is not None
         )
-        self._backlog -= sum(entry.size for entry in refused)
+        self.backlog -= sum(entry.size for entry in refused)
         for entry in refused:
             assert entry.number is not None
             self._tell_refused(entry.end, entry.number)
@@ -369,8 +365,8 @@ class Log(Reading):
         if self.failure is not None:
             logger.warning("the log can be written again")
             self.failure = None
-        self._backlog -= group.size
-        if self._drained and self._backlog <= BACKLOG_BYTES // 2:
+        self.backlog -= group.size
+        if self._drained and self.backlog <= BACKLOG_BYTES // 2:
             waiting, self._drained = self._drained, []
             for callback in waiting:
                 callback()
@@ -393,9 +389,10 @@ class Log(Reading):
             channel = end.channel
             ended = channel.ended or end in ending
             if channel.readers:
-                channel.publish(
-                    [(row.sequence, frame_of(row.sequence, row.body)) for row in written], ended=ended
-                )
+                frames = [
+                    (row.sequence, b"id: %d\ndata: %b\n\n" % (row.sequence, row.body)) for row in written
+                ]
+                channel.publish(frames, ended=ended)
             else:
                 channel.committed, channel.ended = written[-1].sequence, ended
         self._show_all(entries, rows)

@@ -94,7 +94,7 @@ class Pen:
         if self.ended:
             return
         if not self.drafts:
-            self.touch()
+            self.frame.touched.append(self._owner)
         self.drafts.append(
             Draft(
                 "item.delta",
