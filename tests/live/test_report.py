@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -76,7 +77,8 @@ def test_without_npm_the_agents_are_left_out_with_one_loud_line(tmp_path: Path) 
     run = run_without_npm(tmp_path)
     assert left_out_lines(run) == [ALL_LEFT_OUT], run.stdout
     tried = sum(len(chosen(None, feature)) for feature in FEATURES)
-    assert f"SKIPPED [{tried}] tests/live/conftest.py" in run.stdout
+    left_out = re.findall(r"SKIPPED \[(\d+)\] tests/live/conftest.py", run.stdout)
+    assert sum(map(int, left_out)) >= tried  # and what else needs a real agent
     assert run.returncode == pytest.ExitCode.OK
 
 
