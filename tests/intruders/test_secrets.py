@@ -368,7 +368,9 @@ def test_no_field_of_the_api_names_a_program_but_those_of_mcp_servers(client: Cl
         for field in schemas[kind].get("properties", {})
         if looks_like_one.search(field)
     }
-    assert taken == {"McpServer.command", "McpServer.args", "Attachment.path"}
+    # `command` of a message is a yes or no: whether its text is one of the agent's own commands.
+    assert taken == {"McpServer.command", "McpServer.args", "Attachment.path", "SendMessageBody.command"}
+    assert schemas["SendMessageBody"]["properties"]["command"]["type"] == "boolean"
 
 
 def _request_schemas(described: dict[str, Any]) -> set[str]:
