@@ -23,7 +23,7 @@ from ..config import Config
 from ..errors import InvalidRequest
 from ..presence import DaemonState, forget, reachable, save
 from ..runtime.daemon import Daemon
-from ..runtime.descriptors import raise_limit
+from ..processes.descriptors import raise_limit
 from ..runtime.folder import FolderUnusable
 from ..store.base import StoreCorrupt, StoreTooNew
 from .app import App

@@ -27,6 +27,7 @@ from ..errors import (
 )
 from ..install.publishers import RECIPES
 from ..install.version import LATEST, check_version
+from ..processes.guarded import sweep
 from ..schema.features import Catalogue, Command, Mode
 from ..schema.inputs import Settings
 from ..schema.world import REAL, World
@@ -38,7 +39,6 @@ from .folder import DataFolder
 from .hosts import Hosts, Seat
 from .installs import Installs, Wish
 from .log import Log
-from .process import sweep
 from .programs import Program, Programs
 from .sessions import Sessions
 

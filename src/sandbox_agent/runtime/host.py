@@ -26,7 +26,7 @@ from .delegate import DelegatingProcess
 from .framing import LineTooLong
 from .http_link import HttpLink
 from .log import BACKLOG_BYTES, Log
-from .private_files import write_private
+from ..private_files import write_private
 from .process import AgentProcess, Exit
 
 logger = logging.getLogger("sandbox_agent.host")
