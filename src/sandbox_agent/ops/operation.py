@@ -8,12 +8,15 @@ import inspect
 import re
 import typing
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from types import UnionType
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from ..errors import InvalidRequest, SandboxAgentError, found_by_validation
+from ..processes.following import LogFollowing
+from ..processes.terminal import Viewer
 from ..runtime.daemon import Daemon
 from ..runtime.following import Following
 
@@ -32,7 +35,13 @@ class Content(Struct, frozen=True):
 class Stream(Struct, frozen=True):
     """An answer that goes on: a way through the log, or pieces of SSE text, None where a sign of life is due."""
 
-    pieces: Following | AsyncGenerator[bytes | None, None]
+    pieces: Following | LogFollowing | AsyncGenerator[bytes | None, None]
+
+
+class Dialogue(Struct, frozen=True):
+    """An answer that goes both ways, over a WebSocket."""
+
+    viewer: Viewer
 
 
 class Watched(Struct, Generic[Result], frozen=True):
@@ -74,7 +83,7 @@ class Operation(Struct, frozen=True, dict=True):
     path: str
     request: type[Struct]
     response: Any
-    """A Struct, None for an empty answer, `Content` or `Stream`."""
+    """A Struct, None for an empty answer, `Content`, `Stream` or `Dialogue`."""
     handler: Handler
     errors: tuple[type[SandboxAgentError], ...]
     summary: str
@@ -90,6 +99,8 @@ class Operation(Struct, frozen=True, dict=True):
     """The answer takes its time, and its steps can be streamed."""
     may_be_empty: bool
     """There may be nothing to answer with: then it is 204."""
+    may_stream: bool
+    """It can be asked to answer with a stream instead."""
 
     @functools.cached_property
     def path_fields(self) -> tuple[str, ...]:
@@ -185,9 +196,10 @@ def operation(
         if watched:
             (response,) = typing.get_args(response)
         nothing = response is type(None)
-        may_be_empty = type(None) in typing.get_args(response)
-        if may_be_empty:
-            response = typing.get_args(response)[0]
+        choices = typing.get_args(response) if typing.get_origin(response) is UnionType else ()
+        may_be_empty = type(None) in choices
+        may_stream = Stream in choices[1:]
+        response = choices[0] if choices else response
         text = inspect.getdoc(handler) or ""
         summary, _, rest = text.partition("\n")
         OPERATIONS[name] = Operation(
@@ -208,6 +220,7 @@ def operation(
             aliases=aliases,
             watched=watched,
             may_be_empty=may_be_empty,
+            may_stream=may_stream,
         )
         return handler
 

@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..agents.frames import InFrame, OutFrame
-from ..agents.stderr import StderrTail, exit_facts
+from ..agents.stderr import StderrTail
 from ..errors import AgentProcessExited
 from ..processes.guarded import GONE_SECONDS, GRACE_SECONDS, Guarded, pipes
 from ..schema.events import Stderr
+from ..schema.exits import exit_facts
 from .framing import LineSplitter, LineTooLong
 
 SILENT_SECONDS = 1.0
