@@ -34,6 +34,7 @@ GROUPS = {
     "questions": "Questions that wait for an answer.",
     "attachments": "Files that go with messages.",
     "events": "The events of all sessions.",
+    "processes": "Processes of the sandbox, and terminals.",
     "system": "Health and figures of the daemon.",
 }
 
@@ -77,6 +78,14 @@ EXAMPLES = {
     "attachments get": "path=$(sandbox-agent attachments upload demo screenshot.png | jq -r .path)\n"
     'sandbox-agent attachments get demo "${path##*/}" --output copy.png',
     "events sse": "sandbox-agent events sse | jq -c '[.session_id, .type]'",
+    "processes create": "sandbox-agent processes create --command npm --args run --args dev --cwd /srv/app\n"
+    "sandbox-agent processes create --command bash --tty",
+    "processes run": "sandbox-agent processes run --command make --args test --timeout-ms 60000",
+    "processes logs": "sandbox-agent processes logs proc_1 --tail 20\nsandbox-agent processes logs proc_1 --follow",
+    "processes input": "sandbox-agent processes input proc_1 --data yes --encoding utf8 --eof",
+    "processes terminal": "sandbox-agent processes terminal proc_1",
+    "exec": "sandbox-agent exec -- ls -l /srv\nsandbox-agent exec -it -- bash\n"
+    "tar c src | sandbox-agent exec -i --cwd /srv -- tar x",
     "run": 'sandbox-agent run claude "Explain this folder"\n'
     "git diff | sandbox-agent run codex -\n"
     'sandbox-agent run mock --session demo "permission hello"',
@@ -139,6 +148,7 @@ def parser(*, server_alone: bool = False) -> argparse.ArgumentParser:
     if server_alone:
         return root
     _add_run(commands)
+    _add_exec(commands)
     _add_daemon(commands)
     _add_operations(commands)
     _add_tools(commands)
@@ -157,7 +167,7 @@ def _add_operations(commands: Subparsers[argparse.ArgumentParser]) -> None:
             groups[command.group],
             command.name,
             command.summary,
-            "call:call",
+            "exec:attach" if command.answer == "dialogue" else "call:call",
             command.aliases,
             more=command.description,
         )
@@ -270,6 +280,24 @@ def _add_run(commands: Subparsers[argparse.ArgumentParser]) -> None:
         action="append",
         metavar="PATH",
         help="File that goes with it; repeatable.",
+    )
+
+
+def _add_exec(commands: Subparsers[argparse.ArgumentParser]) -> None:
+    more = (
+        "Everything after `--` is the command. It ends with this one, and its exit code is this one's; after a signal that is 128"
+        "\nand the signal's number."
+    )
+    exec_ = _add(commands, "exec", "Run a command where the daemon runs.", "exec:execute", more=more)
+    exec_.add_argument("words", nargs="*", metavar="-- COMMAND", help="The program and its arguments.")
+    exec_.add_argument("-i", "--interactive", action="store_true", help="Send it what comes on stdin.")
+    exec_.add_argument("-t", "--tty", action="store_true", help="Run it on a terminal, which is this one.")
+    exec_.add_argument("--cwd", metavar="DIR", help="Where it runs. Default: the daemon's own folder.")
+    exec_.add_argument(
+        "--env",
+        action="append",
+        metavar="KEY[=VALUE]",
+        help="A variable for it. Without `=VALUE` the value comes from this shell; repeatable.",
     )
 
 
@@ -479,7 +507,19 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise SystemExit(WrongUsage.exit_code)
     if _is_bare_server(words):
         words = ["server", *words]
-    return parser(server_alone=words[0] == "server").parse_args(words)
+    words, command = _parted(words)
+    args = parser(server_alone=words[0] == "server").parse_args(words)
+    if command:
+        args.words = command
+    return args
+
+
+def _parted(words: list[str]) -> tuple[list[str], list[str]]:
+    """What is ours, and the command of an `exec`, which begins behind `--`."""
+    if "exec" not in words or "--" not in words[words.index("exec") :]:
+        return words, []
+    place = words.index("--", words.index("exec"))
+    return words[:place], words[place + 1 :]
 
 
 def _without_api(argv: Sequence[str]) -> list[str]:

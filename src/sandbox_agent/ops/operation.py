@@ -212,7 +212,7 @@ def operation(
             errors=errors,
             summary=summary,
             description=rest.strip(),
-            status=204 if nothing else status,
+            status=204 if nothing else 101 if response is Dialogue else status,
             public=public,
             body=body or ("none" if method in ("GET", "DELETE") else "json"),
             query=query,

@@ -55,6 +55,12 @@ class CreateProcess(Struct, frozen=True, rename="camel"):
     interactive: Annotated[
         bool, Meta(description="Say that somebody will type; input is taken either way.")
     ] = False
+    hold: Annotated[
+        bool,
+        Meta(
+            description="Drop no output that nobody has read: when the log is full, the process waits for a reader who follows it."
+        ),
+    ] = False
 
 
 class RunProcess(Struct, frozen=True, rename="camel"):
@@ -145,7 +151,8 @@ async def create(daemon: Daemon, request: CreateProcess) -> ProcessInfo:
     """
     processes = _processes(daemon)
     daemon.require_open()
-    wish = Wish((request.command, *request.args), request.env, request.cwd, tty=request.tty)
+    argv = (request.command, *request.args)
+    wish = Wish(argv, request.env, request.cwd, tty=request.tty, holds=request.hold)
     process = await processes.create(wish, interactive=request.interactive)
     return (await processes.show(process))[0]
 

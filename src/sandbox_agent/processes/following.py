@@ -108,6 +108,7 @@ class LogFollowing:
             if entry.stream in self._streams:
                 outlet.write(frame_of(entry))
             self._place = entry.place
+        log.given = max(log.given, self._place.after)
         return True
 
 

@@ -53,14 +53,23 @@ class _Segment:
         """Bytes of whole entries. What lies behind them is a rest that could not be written."""
 
 
+class Held(OSError):
+    """The log is full of what nobody has read, and is to lose none of it."""
+
+
 class OutputLog:
-    def __init__(self, folder: Path, limit: int) -> None:
+    """With `holds`, what no reader has been given is not dropped: whoever appends has to wait."""
+
+    def __init__(self, folder: Path, limit: int, *, holds: bool = False) -> None:
         self._folder = folder
         self._limit = limit
         self._segment_bytes = max(limit // SEGMENTS, 1024)
         self._piece_bytes = min(self._segment_bytes - _HEADER.size, LARGEST_ENTRY)
         self._segments: tuple[_Segment, ...] = ()
         self._fd: int | None = None
+        self._holds = holds
+        self.given = 0
+        """Sequence of the newest entry that a reader has been given."""
         self.last = 0
         """Sequence of the newest entry."""
 
@@ -80,21 +89,24 @@ class OutputLog:
 
     # -- the thread that appends --------------------------------------------------------------
 
-    def append(self, stream: LogStream, data: bytes) -> int:
-        """How many bytes were appended: all, or as many as there is room for. OSError when there is none."""
+    def append(self, stream: LogStream, data: bytes, *, is_rest: bool = False) -> int:
+        """How many bytes were appended: all, or as many as there is room for. OSError when there is none.
+
+        A rest, after which nothing comes, need not wait for a reader.
+        """
         moment = time.time_ns() // 1_000_000
         for start in range(0, len(data), self._piece_bytes):
             try:
-                self._append(stream, moment, data[start : start + self._piece_bytes])
+                self._append(stream, moment, data[start : start + self._piece_bytes], is_rest)
             except OSError:
                 if start:
                     return start
                 raise
         return len(data)
 
-    def _append(self, stream: LogStream, moment: int, data: bytes) -> None:
+    def _append(self, stream: LogStream, moment: int, data: bytes, is_rest: bool) -> None:
         size = _HEADER.size + len(data)
-        self._make_room(size)
+        self._make_room(size, is_rest)
         segment = self._segments[-1] if self._segments else None
         if self._fd is None or segment is None or segment.size + size > self._segment_bytes:
             segment = self._begin_segment()
@@ -106,10 +118,14 @@ class OutputLog:
         segment.size += size
         segment.last = self.last
 
-    def _make_room(self, size: int) -> None:
+    def _make_room(self, size: int, is_rest: bool) -> None:
         total = sum(segment.size for segment in self._segments) + size
         while self._segments and total > self._limit:
             oldest, *rest = self._segments
+            if self._holds and oldest.last > self.given:
+                if is_rest:
+                    return
+                raise Held
             if not rest:
                 self.close()
             self._segments = tuple(rest)

@@ -76,9 +76,9 @@ class Process:
 
     # -- its output ---------------------------------------------------------------------------
 
-    def take(self, stream: LogStream, data: bytes) -> int:
+    def take(self, stream: LogStream, data: bytes, *, is_rest: bool) -> int:
         assert self._log is not None
-        return self._log.append(stream, data)
+        return self._log.append(stream, data, is_rest=is_rest)
 
     def told(self) -> None:
         for follower in tuple(self._followers):

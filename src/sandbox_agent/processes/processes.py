@@ -142,7 +142,8 @@ class Processes:
         )
         folder = self._records.folder(record)
         await self._write(lambda: folder.mkdir(parents=True, mode=0o700))
-        process = Process(record, OutputLog(folder, self.config.max_log_bytes_per_process))
+        log = OutputLog(folder, self.config.max_log_bytes_per_process, holds=wish.holds)
+        process = Process(record, log)
         process.program = program = self._program(lambda: self._ended(process))
         try:
             await program.start(wish, process)

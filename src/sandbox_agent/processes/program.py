@@ -32,6 +32,8 @@ class Wish(NamedTuple):
     cwd: str | None
     tty: bool = False
     takes_input: bool = True
+    holds: bool = False
+    """Its output waits for a reader rather than be dropped."""
 
 
 class Program:

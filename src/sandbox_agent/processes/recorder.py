@@ -42,8 +42,8 @@ class Sink(Protocol):
     is_followed: bool
     """Somebody wants to be told when there is more."""
 
-    def take(self, stream: LogStream, data: bytes) -> int:
-        """How many bytes were taken; OSError when there is no room. The rest comes again later."""
+    def take(self, stream: LogStream, data: bytes, *, is_rest: bool) -> int:
+        """How many bytes were taken; OSError when there is no room. They come again, unless they are the rest of all."""
 
     def told(self) -> None:
         """There is more. Called in the event loop."""
@@ -154,7 +154,7 @@ class Recorder:
         data = source.untaken or data
         source.untaken = b""
         try:
-            taken = source.sink.take(source.stream, data)
+            taken = source.sink.take(source.stream, data, is_rest=source.is_finishing)
         except OSError as error:
             taken = 0
             if source.is_finishing:

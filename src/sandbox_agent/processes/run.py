@@ -19,7 +19,7 @@ class Captured:
         self._kept: dict[LogStream, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
         self.truncated: set[LogStream] = set()
 
-    def take(self, stream: LogStream, data: bytes) -> int:
+    def take(self, stream: LogStream, data: bytes, *, is_rest: bool) -> int:
         kept = self._kept[stream]
         room = self._limit - len(kept)
         kept += data[:room]

@@ -112,6 +112,7 @@ class Viewer:
                 entries = await asyncio.to_thread(log.read, place, PAGE_BYTES)
                 place = entries[-1].place if entries else Place(last)
                 await socket.send_bytes(b"".join(entry.data for entry in entries))
+                log.given = max(log.given, place.after)
         finally:
             leave()
         await _send(socket, Exit(process.record.exit_code))

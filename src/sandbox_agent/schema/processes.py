@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -93,6 +94,11 @@ class LogEntry(Struct, frozen=True, rename="camel"):
     timestamp_ms: int
     data: str
     encoding: Literal["base64"] = "base64"
+
+    @property
+    def content(self) -> bytes:
+        """What was written."""
+        return base64.b64decode(self.data)
 
 
 class ProcessLogs(Struct, frozen=True, rename="camel"):
