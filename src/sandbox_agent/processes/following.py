@@ -80,11 +80,12 @@ class LogFollowing:
             while not outlet.is_gone:
                 # Asked before reading: what is written until the end is in the log by then.
                 has_exited = self._process.exited.is_set()
-                if not await self._read_on() and has_exited and not outlet.is_full:
+                if await self._read_on():
+                    continue
+                if has_exited and not outlet.is_full:
                     outlet.write(_end_frame(self._process))
                     return
-                if outlet.is_full or self._place.after >= self._log.last:
-                    await self._sleep.wait()
+                await self._sleep.wait()
         finally:
             leave()
             self._pings.remove(self)

@@ -158,13 +158,11 @@ class OutputLog:
         for segment in self._segments:
             if segment.last <= place.after:
                 continue
-            offset = place.offset if place.segment == segment.first else 0
             try:
-                found = [one for one in _entries(segment, offset, max_bytes) if one.sequence > place.after]
+                offset = place.offset if place.segment == segment.first else _offset(segment, place.after)
+                return list(_entries(segment, offset, max_bytes))
             except FileNotFoundError:  # it was the oldest
                 continue
-            if found:
-                return found
         return []
 
     def before_tail(self, count: int, streams: Collection[LogStream], after: int) -> int:
@@ -193,6 +191,14 @@ class OutputLog:
                 return next((seq for seq, end in _ends(content) if segment.size - end <= count), segment.last)
             count -= segment.size
         return 0
+
+
+def _offset(segment: _Segment, after: int) -> int:
+    """Where the first entry behind this one begins."""
+    if after < segment.first:
+        return 0
+    content = segment.path.read_bytes()[: segment.size]
+    return next((end for sequence, end in _ends(content) if sequence == after), segment.size)
 
 
 def _entries(segment: _Segment, offset: int, max_bytes: int) -> Iterator[Entry]:
