@@ -47,16 +47,19 @@ def test_every_process_method_of_the_published_client_works(own_daemon: Daemon) 
     said = json.loads(done.stdout)
     for ran in (said["run"], said["cut"], said["late"]):
         assert ran.pop("durationMs") >= 0
-    assert said.pop("made").items() >= {
-        "id": "proc_1",
-        "status": "running",
-        "owner": "user",
-        "tty": False,
-        "interactive": True,
-        "command": "sh",
-        "createdAtMs": "number",
-        "pid": "number",
-    }.items()
+    assert (
+        said.pop("made").items()
+        >= {
+            "id": "proc_1",
+            "status": "running",
+            "owner": "user",
+            "tty": False,
+            "interactive": True,
+            "command": "sh",
+            "createdAtMs": "number",
+            "pid": "number",
+        }.items()
+    )
     assert said == {
         "config": usual,
         "clamped": {**usual, "defaultRunTimeoutMs": 300_000},

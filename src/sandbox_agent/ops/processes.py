@@ -290,6 +290,8 @@ async def logs(daemon: Daemon, request: ReadLogs) -> ProcessLogs | Stream | None
     if not request.follow:
         async with processes.reading:
             entries = await asyncio.to_thread(_entries, log, streams, after)
+        if request.tail is not None:
+            entries = entries[len(entries) - request.tail :] if request.tail < len(entries) else entries
         return ProcessLogs(process.id, stream, entries)
     if request.last_event_id and process.exited.is_set() and after >= log.last:
         return None

@@ -28,7 +28,7 @@ RATE = 64 << 20
 """Bytes a second that all processes together may write for long."""
 BURST = 512 << 10
 READ_BYTES = 64 << 10
-READ_COST = 8 << 10
+READ_COST = 2 << 10
 """What a read counts for at least: small ones cost as much time as this."""
 FULL_SECONDS = 0.25
 """How long to wait for room on the disk."""

@@ -50,7 +50,7 @@ class AsyncTerminal(AsyncGuard):
             f"ws{address.endpoint.removeprefix('http')}/v1/processes/{segment(self._process_id)}/terminal/ws"
         )
         try:
-            self._socket = await connect(
+            opening = connect(
                 url,
                 additional_headers=headers,
                 compression=None,
@@ -58,6 +58,7 @@ class AsyncTerminal(AsyncGuard):
                 open_timeout=CONNECT_SECONDS,
                 proxy=None,
             )
+            self._socket = await opening.__aenter__()
         except InvalidStatus as refused:
             answer = refused.response
             raise error_of_answer(

@@ -52,7 +52,7 @@ class Terminal(Guard):
             f"ws{address.endpoint.removeprefix('http')}/v1/processes/{segment(self._process_id)}/terminal/ws"
         )
         try:
-            self._socket = connect(
+            opening = connect(
                 url,
                 additional_headers=headers,
                 compression=None,
@@ -60,6 +60,7 @@ class Terminal(Guard):
                 open_timeout=CONNECT_SECONDS,
                 proxy=None,
             )
+            self._socket = opening.__enter__()
         except InvalidStatus as refused:
             answer = refused.response
             raise error_of_answer(
