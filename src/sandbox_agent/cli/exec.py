@@ -6,6 +6,7 @@ import argparse
 import base64
 import contextlib
 import os
+import select
 import shutil
 import signal
 import sys
@@ -13,7 +14,6 @@ import termios
 import threading
 import tty
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
@@ -35,12 +35,15 @@ def execute(args: argparse.Namespace) -> int:
     if args.tty and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise WrongUsage("-t needs a terminal: leave it out where input or output is a pipe or a file")
     command, *arguments = args.words
+    size = shutil.get_terminal_size()
     body = {
         "command": command,
         "args": arguments,
         "cwd": args.cwd,
         "env": pairs(args.env or [], os.environ),
         "tty": args.tty,
+        "cols": size.columns,
+        "rows": size.lines,
         "interactive": args.interactive,
         # A pipe loses nothing; a terminal shows what is new.
         "hold": not args.tty,
@@ -77,16 +80,21 @@ def _pass_on(remote: Remote, process: ProcessInfo, *, takes_input: bool) -> None
     if takes_input:
         threading.Thread(target=_send_input, args=(remote, path), daemon=True).start()
     else:
-        remote.post(f"{path}/input", {"data": "", "eof": True})
+        _end_input(remote, path)
     for frame in remote.follow(call("GET", f"{path}/logs", query={"follow": True})):
         write_output(decoded_entry(frame.data))
 
 
 def _send_input(remote: Remote, path: str) -> None:
     """Until ours ends, or the process takes no more."""
-    with contextlib.suppress(CommandFailed, ValueError):
+    with contextlib.suppress(CommandFailed):
         while data := os.read(sys.stdin.fileno(), INPUT_BYTES):
             remote.post(f"{path}/input", {"data": base64.b64encode(data).decode()})
+        _end_input(remote, path)
+
+
+def _end_input(remote: Remote, path: str) -> None:
+    with contextlib.suppress(CommandFailed):  # it has exited
         remote.post(f"{path}/input", {"data": "", "eof": True})
 
 
@@ -95,27 +103,41 @@ def _send_input(remote: Remote, path: str) -> None:
 
 def _show_terminal(remote: Remote, process_id: str) -> None:
     """Every key goes through, Ctrl-C too; a new size of this terminal is one of that terminal."""
-    with remote.terminal(process_id) as terminal, _raw():
-
-        def resize(*_: Any) -> None:
-            size = shutil.get_terminal_size()
-            terminal.resize(size.columns, size.lines)
-
-        before = signal.signal(signal.SIGWINCH, resize)
-        try:
-            resize()
-            threading.Thread(target=_type, args=(terminal,), daemon=True).start()
-            for data in terminal:
-                sys.stdout.buffer.write(data)
-                sys.stdout.buffer.flush()
-        finally:
-            signal.signal(signal.SIGWINCH, before)
+    with remote.terminal(process_id) as terminal, _raw(), _size_changes() as changes:
+        threading.Thread(target=_type, args=(terminal, changes), daemon=True).start()
+        for data in terminal:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
 
 
-def _type(terminal: Terminal) -> None:
+def _type(terminal: Terminal, changes: int) -> None:
     with contextlib.suppress(SandboxAgentError, OSError, ValueError):
-        while data := os.read(sys.stdin.fileno(), INPUT_BYTES):
-            terminal.write(data)
+        _resize(terminal)
+        keys = sys.stdin.fileno()
+        while True:
+            ready, _, _ = select.select([keys, changes], [], [])
+            if changes in ready:
+                os.read(changes, 512)
+                _resize(terminal)
+            if keys in ready:
+                terminal.write(os.read(keys, INPUT_BYTES))
+
+
+def _resize(terminal: Terminal) -> None:
+    size = shutil.get_terminal_size()
+    terminal.resize(size.columns, size.lines)
+
+
+@contextlib.contextmanager
+def _size_changes() -> Iterator[int]:
+    """A descriptor that can be read when this terminal has another size. A handler of signals must not do more than that."""
+    reader, writer = os.pipe()
+    before = signal.signal(signal.SIGWINCH, lambda *_: os.write(writer, b"!"))
+    try:
+        yield reader
+    finally:
+        signal.signal(signal.SIGWINCH, before)
+        os.close(writer)
 
 
 @contextlib.contextmanager
@@ -123,7 +145,7 @@ def _raw() -> Iterator[None]:
     """This terminal passes every key on and changes nothing that is shown."""
     fd = sys.stdin.fileno()
     before = termios.tcgetattr(fd)
-    tty.setraw(fd)
+    tty.setraw(fd, termios.TCSADRAIN)  # what was typed already goes through, too
     try:
         yield
     finally:

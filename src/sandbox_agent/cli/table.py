@@ -269,6 +269,8 @@ COMMANDS: tuple[Command, ...] = (
             Argument('cwd', 'string', 'body', 'cwd', "Where it runs; the daemon's own folder when absent."),
             Argument('env', 'pairs', 'body', 'env', "Variables besides the daemon's own."),
             Argument('tty', 'switch', 'body', 'tty', 'Run it on a terminal of its own.'),
+            Argument('cols', 'integer', 'body', 'cols', 'Columns of the terminal. Default: 80.'),
+            Argument('rows', 'integer', 'body', 'rows', 'Rows of the terminal. Default: 24.'),
             Argument('interactive', 'switch', 'body', 'interactive', 'Say that somebody will type; input is taken either way.'),
             Argument('hold', 'switch', 'body', 'hold', 'Drop no output that nobody has read: when the log is full, the process waits for a reader who follows it.'),
         ),

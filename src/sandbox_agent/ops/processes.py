@@ -52,6 +52,8 @@ class CreateProcess(Struct, frozen=True, rename="camel"):
     cwd: Directory = None
     env: Variables = field(default_factory=dict)
     tty: Annotated[bool, Meta(description="Run it on a terminal of its own.")] = False
+    cols: Annotated[Cells, Meta(description="Columns of the terminal.")] = 80
+    rows: Annotated[Cells, Meta(description="Rows of the terminal.")] = 24
     interactive: Annotated[
         bool, Meta(description="Say that somebody will type; input is taken either way.")
     ] = False
@@ -152,7 +154,8 @@ async def create(daemon: Daemon, request: CreateProcess) -> ProcessInfo:
     processes = _processes(daemon)
     daemon.require_open()
     argv = (request.command, *request.args)
-    wish = Wish(argv, request.env, request.cwd, tty=request.tty, holds=request.hold)
+    size = (request.cols, request.rows)
+    wish = Wish(argv, request.env, request.cwd, tty=request.tty, size=size, holds=request.hold)
     process = await processes.create(wish, interactive=request.interactive)
     return (await processes.show(process))[0]
 

@@ -20,7 +20,6 @@ from .program_input import ProgramInput
 from .recorder import Recorder, Sink, Source
 
 START_SECONDS = 10.0
-FIRST_SIZE = (80, 24)
 TERM = "xterm-256color"
 
 
@@ -31,6 +30,8 @@ class Wish(NamedTuple):
     env: Mapping[str, str]
     cwd: str | None
     tty: bool = False
+    size: tuple[int, int] = (80, 24)
+    """Columns and rows of its terminal."""
     takes_input: bool = True
     holds: bool = False
     """Its output waits for a reader rather than be dropped."""
@@ -117,14 +118,14 @@ class Program:
     def _open(self, wish: Wish, sink: Sink) -> tuple[tuple[int, int, int], list[int]]:
         """The program's three descriptors, and ours."""
         try:
-            return self._open_terminal(sink) if wish.tty else self._open_pipes(wish, sink)
+            return self._open_terminal(wish, sink) if wish.tty else self._open_pipes(wish, sink)
         except OSError as error:
             raise Unavailable(f"no process can be started now: {error.strerror}", retryAfter=1) from error
 
-    def _open_terminal(self, sink: Sink) -> tuple[tuple[int, int, int], list[int]]:
+    def _open_terminal(self, wish: Wish, sink: Sink) -> tuple[tuple[int, int, int], list[int]]:
         ours, theirs = os.openpty()
         self._terminal = ours
-        self.resize(*FIRST_SIZE)
+        self.resize(*wish.size)
         os.set_blocking(ours, False)
         self.input = ProgramInput(ours, is_terminal=True)
         self._sources = [Source(ours, "pty", sink, self._source_ended)]

@@ -666,6 +666,8 @@ class Processes(Guard):
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
         tty: bool = False,
+        cols: int = 80,
+        rows: int = 24,
         interactive: bool = False,
         hold: bool = False,
     ) -> ProcessInfo:
@@ -678,6 +680,8 @@ class Processes(Guard):
         - `cwd`: Where it runs; the daemon's own folder when absent.
         - `env`: Variables besides the daemon's own.
         - `tty`: Run it on a terminal of its own.
+        - `cols`: Columns of the terminal.
+        - `rows`: Rows of the terminal.
         - `interactive`: Say that somebody will type; input is taken either way.
         - `hold`: Drop no output that nobody has read: when the log is full, the process waits for a reader
           who follows it.
@@ -694,6 +698,8 @@ class Processes(Guard):
                     "cwd": cwd,
                     "env": env,
                     "tty": tty,
+                    "cols": cols,
+                    "rows": rows,
                     "interactive": interactive,
                     "hold": hold,
                 },
