@@ -7,7 +7,9 @@ export type * from "./events.js";
 export type { CallOptions, HttpOptions, Operation } from "./http.js";
 export { METHODS } from "./operations.js";
 export type * from "./operations.js";
+export type * from "./processes.js";
 export type { Session, Sessions, CreateOptions, EventsOptions, PromptOptions } from "./session.js";
+export type { SocketLike, Terminal, TerminalOptions } from "./terminal.js";
 export { foldTranscript, TranscriptFold } from "./transcript.js";
 export type {
   Handlers,
