@@ -369,7 +369,7 @@ class Log(Reading):
         if self._drained and self.backlog <= BACKLOG_BYTES // 2:
             waiting, self._drained = self._drained, []
             for callback in waiting:
-                callback()
+                self._loop.call_soon(callback)  # a fault there is not the log's
 
     # -- showing what is written --------------------------------------------------------------
 
