@@ -152,7 +152,7 @@ def refused(client: Client, id: str, query: str = "", **options: Any) -> tuple[i
 
 
 def test_who_may_not_look_is_told_so_at_the_upgrade(tmp_path: Path) -> None:
-    with running(Daemon(tmp_path / "data", "--token", TOKEN)) as daemon:
+    with running(Daemon(tmp_path / "data", "--token", TOKEN, "--log-level", "debug")) as daemon:
         client = Client(daemon, TOKEN)
         id = create(client, "cat")
         plain = done(client.post("/v1/processes", {"command": "cat"}))["id"]

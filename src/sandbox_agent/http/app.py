@@ -113,7 +113,8 @@ class App:
     ) -> None:
         """A browser's EventSource and WebSocket cannot send headers: there, and only there, the token may be in the query."""
         in_query = None
-        if operation is not None and (operation.response in (Stream, Dialogue) or operation.may_stream):
+        is_followed = operation is not None and operation.may_stream and query.get("follow") == "true"
+        if is_followed or (operation is not None and operation.response in (Stream, Dialogue)):
             in_query = query.pop("access_token", None)
         client = scope.get("client")
         self._gate.check_token(headers, in_query, client[0] if client else "")

@@ -78,8 +78,11 @@ class Processes:
         self._is_stopping = True
         running = [one.exited.wait() for one in self._processes.values() if one.program is not None]
         await asyncio.gather(*(program.stop() for program in self._programs), return_exceptions=True)
-        async with asyncio.timeout(STOP_SECONDS):
-            await asyncio.gather(*running)
+        try:
+            async with asyncio.timeout(STOP_SECONDS):
+                await asyncio.gather(*running)
+        except TimeoutError:
+            logger.error("not every process ended in time; the next start says how they ended")
         if self._recorder is not None:
             self._recorder.close()
 
