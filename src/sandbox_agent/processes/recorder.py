@@ -24,7 +24,7 @@ from ..schema.processes import LogStream
 
 logger = logging.getLogger("sandbox_agent.processes")
 
-RATE = 64 << 20
+RATE = 32 << 20
 """Bytes a second that all processes together may write for long."""
 BURST = 512 << 10
 READ_BYTES = 64 << 10
