@@ -516,21 +516,27 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 def _parted(words: list[str]) -> tuple[list[str], list[str]]:
     """What is ours, and the command of an `exec`, which begins behind `--`."""
-    if "exec" not in words or "--" not in words[words.index("exec") :]:
+    if words[_place_of_command(words) :][:1] != ["exec"] or "--" not in words:
         return words, []
-    place = words.index("--", words.index("exec"))
+    place = words.index("--")
     return words[:place], words[place + 1 :]
 
 
 def _without_api(argv: Sequence[str]) -> list[str]:
-    """Only in the place of a command, which options for the daemon's address may precede: a prompt may be `api`."""
-    place = 0
-    while place < len(argv) and argv[place].partition("=")[0] in CLIENT_FLAGS:
-        place += 1 if argv[place] == "--json" or "=" in argv[place] else 2
+    """Only in the place of a command: a prompt may be `api`."""
     words = list(argv)
+    place = _place_of_command(words)
     if words[place : place + 1] == ["api"]:
         del words[place]
     return words
+
+
+def _place_of_command(words: Sequence[str]) -> int:
+    """Options for the daemon's address may precede it."""
+    place = 0
+    while place < len(words) and words[place].partition("=")[0] in CLIENT_FLAGS:
+        place += 1 if words[place] == "--json" or "=" in words[place] else 2
+    return place
 
 
 def _is_bare_server(words: list[str]) -> bool:
