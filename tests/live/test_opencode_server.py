@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from sandbox_agent.testing.scripted_model import ScriptedModel
 
 from .client import DaemonProcess, agent_process, kill, marked_processes, new_mark, wait_for_end
-from .live import HELLO, Live
+from .live import HELLO, PLAN_WORDS, Live
 from .test_features import running_command
 from .tried import TRIED, cannot_run, chosen
 
@@ -74,3 +75,22 @@ def test_a_cancel_before_a_servers_first_answer_breaks_no_later_turn(live: Live)
     assert session.finish(turn_id).stop_reason == "interrupted"
     turn = session.run(prompt)
     assert (turn.text, turn.stop_reason, turn.errors) == (HELLO, "end_turn", [])
+
+
+@pytest.mark.parametrize("words", ["Yes", "Name it hello.txt. SCENARIO:echo"])
+def test_any_answer_but_approve_rejects_a_plan_and_reaches_the_agent(live: Live, words: str) -> None:
+    subprocess.run(["git", "init"], cwd=live.workspace, check=True, capture_output=True)
+    session = live.session(permissionMode="plan")
+    turn_id = session.send(live.say("plan", "", PLAN_WORDS))
+    question = session.question(turn_id)
+    assert question.prompt.startswith("# Plan")
+    session.answer(question, [words])
+    turn = session.finish(turn_id)
+    resolved = session.question_resolved()
+    assert (resolved.status, resolved.metadata.message) == ("rejected", words)
+    assert (turn.stop_reason, turn.errors) == ("end_turn", [])
+    assert f"You said: {words.removesuffix(' SCENARIO:echo')}" in turn.text
+    assert (session.info["permissionMode"], turn.asked_client) == ("plan", [])
+    session.run(live.say("write", "", "Write a file greeting.txt."))
+    (plan,) = (path for path in live.workspace.rglob("*") if path.is_file() and ".git" not in path.parts)
+    assert plan.parent == live.workspace / ".opencode" / "plans"

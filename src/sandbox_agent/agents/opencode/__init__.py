@@ -80,8 +80,6 @@ class OpenCode(Agent):
         shared_process=True,
     )
     gaps = {
-        "plan_approved": "its server offers no tool to leave plan mode: the plan is a message",
-        "plan_rejected": "its server offers no tool to leave plan mode: the plan is a message",
         "error_500": "it tries again without limit; a cancel or `turnTimeoutMs` ends such a turn",
         "error_cut": "it tries again without limit; a cancel or `turnTimeoutMs` ends such a turn",
     }
@@ -101,6 +99,9 @@ class OpenCode(Agent):
             "OPENCODE_SERVER_USERNAME": server.user,
             "OPENCODE_SERVER_PASSWORD": server.password,
             "OPENCODE_PERMISSION": server_permissions(place.environ),
+            # Together they offer its model the tool that asks whether a plan is good.
+            "OPENCODE_CLIENT": "cli",
+            "OPENCODE_EXPERIMENTAL_PLAN_MODE": "1",
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_EMBEDDED_WEB_UI": "1",
         }

@@ -7,7 +7,7 @@ ended before, the second `idle` would come in the next turn.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from msgspec import Struct, structs
@@ -43,6 +43,17 @@ class Typed(Struct):
     files: list[Attachment] = []
 
 
+class Plan(Struct):
+    """The file that the agent writes its plans to."""
+
+    file: str = ""
+    """The end of its path."""
+    path: str | None = None
+    """All of it, once something was written there."""
+    written: str = ""
+    """What was written there last."""
+
+
 class TurnState:
     """What is known of the running turn. A new one stands ready whenever a turn is over."""
 
@@ -67,6 +78,8 @@ class TurnState:
         """The event stream broke in this turn, and the server said nothing since."""
         self.idled = False
         """An `idle` came after the prompt was taken and before any answer: if an error follows, that was the end."""
+        self.feedback: str | None = None
+        """What the user said to a plan that was rejected."""
         self.heals = 0
         """How often the server was found broken, and something was done about it."""
 
@@ -95,6 +108,9 @@ class OpenCodeConversation(Conversation):
         self.deleted_by_us = False
         self.plans: set[str] = set()
         """Questions that are plans to approve."""
+        self.plan = Plan()
+        self.feed_back: Callable[[str], None] | None = None
+        """Gives the agent what the user said to its plan, in the running turn."""
         self._expects_trace = False
 
     @property
@@ -109,6 +125,7 @@ class OpenCodeConversation(Conversation):
         if session.title and not session.title.startswith(DEFAULT_TITLE):
             self.scribe.uses(title=session.title)
         self.created = session.time.created
+        self.plan.file = session.plan_file
         self.settings = structs.replace(self.settings, directory=directory)
         self._metadata = structs.replace(
             self._metadata, directory=directory, agent_version=session.version or self._metadata.agent_version
@@ -277,8 +294,19 @@ class OpenCodeConversation(Conversation):
             return
         if turn.overflow is not None:
             self.fail(failure_of(turn.overflow))
+        if self._goes_on():
+            return
         self.scribe.end_turn(self._stop_reason(), turn.usage)
         self._next_turn()
+
+    def _goes_on(self) -> bool:
+        """A rejected plan ends the turn at the server: what the user said to it goes there as a prompt of the same turn."""
+        feedback, self.turn.feedback = self.turn.feedback, None
+        if feedback is None or self.cancelling or self.turn.failures or self.feed_back is None:
+            return False
+        self.turn.alive = False
+        self.feed_back(feedback)
+        return True
 
     def lose_turn(self) -> None:
         """The server that ran the turn does not know it any more."""

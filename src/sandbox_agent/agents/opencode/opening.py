@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 from msgspec import Raw
 
@@ -12,7 +14,7 @@ from .bodies import CreateBody, McpStatus
 from .conversation import OpenCodeConversation
 from .messages import Session, lenient
 from .prompts import Prompts, Rules
-from .requests import failure_in, mcp_config, session_model
+from .requests import agent_of, failure_in, mcp_config, session_model
 from .threads import Threads
 
 
@@ -32,7 +34,7 @@ class Opening:
         else:
             settings = start.settings
             body = CreateBody(
-                agent=settings.agent_mode,
+                agent=agent_of(settings),
                 model=session_model(settings),
                 permission=self._rules.of(conversation),
             )
@@ -42,6 +44,7 @@ class Opening:
 
     def add(self, start: Start) -> OpenCodeConversation:
         conversation = OpenCodeConversation(self._wire, start)
+        conversation.feed_back = partial(self._prompts.feed_back, conversation)
         self._threads.add(conversation)
         return conversation
 
@@ -61,6 +64,8 @@ class Opening:
                 self._fail(conversation, status, body)
             else:
                 self._opened(conversation, msgspec.json.decode(body, type=Session))
+                if agent_of(conversation.settings) == "plan":
+                    self._rules.renew(conversation)  # Only now is it known where the plan will be.
 
         return created
 
@@ -69,11 +74,9 @@ class Opening:
             if status != 200:
                 self._fail(conversation, status, body)
                 return
-            session = msgspec.json.decode(body, type=Session)
+            self._opened(conversation, msgspec.json.decode(body, type=Session))
             # It may have been left in another mode, and its directory has new neighbours.
-            conversation.native_id = session.id
             self._rules.renew(conversation)
-            self._opened(conversation, session)
 
         return resumed
 

@@ -13,7 +13,7 @@ from .bodies import CommandBody, PermissionRule, PromptBody, PromptModel, Sessio
 from .conversation import Handed, OpenCodeConversation
 from .messages import lenient
 from .permissions import session_rules
-from .requests import failure_in, is_user_message, make_message_id, prompt_model, prompt_parts
+from .requests import agent_of, failure_in, is_user_message, make_message_id, prompt_model, prompt_parts
 from .threads import Threads
 
 
@@ -28,19 +28,28 @@ class Prompts:
             conversation.unsent.append((handed, prompt))
             self.send(conversation)
             return
-        settings = conversation.settings
-        body = PromptBody(
-            parts=prompt_parts(prompt),
-            messageID=make_message_id(self._world),
-            model=prompt_model(settings),
-            agent=settings.agent_mode,
-            variant=settings.variant,
-        )
+        body = self._body(conversation, prompt)
         # What the server repeats of it, part by part.
         echoed = (prompt.text, *(file.path for file in prompt.attachments))
         handed = conversation.hand_over(echoed, body.messageID, resume_turn=False)
         conversation.unsent.append((handed, body))
         self.send(conversation)
+
+    def feed_back(self, conversation: OpenCodeConversation, text: str) -> None:
+        body = self._body(conversation, Prompt(text))
+        handed = conversation.hand_over((text,), body.messageID, resume_turn=True)
+        conversation.unsent.append((handed, body))
+        self.send(conversation)
+
+    def _body(self, conversation: OpenCodeConversation, prompt: Prompt) -> PromptBody:
+        settings = conversation.settings
+        return PromptBody(
+            parts=prompt_parts(prompt),
+            messageID=make_message_id(self._world),
+            model=prompt_model(settings),
+            agent=agent_of(settings),
+            variant=settings.variant,
+        )
 
     def repeat(self, conversation: OpenCodeConversation) -> None:
         """Give the last prompt once more, under another id."""
@@ -67,7 +76,7 @@ class Prompts:
         name, arguments = prompt.called
         settings = conversation.settings
         body = CommandBody(
-            name, arguments, handed.message_id, settings.agent_mode, settings.model, settings.variant
+            name, arguments, handed.message_id, agent_of(settings), settings.model, settings.variant
         )
         path = path_of(conversation, f"/session/{conversation.native_id}/command")
         answered = self.on_answer(conversation, handed, synchronous=True)
@@ -133,7 +142,9 @@ class Rules:
     def of(self, conversation: OpenCodeConversation) -> tuple[PermissionRule, ...]:
         neighbours = self._neighbours(conversation)
         strangers = [server for other in neighbours for server in other.mcp_servers()]
-        return session_rules(conversation.settings.permission_mode, strangers)
+        settings = conversation.settings
+        plan_file = conversation.plan.file if agent_of(settings) == "plan" else None
+        return session_rules(settings.permission_mode, strangers, plan_file or None)
 
     def renew(self, conversation: OpenCodeConversation) -> None:
         """The mode has changed, or the neighbours may have."""

@@ -32,9 +32,10 @@ from .catch_up import CatchUp
 from .conversation import OpenCodeConversation
 from .healing import Healing
 from .opening import Opening
-from .permissions import APPROVE, DISAPPROVE
+from .permissions import APPROVE
 from .prompts import Prompts, Rules
 from .recorded import Recorded
+from .requests import agent_of
 from .threads import Threads
 
 _ASKED = re.compile(rb'"type":\s*"(permission|question)\.asked"')
@@ -76,8 +77,10 @@ class OpenCodeWire(Wire):
 
     def answer(self, conversation: Conversation, key: str, answer: Answer) -> None:
         ours, answers = _ours(conversation), answer.answers
-        if answers is not None and key in ours.plans:
-            answers = ((APPROVE if answers[:1] == (("approve",),) else DISAPPROVE,),)
+        if key in ours.plans:
+            # Whatever its question hears that is not a "no" is a "yes" to it.
+            answers = answers and ((APPROVE,),)
+            ours.turn.feedback = answer.message if answers is None else None
         if answers is None:
             self._asking.tell(ours, f"/question/{key}/reject", None)
         else:
@@ -91,7 +94,7 @@ class OpenCodeWire(Wire):
         if (settings.directory, settings.mcp) != (old.directory, old.mcp):
             return False
         conversation.settings = settings
-        if settings.permission_mode != old.permission_mode:
+        if (settings.permission_mode, agent_of(settings)) != (old.permission_mode, agent_of(old)):
             self._rules.renew(_ours(conversation))
         return True
 
