@@ -25,6 +25,18 @@ OWN_FILES = {
         ".codex/AGENTS.md": "Be brief.\n",
         ".codex/auth.json": '{"OPENAI_API_KEY": "sk-scripted"}\n',
     },
+    "opencode": {
+        ".config/opencode/AGENTS.md": "Be brief.\n",
+        ".local/share/opencode/auth.json": '{"scripted": {"type": "api", "key": "sk-scripted"}}\n',
+    },
+    "pi": {
+        ".pi/agent/AGENTS.md": "Be brief.\n",
+        ".pi/agent/auth.json": '{"scripted": {"type": "api_key", "key": "sk-scripted"}}\n',
+    },
+    "amp": {
+        ".config/amp/AGENTS.md": "Be brief.\n",
+        ".config/amp/settings.json": '{"amp.showCosts": false}\n',
+    },
 }
 """What a user of the agent has at home, beside what it takes to find the model."""
 

@@ -345,6 +345,8 @@ class Agent(ABC):
     """Variables that keep it from the network where it is only asked for its version."""
     gaps: Mapping[str, str] = {}
     """Features of the live suite that this agent cannot have, each with the reason; the suite checks that it is so."""
+    makes_in_git: ClassVar[tuple[str, ...]] = ()
+    """Files that it makes in the `.git` of the user's repository: removed where they were not before."""
     notes: ClassVar[tuple[str, ...]] = ()
     """What a user should know of this agent before choosing it; for docs/agents.md."""
     reads_from_workspace: ClassVar[str] = ""

@@ -28,6 +28,7 @@ from .http_link import HttpLink
 from .log import BACKLOG_BYTES, Log
 from .private_files import write_private
 from .process import AgentProcess, Exit
+from .traces import missing_in_git, remove
 
 logger = logging.getLogger("sandbox_agent.host")
 
@@ -90,6 +91,8 @@ class Host:
         self._begun = False
         self._held: list[InFrame | LineTooLong] = []
         self._held_bytes = 0
+        self._traces: dict[Conversation, tuple[Path, ...]] = {}
+        """What an agent may make in the repositories of its tenants."""
         self._waits: dict[Conversation, asyncio.TimerHandle] = {}
         self._waited: list[Conversation] = []
         """Whose time is over while the agent must not be heard."""
@@ -130,7 +133,9 @@ class Host:
             self.release()
 
     def open(self, start: Start, tenant: Tenant) -> Conversation:
+        traces = missing_in_git(start.settings.directory, self.agent.makes_in_git)
         conversation = self.wire.open(start)
+        self._traces[conversation] = traces
         self._tenants[conversation] = tenant
         self._by_scribe[conversation.scribe] = tenant
         return conversation
@@ -139,6 +144,12 @@ class Host:
         """The session goes; on a shared server its turn, commands and sub-agents end, the server stays."""
         if self._tenants.pop(conversation, None) is None:
             return
+        try:
+            await self._close(conversation)
+        finally:
+            remove(self._traces.pop(conversation))
+
+    async def _close(self, conversation: Conversation) -> None:
         del self._by_scribe[conversation.scribe]
         conversation.scribe.frame = Frame()  # what it writes from now on is none of this wire's
         if self.process.ended.is_set():
@@ -170,6 +181,7 @@ class Host:
         """Models, modes and commands, asked over the wire."""
         answer: asyncio.Future[Catalogue] = asyncio.get_running_loop().create_future()
         self._listings.append(answer)
+        traces = missing_in_git(directory, self.agent.makes_in_git)
         try:
             self.wire.list_catalogue(directory)
             self.begin()
@@ -178,6 +190,7 @@ class Host:
         except TimeoutError:
             raise Timeout(f"{self.agent.title} did not list its models in {seconds:g} s") from None
         finally:
+            remove(traces)
             if answer in self._listings:
                 self._listings.remove(answer)
 
@@ -306,6 +319,7 @@ class Host:
                 self._waits[conversation] = loop.call_later(seconds, self._end_wait, conversation)
             case _:
                 self._ending = self._ending or isinstance(notice, Ending)
+                remove(self._traces.get(notice.conversation, ()))
                 if tenant := self._tenants.get(notice.conversation):
                     tenant.notice(notice)
 
