@@ -80,10 +80,14 @@ class OpenCode(Agent):
         shared_process=True,
     )
     gaps = {
-        "error_500": "it tries again without limit; a cancel or `turnTimeoutMs` ends such a turn",
-        "error_cut": "it tries again without limit; a cancel or `turnTimeoutMs` ends such a turn",
+        "error_cut": "it tells so after five more tries, which take over a minute; a cancel or `turnTimeoutMs` ends such a turn before",
     }
     commands = (COMPACT,)
+    makes_in_git = ("opencode",)
+    notes = (
+        "Plans are files. In a repository they are in its `.opencode/plans`, else in OpenCode's own data folder; while it plans, the agent "
+        "may write no other file.",
+    )
     modes = (
         Mode("build", "Build", "The default agent. Executes tools based on configured permissions."),
         Mode("plan", "Plan", "Plan mode. Disallows all edit tools."),

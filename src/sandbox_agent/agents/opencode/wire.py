@@ -27,10 +27,10 @@ from ..base import Action, Closed, Conversation, Files, Start, Wire
 from ..frames import UNREADABLE, HttpReply, HttpRequest, InFrame, Lost, ServerEvent, native_of
 from .asking import Asking, path_of
 from .bodies import AnswersBody, ReplyBody
+from .bootstrap import Bootstrap
 from .catalogue import Listing
 from .catch_up import CatchUp
 from .conversation import OpenCodeConversation
-from .healing import Healing
 from .opening import Opening
 from .permissions import APPROVE
 from .prompts import Prompts, Rules
@@ -48,11 +48,13 @@ class OpenCodeWire(Wire):
     def __init__(self, world: World) -> None:
         super().__init__(world)
         self._asking = Asking(self)
-        self._threads = Threads(self.cancel, lambda conversation: self._healing.heal(conversation))
-        self._prompts = Prompts(self._asking, world)
+        self._bootstrap = Bootstrap(self._asking)
+        self._threads = Threads(self.cancel, self._bootstrap.forget)
+        self._prompts = Prompts(self, self._asking, self._bootstrap)
         self._rules = Rules(self._asking, self._threads, self._prompts)
-        self._opening = Opening(self, self._asking, self._threads, self._rules, self._prompts)
-        self._healing = Healing(self._asking, self._threads, self._prompts, self._opening)
+        self._opening = Opening(
+            self, self._asking, self._threads, self._rules, self._prompts, self._bootstrap.windows
+        )
         self._catch_up = CatchUp(self._asking, self._threads)
         self._recorded = Recorded(self._asking, self._threads, self._prompts, self._opening)
 
@@ -87,7 +89,9 @@ class OpenCodeWire(Wire):
             self._asking.tell(ours, f"/question/{key}/reply", AnswersBody(answers))
 
     def cancel(self, conversation: Conversation) -> None:
-        self._asking.tell(_ours(conversation), f"/session/{conversation.native_id}/abort", None)
+        ours = _ours(conversation)
+        if not ours.withdraw_unsent():
+            self._asking.tell(ours, f"/session/{ours.native_id}/abort", None)
 
     def configure(self, conversation: Conversation, settings: Settings) -> bool:
         old = conversation.settings
@@ -119,6 +123,9 @@ class OpenCodeWire(Wire):
                     self.notices.append(Closed(conversation))
 
             self._asking.ask("POST", path_of(conversation, f"/session/{session_id}/abort"), None, aborted)
+
+    def waited(self, conversation: Conversation) -> None:
+        _ours(conversation).end_overdue()
 
     def list_catalogue(self, directory: str) -> None:
         Listing(self, self._asking).begin(directory)
