@@ -24,7 +24,7 @@ SUMMARY = [Text("<summary>The user ran scripted scenarios.</summary>")]
 @pytest.fixture
 def live(request: pytest.FixtureRequest, tmp_path: Path, scripted_model: ScriptedModel) -> Iterator[Live]:
     agent = getattr(request, "param", "opencode")
-    if "opencode" not in chosen(request.config.getoption("--agent"), "two_sessions"):
+    if "opencode" not in chosen(request.config.getoption("--agent"), "text"):
         pytest.skip("--agent names others")
     if why := cannot_run(agent):
         request.node.user_properties += [("agent", agent), ("left_out", why)]

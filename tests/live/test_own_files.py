@@ -45,7 +45,7 @@ OWN_FILES = {
 def live(request: pytest.FixtureRequest, tmp_path: Path, scripted_model: ScriptedModel) -> Iterator[Live]:
     if REAL:
         pytest.skip("the user's real home is not for tests")
-    if request.param not in chosen(request.config.getoption("--agent"), "two_sessions"):
+    if request.param not in chosen(request.config.getoption("--agent"), "text"):
         pytest.skip("--agent names others")
     if why := cannot_run(request.param):
         request.node.user_properties += [("agent", request.param), ("left_out", why)]
