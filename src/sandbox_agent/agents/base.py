@@ -364,6 +364,14 @@ class Agent(ABC):
         """A conversation id of our choice, for agents that let the client choose."""
         return None
 
+    def rewrites(self, directory: str, environ: Mapping[str, str]) -> Iterable[str]:
+        """The user's own settings that it writes to when it reads them: they are put back."""
+        return ()
+
+    def rewritten(self, settings: bytes) -> bytes:
+        """What it makes of them."""
+        return settings
+
     def is_gone(self, stderr: str) -> bool:
         """Whether a process that ended at its start says that it does not know the conversation to resume."""
         return False

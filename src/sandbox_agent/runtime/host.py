@@ -28,7 +28,7 @@ from .http_link import HttpLink
 from .log import BACKLOG_BYTES, Log
 from .private_files import write_private
 from .process import AgentProcess, Exit
-from .traces import missing_in_git, remove
+from .traces import Traces
 
 logger = logging.getLogger("sandbox_agent.host")
 
@@ -91,8 +91,10 @@ class Host:
         self._begun = False
         self._held: list[InFrame | LineTooLong] = []
         self._held_bytes = 0
-        self._traces: dict[Conversation, tuple[Path, ...]] = {}
-        """What an agent may make in the repositories of its tenants."""
+        self._env: dict[str, str] = {}
+        self._first: Traces | None = None
+        """What was there before the process, which may read its settings as soon as it starts."""
+        self._traces: dict[Conversation, Traces] = {}
         self._waits: dict[Conversation, asyncio.TimerHandle] = {}
         self._waited: list[Conversation] = []
         """Whose time is over while the agent must not be heard."""
@@ -113,7 +115,9 @@ class Host:
             write_private(Path(path), content)
         if self._tap:
             self._tap("cmd", msgspec.json.encode(launch.argv))
-        await self.process.start(launch.argv, {**env, **launch.env}, directory)
+        self._env = {**env, **launch.env}
+        self._first = Traces(self.agent, directory, self._env)
+        await self.process.start(launch.argv, self._env, directory)
         self.wire.connected()
         self.flush()
 
@@ -133,7 +137,7 @@ class Host:
             self.release()
 
     def open(self, start: Start, tenant: Tenant) -> Conversation:
-        traces = missing_in_git(start.settings.directory, self.agent.makes_in_git)
+        traces = Traces(self.agent, start.settings.directory, self._env)
         conversation = self.wire.open(start)
         self._traces[conversation] = traces
         self._tenants[conversation] = tenant
@@ -147,7 +151,8 @@ class Host:
         try:
             await self._close(conversation)
         finally:
-            remove(self._traces.pop(conversation))
+            self._tidy(conversation)
+            del self._traces[conversation]
 
     async def _close(self, conversation: Conversation) -> None:
         del self._by_scribe[conversation.scribe]
@@ -181,7 +186,7 @@ class Host:
         """Models, modes and commands, asked over the wire."""
         answer: asyncio.Future[Catalogue] = asyncio.get_running_loop().create_future()
         self._listings.append(answer)
-        traces = missing_in_git(directory, self.agent.makes_in_git)
+        traces = Traces(self.agent, directory, self._env)
         try:
             self.wire.list_catalogue(directory)
             self.begin()
@@ -190,7 +195,7 @@ class Host:
         except TimeoutError:
             raise Timeout(f"{self.agent.title} did not list its models in {seconds:g} s") from None
         finally:
-            remove(traces)
+            traces.remove()
             if answer in self._listings:
                 self._listings.remove(answer)
 
@@ -296,6 +301,11 @@ class Host:
         if self._pauses == 1:
             self.process.pause()
 
+    def _tidy(self, conversation: Conversation) -> None:
+        for traces in (self._first, self._traces.get(conversation)):
+            if traces is not None:
+                traces.remove()
+
     def _resume(self) -> None:
         self._pauses -= 1
         if not self._pauses:
@@ -319,7 +329,7 @@ class Host:
                 self._waits[conversation] = loop.call_later(seconds, self._end_wait, conversation)
             case _:
                 self._ending = self._ending or isinstance(notice, Ending)
-                remove(self._traces.get(notice.conversation, ()))
+                self._tidy(notice.conversation)
                 if tenant := self._tenants.get(notice.conversation):
                     tenant.notice(notice)
 

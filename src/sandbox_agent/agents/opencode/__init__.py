@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable, Mapping
 
 from ...schema.features import COMPACT, Capabilities, Catalogue, Mode
 from ...schema.inputs import Settings
 from ...schema.world import World
 from ..base import Agent, HttpServer, Launch, Place, Wire
 from .credentials import sources
+from .settings import settings_files, with_schema
 
 READY = r"opencode server listening on (http://\S+)"
 EVENTS = "/global/event"
@@ -115,6 +117,12 @@ class OpenCode(Agent):
         from .wire import OpenCodeWire
 
         return OpenCodeWire(world)
+
+    def rewrites(self, directory: str, environ: Mapping[str, str]) -> Iterable[str]:
+        return settings_files(directory, environ)
+
+    def rewritten(self, settings: bytes) -> bytes:
+        return with_schema(settings)
 
     def takes_model(self, model: str, catalogue: Catalogue) -> bool:
         return not catalogue.models or model in {one.id for one in catalogue.models}
