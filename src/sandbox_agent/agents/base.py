@@ -345,6 +345,8 @@ class Agent(ABC):
     """Variables that keep it from the network where it is only asked for its version."""
     gaps: Mapping[str, str] = {}
     """Features of the live suite that this agent cannot have, each with the reason; the suite checks that it is so."""
+    makes_in_git: ClassVar[tuple[str, ...]] = ()
+    """Files that it makes in the `.git` of the user's repository: removed where they were not before."""
     notes: ClassVar[tuple[str, ...]] = ()
     """What a user should know of this agent before choosing it; for docs/agents.md."""
     reads_from_workspace: ClassVar[str] = ""
@@ -361,6 +363,14 @@ class Agent(ABC):
     def choose_native_id(self, world: World) -> str | None:
         """A conversation id of our choice, for agents that let the client choose."""
         return None
+
+    def rewrites(self, directory: str, environ: Mapping[str, str]) -> Iterable[str]:
+        """The user's own settings that it writes to when it reads them: they are put back."""
+        return ()
+
+    def rewritten(self, settings: bytes) -> bytes:
+        """What it makes of them."""
+        return settings
 
     def is_gone(self, stderr: str) -> bool:
         """Whether a process that ended at its start says that it does not know the conversation to resume."""

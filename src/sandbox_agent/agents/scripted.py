@@ -43,6 +43,8 @@ class Scripted(Struct, frozen=True):
     """A file that it writes over without asking is not told as a new one."""
     ends_when_rejected: bool = False
     """A question that is rejected ends the turn: its model is asked no more."""
+    tells_arguments: bool = True
+    """It tells which arguments a command takes."""
     fails_late: bool = False
     """A resumed process begins with the message that failed, until it has read the new one. Where the model fails at once, as
     none does over a network, that may be too late, and the new turn fails over the old message."""

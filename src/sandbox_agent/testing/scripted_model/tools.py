@@ -126,11 +126,12 @@ def _ask_user(tool: Tool, step: Question) -> Expanded:
 
 
 def _plan(step: Plan, asked: Asked) -> Expanded:
+    tool = _find(asked, "ExitPlanMode", "plan_exit")
     if path := asked.plan_file:
-        # Claude reads the plan from a file of its own choice. It may hold the tool back, but takes the call.
+        # The plan is in a file of the agent's choice. Claude may hold the tool back, but takes the call.
         write = expand(Write(path, step.plan), asked)
-        return [*write, Next(), ToolUse("ExitPlanMode")]
-    if tool := _find(asked, "ExitPlanMode", "plan_exit"):
+        return [*write, Next(), ToolUse(tool.name if tool else "ExitPlanMode")]
+    if tool:
         return [_use(tool, {"plan": step.plan})]
     if _code_mode(asked) or _find(asked, "exec_command"):
         return [Text(f"<proposed_plan>\n{step.plan}</proposed_plan>")]
