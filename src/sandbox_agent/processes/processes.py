@@ -144,7 +144,7 @@ class Processes:
             created_at_ms=_now(),
         )
         folder = self._records.folder(record)
-        await self._write(lambda: folder.mkdir(parents=True, mode=0o700))
+        await self._write(lambda: self._records.make_folder(record))
         log = OutputLog(folder, self.config.max_log_bytes_per_process, holds=wish.holds)
         process = Process(record, log)
         process.program = program = self._program(lambda: self._ended(process))

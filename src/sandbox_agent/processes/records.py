@@ -51,6 +51,10 @@ class Records:
     def folder(self, record: ProcessRecord) -> Path:
         return self._folder / record.id
 
+    def make_folder(self, record: ProcessRecord) -> None:
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        self.folder(record).mkdir(mode=0o700)
+
     def load(self) -> list[ProcessRecord]:
         """All there are. Folders of deleted ones are removed; what cannot be read is left alone."""
         found = []
