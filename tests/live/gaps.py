@@ -121,21 +121,17 @@ def lists_no_models(live: Live) -> None:
     assert live.get(f"/v1/agents/{live.agent.name}/models") == {"models": []}
 
 
-def knows_no_variants(live: Live) -> None:
+def lets_nobody_choose_a_variant(live: Live) -> None:
     assert not live.agent.capabilities.variants
-    prompt = live.say("settings", "", "Say hello.")
-    told = {
-        live.session(**settings).run(prompt).text
-        for settings in ({}, {"variant": "low"}, {"variant": "high"})
-    }
-    assert len(told) == 1
+    assert _refusal(live.session(), "PATCH", "", {"variant": "low"}) == 400
 
 
-def keeps_its_model(live: Live) -> None:
+def lets_nobody_choose_its_model(live: Live) -> None:
     session = live.session()
     prompt = live.say("settings", "", "Say hello.")
     before = session.run(prompt).text
-    session.call("PATCH", "", {"model": "other", "variant": "low"})
+    assert _refusal(session, "PATCH", "", {"model": "other"}) == 400
+    assert session.info["model"] is None
     assert session.run(prompt).text == before
 
 
@@ -319,9 +315,9 @@ WITHOUT: dict[str, Check] = {
     "plan_approved": tells_its_plan_as_a_message,
     "plan_rejected": tells_its_plan_as_a_message,
     "models": lists_no_models,
-    "variant": knows_no_variants,
+    "variant": lets_nobody_choose_a_variant,
     "switch_agent_mode": has_no_plan_mode_to_switch_to,
-    "switch_model": keeps_its_model,
+    "switch_model": lets_nobody_choose_its_model,
     "subagent": has_no_sub_agents,
     "error_500": tries_again_until_it_is_cancelled("error_500"),
     "error_cut": tries_again_until_it_is_cancelled("cut"),

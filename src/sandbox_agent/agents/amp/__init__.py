@@ -23,12 +23,12 @@ from typing import Any
 
 import msgspec
 
-from ...schema.features import Capabilities
+from ...schema.features import Capabilities, Mode
 from ...schema.inputs import McpServer, Settings
 from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
 from .credentials import SOURCES
-from .modes import MODES, READ_ONLY
+from .modes import MODES, READ_ONLY, modes_of
 
 
 class Amp(Agent):
@@ -40,6 +40,7 @@ class Amp(Agent):
     quiet = {"AMP_SKIP_UPDATE_CHECK": "1"}
     credentials = SOURCES
     modes = MODES
+    ignores = frozenset({"model", "variant"})
     reads_from_workspace = (
         "`.amp/settings.json`, which wins over the daemon's own settings: a workspace with such a file can switch "
         "permissions off; `AGENTS.md`"
@@ -62,7 +63,7 @@ class Amp(Agent):
         "The tested build is the newest whose loop runs in the client. Later builds run it on Amp's own service, so "
         "nothing of them can be tried without an account: what is said of them here is handled, and untested.",
         "Modes: `smart`, `rush`, `deep` and `large` are the tested build's, `low`, `medium`, `high` and `ultra` those of "
-        "later ones. Either is passed on; a build refuses the modes of the other.",
+        "later ones. Only those of the installed build are taken.",
         "Permissions, `bypass` too, go into a settings file of the session's own, which all builds read: the flag for it is gone in later "
         "ones. A workspace's `.amp/settings.json` wins over that file, and can allow what would be asked for.",
         "A message that failed stays unanswered in its thread, and a process that continues the thread begins with it, until it has "
@@ -123,6 +124,9 @@ class Amp(Agent):
         from .wire import AmpWire
 
         return AmpWire(world)
+
+    def modes_of(self, version: str | None) -> tuple[Mode, ...]:
+        return modes_of(version)
 
     def is_gone(self, stderr: str) -> bool:
         return re.search(r"Thread T-\S+ does not exist", stderr) is not None

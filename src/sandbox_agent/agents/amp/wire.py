@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from ...schema.features import Catalogue
 from ...schema.inputs import Answer, Decision, Prompt, Settings
 from ...schema.world import World
-from ..base import Action, Began, Conversation, Decided, Files, Listed, Prompted, Ready, Start, Wire
+from ..base import Action, Began, Conversation, Decided, Files, Prompted, Ready, Start, Wire
 from ..files import images_in, mime_of
 from ..frames import UNREADABLE, DelegateAsk, DelegateReply, InFrame
 from .frames import (
@@ -31,7 +30,6 @@ from .frames import (
     decode_written,
     recorded_question,
 )
-from .modes import MODES
 from .transcript import AmpConversation
 
 
@@ -85,9 +83,6 @@ class AmpWire(Wire):
         if same_process:
             conversation.settings = settings
         return same_process
-
-    def list_catalogue(self, directory: str) -> None:
-        self.notices.append(Listed(Catalogue(modes=MODES)))
 
     # -- recordings
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 
-from ...schema.features import COMPACT, Capabilities, Catalogue, Mode
+from ...schema.features import COMPACT, Capabilities, Mode
 from ...schema.inputs import Settings
 from ...schema.world import World
 from ..base import Agent, HttpServer, Launch, Place, Wire
@@ -110,6 +110,3 @@ class OpenCode(Agent):
         from .wire import OpenCodeWire
 
         return OpenCodeWire(world)
-
-    def takes_model(self, model: str, catalogue: Catalogue) -> bool:
-        return not catalogue.models or model in {one.id for one in catalogue.models}

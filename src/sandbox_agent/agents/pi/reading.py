@@ -68,7 +68,7 @@ def catalogue_of(listed: pi.Models, callable: pi.Commands, state: pi.State | Non
         is_current = current is not None and (current.provider, current.id) == (model.provider, model.id)
         default = state.thinking_level if state and is_current and variants else None
         models.append(Model(f"{model.provider}/{model.id}", model.name, variants or None, default))
-    default = f"{current.provider}/{current.id}" if current else None
+    default = current.full_name if current else None
     commands = tuple(Command(one.name, one.description or "") for one in callable.commands)
     return Catalogue(tuple(models), MODES, default, commands)
 
