@@ -67,11 +67,6 @@ def has_no_way_to_ask(live: Live) -> None:
         assert NO_TOOL in turn.text
 
 
-def knows_no_questions(live: Live) -> None:
-    assert not live.agent.capabilities.questions
-    has_no_way_to_ask(live)
-
-
 def takes_one_answer_for_each_question(live: Live) -> None:
     session = live.session()
     turn_id = session.send(live.say("question", "", QUESTION_WORDS))
@@ -331,9 +326,6 @@ WITHOUT: dict[str, Check] = {
 """What an agent without a feature does, unless it has a way of its own."""
 
 OWN_WAYS: dict[tuple[str, str], Check] = {
-    ("amp", "question_answered"): knows_no_questions,
-    ("amp", "question_multi_select"): knows_no_questions,
-    ("amp", "question_rejected"): knows_no_questions,
     ("amp", "plan_approved"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
     ("amp", "plan_rejected"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
     ("amp", "subagent"): shows_only_the_call_of_a_sub_agent,

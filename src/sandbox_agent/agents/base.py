@@ -317,7 +317,7 @@ class Launch(Struct, frozen=True):
     """Files to write, readable by the owner alone, before the start: what the process list must not show.
     One that begins with `#!` is made executable, again for the owner alone."""
     delegate: bool = False
-    """The agent asks for permission through a program of ours: the runtime listens for it (see `amp`)."""
+    """The agent asks through programs of ours: the runtime listens for them (see `amp`)."""
 
 
 class Agent(ABC):

@@ -3,10 +3,13 @@
 Permissions are asked by a program that Amp runs before a tool:
 
 - `launch` writes a settings file of its own with a rule that delegates to `delegate.py`, and asks the runtime (`Launch.delegate`)
-  to listen for it and to put the address (`unix:<path>` or `tcp:<host>:<port>`) into the child's `SANDBOX_AGENT_DELEGATE`.
+  to listen for it and to put the address (`unix:<path>`) into the child's `SANDBOX_AGENT_DELEGATE`.
 - One connection is one question: a line `{"tool","tool_use_id","thread","input"}`. The wire gets it as a `DelegateAsk`, unread.
 - The answer leaves the wire as a `DelegateReply`: the runtime sends the line `{"allow","message"}` over that connection and closes
   it. Closing it without a line rejects.
+
+Amp itself cannot ask its user anything. An MCP server of ours (`question_server.py`) gives its model a tool for that, and asks over
+the same socket: a line `{"questions"}`, answered by `{"answers"}`.
 
 A workspace's own `.amp/settings.json` wins over the file we give: it can allow what we would ask for.
 """
@@ -27,6 +30,7 @@ from ...schema.features import Capabilities, Mode
 from ...schema.inputs import McpServer, Settings
 from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
+from . import question_server
 from .credentials import SOURCES
 from .modes import MODES, READ_ONLY, modes_of
 
@@ -49,6 +53,7 @@ class Amp(Agent):
         text_messages=True,
         tool_calls=True,
         tool_results=True,
+        questions=True,
         permissions=True,
         images=True,
         file_attachments=True,
@@ -73,9 +78,6 @@ class Amp(Agent):
     )
     gaps = {
         "deltas": "its messages come whole",
-        "question_answered": "it has no way to ask",
-        "question_multi_select": "it has no way to ask",
-        "question_rejected": "it has no way to ask",
         "plan_approved": "it has no plan mode; permissionMode plan is kept by the daemon",
         "plan_rejected": "it has no plan mode; permissionMode plan is kept by the daemon",
         "switch_agent_mode": "it has no plan mode",
@@ -113,12 +115,12 @@ class Amp(Agent):
         argv += ["--settings-file", config_path]
         if settings.agent_mode != "build":
             argv += ["--mode", settings.agent_mode]
-        if settings.mcp:
-            servers = msgspec.json.encode({name: _server(server) for name, server in settings.mcp.items()})
-            mcp_path = _named(folder, "mcp", servers)
-            files[mcp_path] = servers
-            argv += ["--mcp-config", mcp_path]
-        return Launch(argv, {"AMP_SKIP_UPDATE_CHECK": "1"}, files=files, delegate=not bypass)
+        all_servers = {question_server.NAME: _QUESTIONS, **settings.mcp}
+        servers = msgspec.json.encode({name: _server(server) for name, server in all_servers.items()})
+        mcp_path = _named(folder, "mcp", servers)
+        files[mcp_path] = servers
+        argv += ["--mcp-config", mcp_path]
+        return Launch(argv, {"AMP_SKIP_UPDATE_CHECK": "1"}, files=files, delegate=True)
 
     def wire(self, world: World) -> Wire:
         from .wire import AmpWire
@@ -130,6 +132,10 @@ class Amp(Agent):
 
     def is_gone(self, stderr: str) -> bool:
         return re.search(r"Thread T-\S+ does not exist", stderr) is not None
+
+
+# The script alone, without our other code: it starts with every process of Amp.
+_QUESTIONS = McpServer(sys.executable, ("-I", "-S", question_server.__file__))
 
 
 def user_settings(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -158,7 +164,7 @@ def _settings(user: dict[str, Any], helper: str, bypass: bool) -> dict[str, Any]
     """The user's settings with our permissions: what they reject stays rejected, all else is asked for."""
     own = user.get("amp.permissions") or ()
     rejected = [rule for rule in own if isinstance(rule, dict) and rule.get("action") == "reject"]
-    allowed = [{"tool": tool, "action": "allow"} for tool in READ_ONLY]
+    allowed = [{"tool": tool, "action": "allow"} for tool in (*READ_ONLY, question_server.TOOL_NAME)]
     asked = {"tool": "*", "action": "delegate", "to": helper}
     rules = [*rejected, *allowed, asked]
     # The setting works in every version; the flag of that name is gone in newer ones.

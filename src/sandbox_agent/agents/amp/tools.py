@@ -13,6 +13,7 @@ from ..scribe import Ask, AskKind, Rule
 from ..titles import title_of_call
 from .frames import Question, ToolInput, ToolOutput
 from .modes import READ_ONLY
+from .question_server import TOOL_NAME as ASK_USER
 
 T = TypeVar("T")
 
@@ -40,6 +41,7 @@ KINDS: dict[str, ToolKind] = {
     "Task": "task",
     "librarian": "task",
     "oracle": "task",
+    ASK_USER: "other",
 }
 
 
