@@ -5,9 +5,11 @@ A check states the agent's own way, so it fails both when the feature comes to w
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pytest
+from tests.daemons import wait_until
 
 from sandbox_agent.schema.events import ItemDelta, PermissionResolved, QuestionRequested
 from sandbox_agent.schema.ids import random_id
@@ -197,6 +199,21 @@ def before_it_is_stored(check: Check) -> Check:
     return held
 
 
+def resumes_only_what_is_stored(live: Live) -> None:
+    before_it_is_stored(conversation_is_gone_with_the_idle_agent)(live)
+    mark = new_mark()
+    session = live.session(env=mark)
+    session.run(live.echo("The secret word is plum. Reply with OK."))
+    if live.real:
+        time.sleep(2)  # nobody tells
+    native_id = session.info["nativeSessionId"]
+    wait_until(lambda: live.real or "You said" in live.model.amp_thread(native_id))
+    kill(agent_process(mark))
+    turn = session.run(live.echo("What is the secret word?"))
+    assert live.knows(turn, "plum", 2), turn.text
+    assert session.info["nativeSessionId"] == native_id
+
+
 def conversation_is_gone_with_the_idle_agent(live: Live) -> None:
     mark = new_mark()
     session = live.session(env=mark)
@@ -334,6 +351,7 @@ OWN_WAYS: dict[tuple[str, str], Check] = {
         for feature, check in WITHOUT.items()
         if feature.startswith(("daemon_killed", "agent_killed"))
     },
+    ("amp", "agent_killed_idle"): resumes_only_what_is_stored,
     ("codex", "question_multi_select"): takes_one_answer_for_each_question,
     ("opencode-acp", "subagent"): waits_for_its_sub_agent_until_it_is_cancelled,
     ("opencode-acp", "error_500"): tries_again_until_it_is_cancelled("error_500", in_silence=True),

@@ -96,8 +96,8 @@ class Amp(Agent):
                 "agent_killed_turn",
                 "agent_killed_pending",
             ),
-            "its service gets a conversation some time after the turn: one that was killed before is gone, and the next "
-            "message gets 409 unless it says `fresh`",
+            "its service gets a conversation within two seconds after a turn, and from then on it is resumed; one that was "
+            "killed sooner is gone, and the next message gets 409 unless it says `fresh`",
         ),
     }
 
