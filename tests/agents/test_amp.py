@@ -292,6 +292,7 @@ def test_a_conversation_is_open_when_amp_names_its_thread() -> None:
         ("done", "end_turn", "end_turn"),
         ("cut o", None, "max_tokens"),
         ("", None, "refusal"),
+        ("I would rather not.", None, "refusal"),
         ("cut o", "max_tokens", "max_tokens"),
     ],
 )

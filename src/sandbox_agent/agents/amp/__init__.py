@@ -73,6 +73,8 @@ class Amp(Agent):
         "ones. A workspace's `.amp/settings.json` wins over that file, and can allow what would be asked for.",
         "A message that failed stays unanswered in its thread, and a process that continues the thread begins with it, until it has "
         "read the new one. If it fails again within that moment, the new message goes to another process.",
+        "It does not say why its model stopped early: text that breaks off in a sentence is told as `max_tokens`, anything else as "
+        "`refusal`.",
         "A login: set `AMP_API_KEY`, or log in with `amp login` first. Later builds that find neither open a browser and wait: "
         "the session then fails to start after a minute with `timeout`.",
     )

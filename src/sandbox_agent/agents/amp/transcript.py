@@ -33,6 +33,7 @@ from .question_server import TOOL_NAME as ASK_USER
 from .tools import ask_of, changes_of, convert, kind_of, output_of, read
 
 CANCELLED = "User cancelled"
+SENTENCE_ENDS = (".", "!", "?", "…", "。", '"', ")", "`")
 NOT_AWAITED = "the agent did not wait for the answer"
 
 
@@ -103,9 +104,9 @@ class AmpConversation(Conversation):
             return
         match message.stop_reason:
             case None:
-                # Amp does not say why it stopped: text was cut off, and nothing at all was refused.
-                said = any(block.text for block in message.blocks if block.type == "text")
-                self.end_turn("max_tokens" if said else "refusal")
+                # Amp does not say why it stopped. What breaks off in a sentence was cut off; who refuses has said all or nothing.
+                said = "".join(block.text for block in message.blocks if block.type == "text").rstrip()
+                self.end_turn("refusal" if not said or said.endswith(SENTENCE_ENDS) else "max_tokens")
             case "max_tokens" | "refusal" as stop:
                 self.end_turn(stop)
             case _:
