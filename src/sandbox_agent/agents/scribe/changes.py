@@ -94,6 +94,10 @@ class Changes:
             return
         self.expect(key, given.paths())
 
+    def seen(self, key: str, path: str) -> FileState | None:
+        """What a file was when it was looked at for a call; None where it was not."""
+        return self._seen.get(key, {}).get(self._whole(path))
+
     def forget(self, key: str) -> None:
         self._seen.pop(key, None)
 
