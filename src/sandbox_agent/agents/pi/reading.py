@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -18,6 +19,14 @@ from .modes import MODES
 T = TypeVar("T")
 
 LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
+
+
+def id_in(session: str | None) -> str | None:
+    """The id of a session that is named by its file, `<time>_<id>.jsonl`, or by the id itself."""
+    if session is None or not session.endswith(".jsonl"):
+        return session
+    name = posixpath.basename(session).removesuffix(".jsonl")
+    return name.partition("_")[2] or None
 
 
 def payload_of(frame: bytes) -> dict[str, Any]:
