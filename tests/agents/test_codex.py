@@ -622,7 +622,7 @@ def _turn_diff(name: str, *lines: str, head: str = "") -> str:
     return f"diff --git a/{name} b/{name}\n{old}\n+++ b/{name}\n" + "".join(f"{line}\n" for line in lines)
 
 
-def _write(link: Link, file: Path, text: str, *turn_diffs: str) -> str | None:
+def _write(link: Link, file: Path, text: str, *turn_diffs: str, seen: str | None = None) -> str | None:
     """A patch that nobody is asked for: the file is written before it is told. The diff that we tell."""
     before = len(link.items("tool_result"))
     patch = {
@@ -630,8 +630,9 @@ def _write(link: Link, file: Path, text: str, *turn_diffs: str) -> str | None:
         "id": f"f{before}",
         "changes": [{"path": str(file), "kind": {"type": "add"}, "diff": text}],
     }
-    file.write_text(text)
+    file.write_text(text if seen is None else seen)
     link.tell("item/started", item={**patch, "status": "inProgress"})
+    file.write_text(text)
     link.tell("item/completed", item={**patch, "status": "completed"})
     for diff in turn_diffs:
         link.tell("turn/diff/updated", diff=diff)
@@ -673,6 +674,22 @@ def test_a_file_of_which_no_other_state_is_known_is_new(tmp_path: Path, turn_dif
     link = Link(Settings(str(tmp_path), permission_mode="bypass"))
     link.start_turn()
     assert _write(link, tmp_path / "x.txt", "new\n", *turn_diffs) == NEW
+
+
+@pytest.mark.parametrize("seen", ["", "ne"])
+def test_a_file_that_is_seen_while_it_is_written_is_told_as_it_was(tmp_path: Path, seen: str) -> None:
+    link = Link(Settings(str(tmp_path), permission_mode="bypass"))
+    link.start_turn()
+    diff = _turn_diff("x.txt", "@@ -1,2 +1 @@", "-old", "-file", "+new")
+    told = _write(link, tmp_path / "x.txt", "new\n", diff, seen=seen)
+    assert told == "--- a/x.txt\n+++ b/x.txt\n@@ -1,2 +1 @@\n-old\n-file\n+new\n"
+
+
+def test_an_empty_file_that_was_not_there_is_new(tmp_path: Path) -> None:
+    link = Link(Settings(str(tmp_path), permission_mode="bypass"))
+    link.start_turn()
+    empty = "diff --git a/x.txt b/x.txt\nnew file mode 100644\n"
+    assert _write(link, tmp_path / "x.txt", "", f"{empty}index 0000000..e69de29\n") == empty
 
 
 def test_a_file_that_is_written_as_it_was_has_no_diff(tmp_path: Path) -> None:

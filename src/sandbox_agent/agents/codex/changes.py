@@ -18,12 +18,12 @@ def file_ref(change: Change) -> FileRef:
     return FileRef(path, "move", to, diff) if to else FileRef(path, "patch", diff=diff)
 
 
-def overwritten(change: Change, turn: TurnDiff) -> FileRef:
-    """A file that was written as a whole, whose state before it only the turn's diff can tell."""
+def overwritten(change: Change, turn: TurnDiff) -> FileRef | None:
+    """A file that was written as a whole, with what the turn's diff tells of it before; None where that does not fit."""
     try:
         before = turn.before(change.path, change.diff)
     except DoesNotFit:
-        return file_ref(change)
+        return None
     return FileRef(
         change.path, "write", diff=diff_of_texts(Names(change.path, change.path), before, change.diff)
     )

@@ -234,13 +234,16 @@ class Items:
         return any(self._was_seen_late(self.key(turn_id, item.id), change) for change in item.changes)
 
     def _file_ref(self, key: str, change: Change) -> FileRef:
-        if self._was_seen_late(key, change):
-            return overwritten(change, self._thread.turn_diff)
-        return file_ref(change)
+        written = overwritten(change, self._thread.turn_diff) if self._was_seen_late(key, change) else None
+        if written is None:
+            return file_ref(change)
+        self.scribe.calls.changes.unsee(key, change.path)
+        return written
 
     def _was_seen_late(self, key: str, change: Change) -> bool:
+        """Whether what was seen of a file may be what codex wrote, or the beginning of it."""
         seen = self.scribe.calls.changes.seen(key, change.path) if change.kind.type == "add" else None
-        return seen is not None and seen.data == change.diff.encode()
+        return seen is not None and seen.data is not None and change.diff.encode().startswith(seen.data)
 
     def _hear_user(self, item: UserMessage) -> None:
         thread = self._thread

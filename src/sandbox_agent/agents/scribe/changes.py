@@ -98,6 +98,10 @@ class Changes:
         """What a file was when it was looked at for a call; None where it was not."""
         return self._seen.get(key, {}).get(self._whole(path))
 
+    def unsee(self, key: str, path: str) -> None:
+        """It was looked at too late: what the agent tells counts alone."""
+        self._seen.get(key, {}).pop(self._whole(path), None)
+
     def forget(self, key: str) -> None:
         self._seen.pop(key, None)
 
