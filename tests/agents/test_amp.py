@@ -52,7 +52,7 @@ from sandbox_agent.schema.events import (
 )
 from sandbox_agent.schema.inputs import Answer, Attachment, Decision, McpServer, Prompt, Settings
 from sandbox_agent.schema.items import FileRef, Image, Item, Text, ToolCall, ToolKind, ToolResult
-from sandbox_agent.schema.world import counted
+from sandbox_agent.schema.world import counted, look
 from sandbox_agent.testing.rules import violations
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "transcripts" / "amp").glob("*/native.jsonl"))
@@ -64,7 +64,10 @@ class Session:
 
     def __init__(self, settings: Settings | None = None, *, resumed: bool = False) -> None:
         self.settings = settings or Settings("/ws")
-        self.scribe = Scribe(counted(itertools.count().__next__))
+        world = counted(itertools.count().__next__)
+        if Path(self.settings.directory).is_dir():
+            world = msgspec.structs.replace(world, look=look)
+        self.scribe = Scribe(world)
         self.wire = AmpWire(counted())
         metadata = Amp().metadata(None, self.settings)
         conversation = self.wire.open(Start(self.scribe, self.settings, metadata, "T-1", resumed))
@@ -606,6 +609,31 @@ def run_delegate(tmp_path: Path, address: str) -> subprocess.CompletedProcess[st
     return subprocess.run(
         [program], input='{"cmd":"ls"}', env=env, text=True, capture_output=True, check=False, timeout=30
     )
+
+
+@pytest.mark.parametrize(
+    ("seen", "diff"),
+    [
+        (None, "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+new\n"),
+        ("old\n", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n"),
+        ("new\n", None),  # it was written already
+        ("", None),  # and here it was about to be
+    ],
+)
+def test_in_bypass_a_look_that_may_have_been_late_makes_no_diff(
+    tmp_path: Path, seen: str | None, diff: str | None
+) -> None:
+    file = tmp_path / "x"
+    session = Session(Settings(str(tmp_path), permission_mode="bypass"))
+    session.prompt()
+    if seen is not None:
+        file.write_text(seen)
+    given = {"path": str(file), "content": "new\n"}
+    session.say({"type": "tool_use", "id": "toolu_1", "name": "create_file", "input": given}, stop="tool_use")
+    file.write_text("new\n")
+    session.tell(result(f"Successfully created file {file}"))
+    (told,) = session.items("tool_result")
+    assert told.content[1:] == (FileRef(str(file), "write", diff=diff),)
 
 
 # -- questions ---------------------------------------------------------------------------------

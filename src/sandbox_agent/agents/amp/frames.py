@@ -164,6 +164,7 @@ class ToolInput(Struct, frozen=True):
     command: str | None = None
     old_str: str | None = None
     new_str: str | None = None
+    content: str | None = None
     todos: Any = None  # a list in words that changed over time
 
 

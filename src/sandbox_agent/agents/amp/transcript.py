@@ -155,6 +155,8 @@ class AmpConversation(Conversation):
             scribe.withdraw(question, "agent", NOT_AWAITED, source="agent")
         parts = block.content if isinstance(block.content, tuple) else ()
         text = block.content if isinstance(block.content, str) else "".join(part.text for part in parts)
+        if tool == "create_file" and self.settings.permission_mode == "bypass":
+            self._doubt(key, given)
         facts = read(text)
         told = convert(facts, ToolOutput) or ToolOutput()
         extra: list[ContentPart] = [] if block.is_error else changes_of(tool, given, told)
@@ -169,6 +171,17 @@ class AmpConversation(Conversation):
         scribe.result(key, output, exit_code=told.exit_code, extra=extra, failed=block.is_error)
         if tool == "todo_write" and not block.is_error and (entries := entries_of(given.todos)) is not None:
             tell(scribe, entries)
+
+    def _doubt(self, key: str, given: ToolInput) -> None:
+        """Amp did not wait for our look at the file: the beginning of what it wrote is no state before that."""
+        changes, path = self.scribe.calls.changes, given.path or ""
+        seen = changes.seen(key, path)
+        if (
+            seen is not None
+            and seen.data is not None
+            and (given.content or "").encode().startswith(seen.data)
+        ):
+            changes.unsee(key, path)
 
     def finish(self, result: Result) -> Ending:
         """The process is about to end: at the end of its input, by an error, or by a signal."""
