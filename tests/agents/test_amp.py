@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox_agent.agents.amp import Amp, user_settings
-from sandbox_agent.agents.amp.question_server import TOOL_NAME as ASK_USER
+from sandbox_agent.agents.amp.modes import ASK_USER
 from sandbox_agent.agents.amp.transcript import AmpConversation
 from sandbox_agent.agents.amp.wire import AmpWire
 from sandbox_agent.agents.base import (
@@ -726,7 +726,8 @@ def test_the_server_of_questions_says_what_it_has(tmp_path: Path) -> None:
         {"id": 3, "method": "resources/list"},
     )
     assert replies[0]["result"]["protocolVersion"] == "2025-06-18"
-    assert [tool["name"] for tool in replies["list"]["result"]["tools"]] == ["ask_user"]
+    (tool,) = replies["list"]["result"]["tools"]
+    assert f"mcp__sandbox_agent__{tool['name']}" == ASK_USER
     assert replies[2]["result"] == {}
     assert replies[3]["error"]["code"] == -32601
 

@@ -30,9 +30,8 @@ from ...schema.features import Capabilities, Mode
 from ...schema.inputs import McpServer, Settings
 from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
-from . import question_server
 from .credentials import SOURCES
-from .modes import MODES, READ_ONLY, modes_of
+from .modes import ASK_USER, MODES, QUESTION_SERVER, READ_ONLY, modes_of
 
 
 class Amp(Agent):
@@ -117,7 +116,7 @@ class Amp(Agent):
         argv += ["--settings-file", config_path]
         if settings.agent_mode != "build":
             argv += ["--mode", settings.agent_mode]
-        all_servers = {question_server.NAME: _QUESTIONS, **settings.mcp}
+        all_servers = {QUESTION_SERVER: _QUESTIONS, **settings.mcp}
         servers = msgspec.json.encode({name: _server(server) for name, server in all_servers.items()})
         mcp_path = _named(folder, "mcp", servers)
         files[mcp_path] = servers
@@ -137,7 +136,7 @@ class Amp(Agent):
 
 
 # The script alone, without our other code: it starts with every process of Amp.
-_QUESTIONS = McpServer(sys.executable, ("-I", "-S", question_server.__file__))
+_QUESTIONS = McpServer(sys.executable, ("-I", "-S", str(Path(__file__).with_name("question_server.py"))))
 
 
 def user_settings(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -166,7 +165,7 @@ def _settings(user: dict[str, Any], helper: str, bypass: bool) -> dict[str, Any]
     """The user's settings with our permissions: what they reject stays rejected, all else is asked for."""
     own = user.get("amp.permissions") or ()
     rejected = [rule for rule in own if isinstance(rule, dict) and rule.get("action") == "reject"]
-    allowed = [{"tool": tool, "action": "allow"} for tool in (*READ_ONLY, question_server.TOOL_NAME)]
+    allowed = [{"tool": tool, "action": "allow"} for tool in (*READ_ONLY, ASK_USER)]
     asked = {"tool": "*", "action": "delegate", "to": helper}
     rules = [*rejected, *allowed, asked]
     # The setting works in every version; the flag of that name is gone in newer ones.

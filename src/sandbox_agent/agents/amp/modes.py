@@ -1,4 +1,4 @@
-"""Amp's modes, and its tools that change nothing. Apart from the wire, so that facts load without it."""
+"""Amp's modes, its tools that change nothing, and the one that we give it. Apart from the wire, so that facts load without it."""
 
 from __future__ import annotations
 
@@ -61,3 +61,7 @@ READ_ONLY = (
     "todo_write",
     "Task",
 )
+
+QUESTION_SERVER = "sandbox_agent"
+ASK_USER = f"mcp__{QUESTION_SERVER}__ask_user"
+"""What Amp calls the tool of `question_server.py`."""

@@ -14,11 +14,7 @@ import sys
 import threading
 from typing import Any
 
-NAME = "sandbox_agent"
 TOOL = "ask_user"
-TOOL_NAME = f"mcp__{NAME}__{TOOL}"
-"""What Amp calls the tool."""
-
 DESCRIPTION = "Ask the user one or more questions and wait for the answers."
 OPTION = {
     "type": "object",
@@ -65,7 +61,7 @@ def serve(request: dict[str, Any]) -> None:
     params = request.get("params") or {}
     match request["method"]:
         case "initialize":
-            info = {"name": NAME, "version": "1.0.0"}
+            info = {"name": "sandbox-agent", "version": "1.0.0"}
             version = params.get("protocolVersion")
             reply(request, {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info})
         case "ping":

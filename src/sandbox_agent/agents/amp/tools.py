@@ -12,8 +12,7 @@ from ..diffs import Names, diff_of_texts
 from ..scribe import Ask, AskKind, Rule
 from ..titles import title_of_call
 from .frames import Question, ToolInput, ToolOutput
-from .modes import READ_ONLY
-from .question_server import TOOL_NAME as ASK_USER
+from .modes import ASK_USER, READ_ONLY
 
 T = TypeVar("T")
 

@@ -29,7 +29,7 @@ from .frames import (
     User,
     UserQuestions,
 )
-from .question_server import TOOL_NAME as ASK_USER
+from .modes import ASK_USER
 from .tools import ask_of, changes_of, convert, kind_of, output_of, read
 
 CANCELLED = "User cancelled"
