@@ -27,7 +27,7 @@ def test_what_an_agent_is_asked_for_before_a_choice_is_taken() -> None:
         "mock": ([], []),  # it repeats what it is told
         "opencode": (["model", "variant"], []),
         "pi": (["model", "variant"], []),
-        "toy": (["model"], []),
+        "toy": ([], []),  # an ACP program says itself what it does not have
     }
 
 

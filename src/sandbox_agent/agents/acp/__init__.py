@@ -25,8 +25,6 @@ _GRANT = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:_\*)?")
 
 class Acp(Agent):
     modes = (BUILD,)
-    # Of variants it tells those of one model alone.
-    chooses = frozenset({"model"})
     # Where it keeps its keys is its own business: one that wants a login says so when it is started.
     credentials = None
     capabilities = Capabilities(
