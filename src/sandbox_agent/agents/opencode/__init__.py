@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Mapping
 
-from ...schema.features import COMPACT, Capabilities, Catalogue, Mode
+from ...schema.features import COMPACT, Capabilities, Mode
 from ...schema.inputs import Settings
 from ...schema.world import World
 from ..base import Agent, HttpServer, Launch, Place, Wire
@@ -123,6 +123,3 @@ class OpenCode(Agent):
 
     def rewritten(self, settings: bytes) -> bytes:
         return with_schema(settings)
-
-    def takes_model(self, model: str, catalogue: Catalogue) -> bool:
-        return not catalogue.models or model in {one.id for one in catalogue.models}
