@@ -170,7 +170,7 @@ class Permission(Data, frozen=True):
     permission_id: str
     action: str
     status: PermissionStatus
-    metadata: PermissionMetadata | None = None
+    metadata: PermissionMetadata
 
 
 class PermissionRequested(Permission, frozen=True):
