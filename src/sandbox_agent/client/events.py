@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from ..schema import events
 from ..schema.events import Source
+from ..schema.times import Time
 
 
 class SessionStartedEnvelope(events.Event, frozen=True):
@@ -85,7 +86,7 @@ class UnknownEvent(Struct, frozen=True):
     type: ClassVar[Literal["unknown"]] = "unknown"
     event_id: str
     sequence: int
-    time: str
+    time: Time
     session_id: str
     native_session_id: str | None
     source: Source

@@ -11,6 +11,7 @@ from .events import PermissionRequested, QuestionRequested
 from .features import Capabilities, Command, Mode, Model
 from .inputs import Attachment
 from .sessions import SessionInfo
+from .times import Time
 
 # -- agents ---------------------------------------------------------------------------------------
 
@@ -96,7 +97,7 @@ class SentMessage(Struct, frozen=True, rename="camel"):
 class QueuedMessageInfo(Struct, frozen=True, rename="camel"):
     turn_id: str
     message: str
-    created_at: str
+    created_at: Time
     attachments: tuple[Attachment, ...]
 
 
