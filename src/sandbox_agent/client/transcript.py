@@ -113,19 +113,6 @@ class Transcript:
                 return delta if self._open_messages[item_id].is_answer else ""
         return ""
 
-    def asked_in(self, event: AnyEvent) -> PermissionRequested | QuestionRequested | None:
-        """What an event asks for, if that is still waiting for an answer."""
-        match event.data:
-            case PermissionRequested(permission_id) as permission if permission_id in self.permissions:
-                return permission
-            case QuestionRequested(question_id) as question if question_id in self.questions:
-                return question
-        return None
-
-    def waiting(self) -> list[PermissionRequested | QuestionRequested]:
-        """Everything that waits for an answer."""
-        return [*self.permissions.values(), *self.questions.values()]
-
     @property
     def diffs(self) -> list[FileRef]:
         """Every change of a file, in order."""

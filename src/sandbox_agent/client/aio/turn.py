@@ -9,7 +9,13 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Self
 
 from ...errors import SandboxAgentError
-from ...schema.events import ItemCompleted, SessionEnded, TurnEnded
+from ...schema.events import (
+    ItemCompleted,
+    PermissionRequested,
+    QuestionRequested,
+    SessionEnded,
+    TurnEnded,
+)
 from ..events import Event
 from ..failures import TurnFailed, TurnTimeout
 from ..misuse import AsyncTurnBase
@@ -131,9 +137,9 @@ async def _read(
     """Hand out an event, then answer it: when the next one is asked for, this one is done with."""
     waits.begin()
     await prompt.prepare()
-    for waiting in transcript.waiting():
-        if not await respondent.answer(waiting):
-            waits.nobody_answers(waiting)
+    for request in [*transcript.permissions.values(), *transcript.questions.values()]:
+        if not await respondent.answer(request):
+            waits.nobody_answers(request)
     while True:
         until = waits.until()
         try:
@@ -144,9 +150,10 @@ async def _read(
                     yield event
                     if _is_last(event, transcript.turn_id):
                         return
-                    asked = transcript.asked_in(event)
-                    if asked is not None and not await respondent.answer(asked):
-                        waits.nobody_answers(asked)
+                    match event.data:
+                        case PermissionRequested() | QuestionRequested() as asked:
+                            if not await respondent.answer(asked):
+                                waits.nobody_answers(asked)
                     waits.look(transcript)
                     if waits.is_sooner_than(until):
                         break  # the connection is made again, with a shorter wait

@@ -11,7 +11,13 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Self
 
 from ...errors import SandboxAgentError
-from ...schema.events import ItemCompleted, SessionEnded, TurnEnded
+from ...schema.events import (
+    ItemCompleted,
+    PermissionRequested,
+    QuestionRequested,
+    SessionEnded,
+    TurnEnded,
+)
 from ..events import Event
 from ..failures import TurnFailed, TurnTimeout
 from ..misuse import TurnBase
@@ -133,9 +139,9 @@ def _read(
     """Hand out an event, then answer it: when the next one is asked for, this one is done with."""
     waits.begin()
     prompt.prepare()
-    for waiting in transcript.waiting():
-        if not respondent.answer(waiting):
-            waits.nobody_answers(waiting)
+    for request in [*transcript.permissions.values(), *transcript.questions.values()]:
+        if not respondent.answer(request):
+            waits.nobody_answers(request)
     while True:
         until = waits.until()
         try:
@@ -146,9 +152,10 @@ def _read(
                     yield event
                     if _is_last(event, transcript.turn_id):
                         return
-                    asked = transcript.asked_in(event)
-                    if asked is not None and not respondent.answer(asked):
-                        waits.nobody_answers(asked)
+                    match event.data:
+                        case PermissionRequested() | QuestionRequested() as asked:
+                            if not respondent.answer(asked):
+                                waits.nobody_answers(asked)
                     waits.look(transcript)
                     if waits.is_sooner_than(until):
                         break  # the connection is made again, with a shorter wait
