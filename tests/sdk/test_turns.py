@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -143,6 +145,17 @@ def test_a_turn_that_has_ended_cancels_no_other(session: Session) -> None:
     assert session.get().state == "running"
     other.cancel()
     assert (first.result().stop_reason, other.result().stop_reason) == ("end_turn", "interrupted")
+
+
+def test_a_time_limit_holds_for_a_daemon_that_does_not_answer(mortal: Daemon) -> None:
+    with SandboxAgent.connect(endpoint_of(mortal), TOKEN) as client:
+        session = client.sessions.create(agent="mock")
+        os.kill(mortal.pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(TurnTimeout, match="has not taken the message yet"):
+                session.prompt("hello", timeout=0.5).result()
+        finally:
+            os.kill(mortal.pid, signal.SIGCONT)
 
 
 def test_a_time_limit_holds_while_the_daemon_is_away(mortal: Daemon) -> None:

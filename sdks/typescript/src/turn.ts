@@ -14,7 +14,7 @@ import {
   requestId,
 } from "./answers.js";
 import type { ErrorEntry, Transcript } from "./entries.js";
-import { AnswerNeeded, Conflict, NotFound, TurnFailed, TurnTimeout, WrongUsage } from "./errors.js";
+import { AnswerNeeded, Conflict, DaemonUnreachable, NotFound, TurnFailed, TurnTimeout, WrongUsage } from "./errors.js";
 import type { Event, ItemDelta, PermissionRequested, QuestionRequested, StopReason, Usage } from "./events.js";
 import type { CallOptions, Http } from "./http.js";
 import type { EventPage, PermissionList, QuestionList, SentMessage } from "./operations.js";
@@ -69,6 +69,7 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
   /** What waits for an answer. */
   readonly #waiting = new Map<string, Request>();
   #offset: number;
+  #isTaken = false;
   #isStarted = false;
   #isOver = false;
   #isTimed = false;
@@ -167,37 +168,39 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
   /** Hands out the events. After an error the turn can be read on: nothing is handed out twice. */
   async *#read(): AsyncGenerator<Event, void, undefined> {
     const reading = new Reading(this.#options.signal);
+    const cancelled = this.#limitTime(reading);
     try {
-      const ending = this.#limitTime(reading);
-      const { turnId } = await reading.unlessStopped(this.sent);
-      for (const request of this.#waiting.values()) this.#ask(request, reading);
-      const options = { offset: this.#offset, signal: reading.signal };
-      try {
-        for await (const event of followSession(this.#http, this.#sessionId, options)) {
-          this.#saw(event);
-          this.#isStarted ||= event.type === "turn.started" && event.data.turn_id === turnId;
-          this.#isOver = endsTurn(event, turnId);
-          this.#offset = event.sequence;
-          if (!this.#isStarted && !this.#isOver) continue;
-          const asked = this.#take(event);
-          // Handlers answer beside the stream: agents may ask for several things at once.
-          if (asked && this.#hasHandler(asked)) this.#ask(asked, reading);
-          yield event;
-          if (this.#isOver) break;
-          // A loop that answers by itself has done so by now.
-          if (asked && !this.#hasHandler(asked)) this.#ask(asked, reading);
-        }
-        await reading.answered();
-      } finally {
-        if (reading.signal.reason instanceof TurnTimeout) await ending();
-      }
+      yield* this.#events(reading);
     } catch (error) {
       this.#isRead = false;
       this.#result = null;
+      if (error instanceof TurnTimeout) await cancelled();
       throw error;
     } finally {
       reading.close();
     }
+  }
+
+  async *#events(reading: Reading): AsyncGenerator<Event, void, undefined> {
+    const { turnId } = await reading.unlessStopped(this.sent);
+    this.#isTaken = true;
+    for (const request of this.#waiting.values()) this.#ask(request, reading);
+    const options = { offset: this.#offset, signal: reading.signal };
+    for await (const event of followSession(this.#http, this.#sessionId, options)) {
+      this.#saw(event);
+      this.#isStarted ||= event.type === "turn.started" && event.data.turn_id === turnId;
+      this.#isOver = endsTurn(event, turnId);
+      this.#offset = event.sequence;
+      if (!this.#isStarted && !this.#isOver) continue;
+      const asked = this.#take(event);
+      // Handlers answer beside the stream: agents may ask for several things at once.
+      if (asked && this.#hasHandler(asked)) this.#ask(asked, reading);
+      yield event;
+      if (this.#isOver) break;
+      // A loop that answers by itself has done so by now.
+      if (asked && !this.#hasHandler(asked)) this.#ask(asked, reading);
+    }
+    await reading.answered();
   }
 
   /** Follow what waits for an answer; gives the request that an event is. */
@@ -219,6 +222,7 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
     }
   }
 
+  /** Gives a function that waits until a turn whose time is up is cancelled. */
   #limitTime(reading: Reading): () => Promise<void> {
     const { timeoutMs } = this.#options;
     let cancelled: Promise<void> = Promise.resolve();
@@ -226,19 +230,23 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
     if (timeoutMs !== undefined && !this.#isTimed) {
       reading.after(this.#began + timeoutMs - Date.now(), () => {
         this.#isTimed = true;
-        cancelled = this.cancel({ signal: AbortSignal.timeout(CANCEL_TIMEOUT_MS) });
+        cancelled = this.#giveUp();
         cancelled.catch(() => {});
         reading.stop(new TurnTimeout(`the turn took longer than ${timeoutMs} ms`, this.#fold.transcript));
       });
     }
-    return async () => {
-      try {
-        await cancelled;
-      } catch (error) {
-        const words = `the turn took longer than ${timeoutMs} ms, and could not be cancelled: ${String(error)}`;
+    return () =>
+      cancelled.catch((error: Error) => {
+        const words = `the turn took longer than ${timeoutMs} ms, and could not be cancelled: ${error.message}`;
         throw new TurnTimeout(words, this.#fold.transcript, { cause: error });
-      }
-    };
+      });
+  }
+
+  async #giveUp(): Promise<void> {
+    if (this.#isTaken) return this.cancel({ signal: AbortSignal.timeout(CANCEL_TIMEOUT_MS) });
+    // The request may still get through: then it is too late for the message.
+    this.sent.then(() => this.cancel()).catch(() => {});
+    throw new DaemonUnreachable("the daemon has not taken the message yet");
   }
 
   #hasHandler(request: Request): boolean {

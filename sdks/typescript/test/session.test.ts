@@ -92,6 +92,17 @@ test("a turn that has ended cancels no other", async () => {
   assert.equal((await first).stopReason, "end_turn");
 });
 
+test("a time limit holds for a daemon that does not answer", async () => {
+  const mortal = await TestDaemon.running();
+  const session = await (await mortal.connect()).sessions.create({ agent: "mock" });
+  mortal.signal("SIGSTOP");
+  await assert.rejects(async () => await session.prompt("hello", { timeoutMs: 500 }), {
+    name: "TurnTimeout",
+    message: /the daemon has not taken the message yet/,
+  });
+  await mortal.kill();
+});
+
 test("a time limit holds while the daemon is away", async () => {
   const mortal = await TestDaemon.running();
   const session = await (await mortal.connect({ maxRetries: 1 })).sessions.create({ agent: "mock" });

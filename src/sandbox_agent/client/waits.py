@@ -11,6 +11,8 @@ from .failures import AnswerNeeded, TurnTimeout
 from .transcript import Transcript
 
 ANSWER_SECONDS = 60.0
+TIMER_SECONDS = 0.005
+"""So close to a deadline it counts as passed: a timer may ring too early."""
 
 
 class DeadlinePassed(Exception):
@@ -64,14 +66,16 @@ class Waits:
         """What to raise by now."""
         if self._is_over():
             return TurnTimeout(f"the turn took longer than {self._timeout} seconds", transcript)
-        now = self._clock()
         for request, deadline in self._asked.values():
-            if deadline <= now:
+            if self._has_passed(deadline):
                 return AnswerNeeded(self._need(request), request, transcript)
         return None
 
     def _is_over(self) -> bool:
-        return self._end is not None and self._end <= self._clock()
+        return self._end is not None and self._has_passed(self._end)
+
+    def _has_passed(self, deadline: float) -> bool:
+        return deadline - self._clock() <= TIMER_SECONDS
 
     def _need(self, request: Request) -> str:
         if isinstance(request, PermissionRequested):

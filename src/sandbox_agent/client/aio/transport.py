@@ -27,7 +27,7 @@ from ..frames import END, Frame, FrameReader
 from ..raw import record
 from ..retry import Patience, Retry
 from ..waiting import in_thread
-from ..waits import DeadlinePassed
+from ..waits import TIMER_SECONDS, DeadlinePassed
 
 if TYPE_CHECKING:
     import httpx2
@@ -38,7 +38,6 @@ CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 60.0
 """A stream says something every 15 seconds; one that is silent for longer has lost its other end."""
 POLL_SECONDS = 0.02
-TIMER_SECONDS = 0.005
 VERSION_HEADER = "x-sandbox-agent-version"
 
 
@@ -255,7 +254,7 @@ class AsyncTransport:
 
 
 def _left(until: float) -> float:
-    """Seconds until a deadline. The last few milliseconds count as passed: a timer may ring too early."""
+    """Seconds until a deadline; none when it has passed."""
     left = until - time.monotonic()
     return left if left > TIMER_SECONDS else 0.0
 

@@ -16,6 +16,7 @@ from ...schema.events import (
     SessionEnded,
     TurnEnded,
 )
+from ..asking import Request
 from ..events import Event
 from ..failures import TurnFailed, TurnTimeout
 from ..misuse import AsyncTurnBase
@@ -150,10 +151,9 @@ async def _read(
                     yield event
                     if _is_last(event, transcript.turn_id):
                         return
-                    match event.data:
-                        case PermissionRequested() | QuestionRequested() as asked:
-                            if not await respondent.answer(asked):
-                                waits.nobody_answers(asked)
+                    asked = _request_in(event)
+                    if asked is not None and not await respondent.answer(asked):
+                        waits.nobody_answers(asked)
                     waits.look(transcript)
                     if waits.is_sooner_than(until):
                         break  # the connection is made again, with a shorter wait
@@ -170,11 +170,22 @@ async def _raise_if_due(
     if error is None:
         return
     if isinstance(error, TurnTimeout):
+        if not prompt.is_accepted:
+            raise TurnTimeout(f"{error.detail}: the daemon has not taken the message yet", transcript)
         try:
             await end_turn(session, prompt, transcript)
         except SandboxAgentError as reason:
             raise TurnTimeout(f"{error.detail}, and could not be cancelled: {reason}", transcript) from reason
     raise error
+
+
+def _request_in(event: Event) -> Request | None:
+    match event.data:
+        case PermissionRequested() as permission:
+            return permission
+        case QuestionRequested() as question:
+            return question
+    return None
 
 
 def _is_last(event: Event, turn_id: str | None) -> bool:
