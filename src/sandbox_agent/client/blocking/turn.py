@@ -140,7 +140,8 @@ def _read(
     """Hand out an event, then answer it: when the next one is asked for, this one is done with."""
     waits.begin()
     prompt.prepare()
-    for request in [*transcript.permissions.values(), *transcript.questions.values()]:
+    pending: list[Request] = [*transcript.permissions.values(), *transcript.questions.values()]
+    for request in pending:
         if not respondent.answer(request):
             waits.nobody_answers(request)
     while True:
