@@ -198,13 +198,22 @@ test("without arguments and input an example ends well", async () => {
   assert.match(await printed(example("approve-by-policy.js")), /^accept/);
 });
 
-test("the chat answers and asks", async () => {
+test("the chat answers and asks", { timeout: 120_000 }, async () => {
   const child = example("chat.js", "mock");
   let text = "";
+  // What to type when something was printed; the answer comes in pieces.
+  const dialogue: [string, string][] = [
+    ["allow bash:", "yes\n"],
+    ["The command said: a\n", "hello\n"],
+    ["You said: hello", ""],
+  ];
   child.stdout?.setEncoding("utf8").on("data", (part: string) => {
     text += part;
-    if (part.includes("allow bash:")) child.stdin?.write("yes\n");
-    if (part.includes("The command said: a")) child.stdin?.end("hello\n");
+    const [wanted, typed] = dialogue[0] ?? ["", ""];
+    if (!wanted || !text.includes(wanted)) return;
+    dialogue.shift();
+    if (typed) child.stdin?.write(typed);
+    else child.stdin?.end();
   });
   child.stdin?.write("permission a\n");
   await once(child, "close");
