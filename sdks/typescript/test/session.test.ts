@@ -67,7 +67,7 @@ test("a failed turn throws where its text is read, and not where its events are"
 
 test("a turn that waits too long in the queue is withdrawn, and the running one goes on", async () => {
   const session = await mock();
-  const running = session.prompt("slow");
+  const running = session.prompt("pace 1000 50");
   await running.sent;
   await assert.rejects(async () => await session.prompt("second", { timeoutMs: 300 }), {
     name: "TurnTimeout",
@@ -82,13 +82,17 @@ test("a turn that waits too long in the queue is withdrawn, and the running one 
 test("a turn that has ended cancels no other", async () => {
   const session = await mock();
   const first = session.prompt("hello");
-  const other = session.prompt("slow");
+  await first.sent;
+  const other = session.prompt("pace 1000 50");
+  let isCancelled = false;
   for await (const event of other) {
-    if (event.type !== "item.delta" || event.source !== "agent") continue;
+    if (isCancelled || event.type !== "item.delta" || event.source !== "agent") continue;
     await first.cancel();
     assert.equal((await session.info()).state, "running");
     await other.cancel();
+    isCancelled = true;
   }
+  assert.ok(isCancelled);
   assert.equal((await first).stopReason, "end_turn");
 });
 
@@ -106,7 +110,7 @@ test("a time limit holds for a daemon that does not answer", async () => {
 test("a time limit holds while the daemon is away", async () => {
   const mortal = await TestDaemon.running();
   const session = await (await mortal.connect({ maxRetries: 1 })).sessions.create({ agent: "mock" });
-  const turn = session.prompt("slow", { timeoutMs: 1500 });
+  const turn = session.prompt("pace 1000 50", { timeoutMs: 1500 });
   await turn.sent;
   await mortal.kill();
   await assert.rejects(async () => await turn, {
