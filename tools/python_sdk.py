@@ -72,7 +72,7 @@ SETTLED = {"permissions.reply": 409, "questions.reply": 409, "questions.reject":
 UNHEALTHY = "A session whose agent is installed but cannot be started has ended: its problem is raised."
 """What the handle of a session makes of `healthy: false`."""
 
-ON_PROGRESS = "Is called with every step, and may be a coroutine function."
+ON_PROGRESS = "Is called with the latest step while it goes on; may be a coroutine function."
 
 ALIASES = {inputs.PermissionMode: "PermissionMode"}
 

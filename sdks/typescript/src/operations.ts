@@ -42,7 +42,7 @@ export interface MessageOptions extends CallOptions {
 }
 
 export interface InstallOptions extends CallOptions {
-  /** Is called with every step. */
+  /** Is called with the latest step while it goes on. */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 

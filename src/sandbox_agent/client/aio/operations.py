@@ -62,7 +62,7 @@ class AsyncAgents(AsyncGuard):
         - `reinstall`: Install again even if it is there.
         - `agent_version`: Version to install, or `latest`. Without one any that is there will do, and the
           tested one is fetched.
-        - `on_progress`: Is called with every step, and may be a coroutine function.
+        - `on_progress`: Is called with the latest step while it goes on; may be a coroutine function.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `PermissionDenied`, `InstallFailed`.
         """
