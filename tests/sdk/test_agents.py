@@ -15,7 +15,8 @@ from sandbox_agent.install.machine import this_machine
 from .conftest import TOKEN
 
 VERSION = "2.1.325"
-PROGRAM = f"#!/bin/sh\necho '{VERSION} (Claude Code)'\n".encode()
+# Slow enough that its check is seen.
+PROGRAM = f"#!/bin/sh\nsleep 0.3\necho '{VERSION} (Claude Code)'\n".encode()
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def test_an_installation_tells_how_it_gets_on(mirror: Path, tmp_path: Path) -> N
         installed = client.agents.install("claude", agent_version=VERSION, on_progress=steps.append)
         assert (installed.version, installed.source) == (VERSION, "mirror")
         # Of several steps at once only the latest is told.
-        assert {step.source for step in steps} == {"mirror"}
+        assert "mirror" in {step.source for step in steps}
         with pytest.raises(InstallFailed):
             client.agents.install("claude", agent_version="0.0.1", on_progress=steps.append)
 
