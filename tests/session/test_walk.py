@@ -289,10 +289,17 @@ class Walk(RuleBasedStateMachine):
             self.world.fire(name, kind)
 
     @rule(name=NAMES)
-    def an_old_timer_fires(self, name: str) -> None:
+    def old_timers_fire(self, name: str) -> None:
         actor = self._actor(name)
-        if actor is not None and actor.old_timers:
+        while actor is not None and actor.old_timers:
             self.world.fire_late(name)
+
+    @rule(name=NAMES)
+    def old_timers_fire_in_the_next_turn(self, name: str) -> None:
+        self.a_turn_runs(name)
+        self.ends_its_turn(name)
+        self.a_turn_runs(name)
+        self.old_timers_fire(name)
 
     # -- the daemon ---------------------------------------------------------------------------
 

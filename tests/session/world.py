@@ -527,7 +527,9 @@ class ToyWorld:
             case inputs.Send():
                 assert isinstance(result, Accepted)
                 self.accepted[id].add(result.turn_id)
-                assert result.turn_id in self._turns_of(id) or store.queued(id, result.turn_id)
+                # A retry gets the answer of the first, whatever has become of the message since.
+                known = {*self._turns_of(id), *self._withdrawn(id)}
+                assert result.turn_id in known or store.queued(id, result.turn_id)
             case inputs.Withdraw(_, turn):
                 assert store.queued(id, turn) is None
             case inputs.Decide(_, asked, decision):
