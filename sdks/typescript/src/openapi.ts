@@ -640,7 +640,9 @@ export interface components {
             state: "ended" | "idle" | "requires_action" | "running";
             ended: boolean;
             eventCount: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             createdAt: string;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             updatedAt: string;
             usage: components["schemas"]["SessionUsage"];
         };
@@ -681,6 +683,7 @@ export interface components {
         QueuedMessageInfo: {
             turnId: string;
             message: string;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             createdAt: string;
             attachments: components["schemas"]["Attachment"][];
         };
@@ -709,8 +712,7 @@ export interface components {
             action: string;
             /** @enum {unknown} */
             status: "accept" | "accept_for_session" | "reject" | "requested";
-            /** @default null */
-            metadata?: components["schemas"]["PermissionMetadata"] | null;
+            metadata: components["schemas"]["PermissionMetadata"];
         };
         /** PermissionMetadata */
         PermissionMetadata: {
@@ -818,6 +820,42 @@ export interface components {
         Readiness: {
             /** @enum {unknown} */
             status: "ready";
+        };
+        /**
+         * Progress
+         * @description One step of an installation.
+         */
+        Progress: {
+            /**
+             * @description `waiting` is for another installation of the agent to end; after `failed` the next source is asked.
+             * @enum {unknown}
+             */
+            stage: "asking" | "checking" | "downloading" | "failed" | "unpacking" | "waiting";
+            /**
+             * @description Where from: `publisher`, `npm` or `mirror`.
+             * @default null
+             */
+            source?: string | null;
+            /**
+             * @description What is downloaded.
+             * @default null
+             */
+            file?: string | null;
+            /**
+             * @description How much of it is there.
+             * @default 0
+             */
+            bytes?: number;
+            /**
+             * @description How much it is, where that is known.
+             * @default null
+             */
+            total?: number | null;
+            /**
+             * @description Why this source failed.
+             * @default null
+             */
+            reason?: string | null;
         };
         /** InstallAgentBody */
         InstallAgentBody: {
@@ -1243,8 +1281,7 @@ export interface components {
             action: string;
             /** @enum {unknown} */
             status: "accept" | "accept_for_session" | "reject" | "requested";
-            /** @default null */
-            metadata?: components["schemas"]["PermissionMetadata"] | null;
+            metadata: components["schemas"]["PermissionMetadata"];
         };
         /** QuestionResolved */
         QuestionResolved: {
@@ -1279,6 +1316,7 @@ export interface components {
         SessionStartedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1298,6 +1336,7 @@ export interface components {
         SessionEndedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1317,6 +1356,7 @@ export interface components {
         TurnStartedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1336,6 +1376,7 @@ export interface components {
         TurnEndedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1355,6 +1396,7 @@ export interface components {
         ItemStartedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1374,6 +1416,7 @@ export interface components {
         ItemDeltaEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1393,6 +1436,7 @@ export interface components {
         ItemCompletedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1412,6 +1456,7 @@ export interface components {
         PermissionRequestedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1431,6 +1476,7 @@ export interface components {
         PermissionResolvedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1450,6 +1496,7 @@ export interface components {
         QuestionRequestedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1469,6 +1516,7 @@ export interface components {
         QuestionResolvedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1488,6 +1536,7 @@ export interface components {
         ErrorEventEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1507,6 +1556,7 @@ export interface components {
         AgentUnparsedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -2074,7 +2124,7 @@ export interface operations {
     "sessions.list": {
         parameters: {
             query?: {
-                /** @description How many at most. */
+                /** @description How many to a page. */
                 limit?: number;
                 /** @description `nextCursor` of the page before. */
                 cursor?: string | null;

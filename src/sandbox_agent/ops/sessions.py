@@ -97,7 +97,7 @@ class OneSession(Struct, frozen=True, rename="camel"):
 
 
 class ListSessions(Struct, frozen=True):
-    limit: Annotated[int, Meta(ge=1, le=1000, description="How many at most.")] = 100
+    limit: Annotated[int, Meta(ge=1, le=1000, description="How many to a page.")] = 100
     cursor: Annotated[str | None, Meta(description="`nextCursor` of the page before.")] = None
 
 
