@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 
 from ..config import Config
-from ..errors import Internal, MethodNotAllowed, NotFound, SandboxAgentError
+from ..errors import UNEXPECTED, Internal, MethodNotAllowed, NotFound, SandboxAgentError
 from ..ops import OPERATIONS
 from ..ops.operation import Operation, Stream, Watched
 from ..runtime.daemon import Daemon
@@ -65,11 +65,8 @@ class App:
             # The server logs it and closes the connection: so the reader sees that this was not the end.
             raise BrokenOff(f"{scope['method']} {scope['path']} failed in its middle") from error.__cause__
         except Exception:
-            # No detail: a traceback may hold what a client must not see. The log has it.
             logger.exception("%s %s failed", scope["method"], scope["path"])
-            await send_problem(
-                send, Internal("something went wrong; the daemon's log says what"), scope["path"], cors
-            )
+            await send_problem(send, Internal(UNEXPECTED), scope["path"], cors)
 
     async def _answer(
         self, scope: Scope, headers: Headers, receive: Receive, send: Send, cors: HeaderList

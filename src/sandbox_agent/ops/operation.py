@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import logging
 import re
 import typing
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -13,9 +14,11 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from ..errors import InvalidRequest, SandboxAgentError, found_by_validation
+from ..errors import UNEXPECTED, Internal, InvalidRequest, SandboxAgentError, found_by_validation
 from ..runtime.daemon import Daemon
 from ..runtime.following import Following
+
+logger = logging.getLogger("sandbox_agent.ops")
 
 Result = TypeVar("Result")
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
@@ -46,12 +49,17 @@ class Watched(Struct, Generic[Result], frozen=True):
         return Stream(self._frames())
 
     async def _frames(self) -> AsyncGenerator[bytes | None, None]:
-        async for step in self.steps:
-            yield None if step is None else _frame("progress", step)
         try:
-            yield _frame("result", await asyncio.shield(self.result))
+            async for step in self.steps:
+                yield None if step is None else _frame("progress", step)
+            last = _frame("result", await asyncio.shield(self.result))
         except SandboxAgentError as error:
-            yield _frame("problem", error.problem())
+            last = _frame("problem", error.problem())
+        except Exception:
+            # A stream that just breaks off would leave its reader to guess.
+            logger.exception("an answer that was watched failed")
+            last = _frame("problem", Internal(UNEXPECTED).problem())
+        yield last
 
 
 def _frame(name: str, data: object) -> bytes:
