@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from sandbox_agent.cli.main import main, parse
+from sandbox_agent.cli.command_line import parse
+from sandbox_agent.cli.main import main
 from sandbox_agent.ops import OPERATIONS
 
 from .conftest import TOKEN, Cli, command
@@ -129,7 +130,7 @@ def test_help_loads_nothing_heavy() -> None:
         "sandbox_agent.agents",
     }
     code = (
-        "import sys; from sandbox_agent.cli.main import parser; parser().format_help(); print(*sys.modules)"
+        "import sys; from sandbox_agent.cli.command_line import parser; parser().format_help(); print(*sys.modules)"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert heavy & set(loaded.split()) == set()

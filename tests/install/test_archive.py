@@ -45,7 +45,21 @@ def linked(name: str, target: str, kind: bytes = tarfile.SYMTYPE, then: str | No
         zipped({"../evil": b"evil"}),
         zipped({"/evil": b"evil"}),
     ],
-    ids=["up", "down and up", "absolute", "backslash", "link up", "link to /", "hard link up", "hard link to nothing", "device", "pipe", "a file as folder", "zip up", "zip absolute"],
+    ids=[
+        "up",
+        "down and up",
+        "absolute",
+        "backslash",
+        "link up",
+        "link to /",
+        "hard link up",
+        "hard link to nothing",
+        "device",
+        "pipe",
+        "a file as folder",
+        "zip up",
+        "zip absolute",
+    ],
 )
 def test_a_member_that_would_leave_the_folder_spoils_the_archive(tmp_path: Path, body: bytes) -> None:
     archive = tmp_path / "archive"

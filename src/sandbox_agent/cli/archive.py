@@ -33,7 +33,7 @@ def export(args: argparse.Namespace) -> int:
     return 0
 
 
-def all_events(remote: Remote, session_id: str, *, include_raw: bool) -> Iterator[bytes]:
+def all_events(remote: Remote, session_id: str, *, include_raw: bool = False) -> Iterator[bytes]:
     """Every event of a session, page by page, byte for byte."""
     offset, more = 0, True
     while more:

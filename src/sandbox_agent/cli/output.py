@@ -1,4 +1,4 @@
-"""What commands print: JSON for machines, tables on a terminal. Data goes to stdout, everything else to stderr."""
+"""What commands print: tables for people, JSON for machines that ask for it. Data goes to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -41,12 +41,13 @@ COLUMNS = {
 }
 PATHS = ("path", "directory")
 CELL_WIDTH = 120
+UNLIMITED = 100_000
 PATH_WIDTH = 16
 """What a path is left with, however narrow the terminal: enough of its end to tell it from others."""
 
 
 def wants_json(args: argparse.Namespace) -> bool:
-    return bool(getattr(args, "json", False)) or not sys.stdout.isatty()
+    return bool(getattr(args, "json", False))
 
 
 def no_color() -> bool:
@@ -57,7 +58,10 @@ def console(*, stderr: bool = False) -> Console:
     """A terminal, or what looks like one to those who print on it."""
     from rich.console import Console
 
-    return Console(stderr=stderr, no_color=no_color(), highlight=False, soft_wrap=False)
+    stream = sys.stderr if stderr else sys.stdout
+    # In a pipe a line is as long as it has to be: nothing is cut or broken.
+    width = None if stream.isatty() else UNLIMITED
+    return Console(stderr=stderr, no_color=no_color(), highlight=False, soft_wrap=False, width=width)
 
 
 def say(text: str) -> None:
@@ -108,7 +112,7 @@ def print_json(value: object) -> None:
 
 
 def print_answer(answer: bytes, args: argparse.Namespace) -> None:
-    """An answer of the API: as it came for machines, as a table or a list of facts on a terminal."""
+    """An answer of the API: a table or a list of facts; with `--json` as it came."""
     if wants_json(args):
         print_json(answer)
         return

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from .main import CLIENT_FLAGS, EXAMPLES, PROG, parser
+from .command_line import parser
+from .parser import CLIENT_FLAGS, PROG, Parser
 from .table import SETTINGS
 from .walk import Node, arguments, walk
 
@@ -13,7 +14,7 @@ SETTING_FLAGS = {setting.flag for setting in SETTINGS} | {"--json"}
 INTRODUCTION = """\
 # The command line
 
-<!-- Generated from the parser: `pytest tests/cli --accept` rewrites it. -->
+<!-- Generated from the parser: `make gen` rewrites it. -->
 
 `sandbox-agent` runs the daemon (`server`, `daemon start`), talks to it (one command for every operation of the HTTP API), and
 does a few things that take more than one call (`run`, `sessions export`, `doctor` and others).
@@ -50,15 +51,15 @@ def _section(node: Node) -> Iterator[str]:
         yield "| argument | |\n|---|---|"
         yield from rows
         yield ""
-    if name in EXAMPLES:
-        yield f"```sh\n{EXAMPLES[name]}\n```\n"
+    if isinstance(node.parser, Parser) and node.parser.examples:
+        yield f"```sh\n{node.parser.examples}\n```\n"
 
 
 def _own_arguments(node: Node) -> list[argparse.Action]:
     """Positional ones first; without those that every client command has, or that `server` lists."""
     hidden = (
         SETTING_FLAGS
-        if node.words == ("daemon", "start")
+        if node.words in (("daemon", "start"), ("daemon", "restart"))
         else set(CLIENT_FLAGS)
         if node.words != ("server",)
         else set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -25,7 +26,17 @@ from ..errors import SandboxAgentError
 from .failures import CommandFailed, ProblemAnswered, WrongUsage
 from .state import data_dir
 
-__all__ = ["Address", "Answer", "Call", "Frame", "Remote", "call", "find_address", "session_path"]
+__all__ = [
+    "Address",
+    "Answer",
+    "Call",
+    "Frame",
+    "Remote",
+    "call",
+    "caller_directory",
+    "find_address",
+    "session_path",
+]
 
 LAST_EVENT_ID = "Last-Event-ID"
 
@@ -35,6 +46,13 @@ def find_address(args: argparse.Namespace) -> Address:
     endpoint, token = getattr(args, "endpoint", None), _given_token(args)
     with _in_words():
         return discovery.find_address(endpoint, token, data_dir(args))
+
+
+def caller_directory(given: str | None, address: Address) -> str | None:
+    """Where the agent works: what is given, else the caller's folder. On another machine the daemon's own, which is None."""
+    if given is None and not discovery.is_on_this_machine(address.endpoint):
+        return None
+    return os.path.abspath(given or ".")
 
 
 def _given_token(args: argparse.Namespace) -> str | None:

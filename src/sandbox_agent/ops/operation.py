@@ -17,6 +17,7 @@ from msgspec import Struct
 from ..errors import UNEXPECTED, Internal, InvalidRequest, SandboxAgentError, found_by_validation
 from ..runtime.daemon import Daemon
 from ..runtime.following import Following
+from .groups import GROUPS
 
 logger = logging.getLogger("sandbox_agent.ops")
 
@@ -94,6 +95,8 @@ class Operation(Struct, frozen=True, dict=True):
     headers: Mapping[str, str]
     """Fields that travel as headers, by the header's name."""
     aliases: tuple[str, ...]
+    examples: tuple[str, ...]
+    """Lines for a shell, shown by the command's help."""
     watched: bool
     """The answer takes its time, and its steps can be streamed."""
     may_be_empty: bool
@@ -183,8 +186,12 @@ def operation(
     query: tuple[str, ...] = (),
     headers: Mapping[str, str] | None = None,
     aliases: tuple[str, ...] = (),
+    examples: tuple[str, ...] = (),
 ) -> Callable[[Handler], Handler]:
     """Declare an operation. Request and response types are read from the handler's annotations, help from its docstring."""
+
+    if name.partition(".")[0] not in GROUPS:
+        raise ValueError(f"{name}: describe its group in ops/groups.py")
 
     def declare(handler: Handler) -> Handler:
         hints = typing.get_type_hints(handler)
@@ -214,6 +221,7 @@ def operation(
             query=query,
             headers=headers or {},
             aliases=aliases,
+            examples=examples,
             watched=watched,
             may_be_empty=may_be_empty,
         )
