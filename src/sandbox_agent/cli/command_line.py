@@ -28,7 +28,7 @@ examples:
   sandbox-agent sessions create demo --agent mock     a session on it
   sandbox-agent sessions stream-message demo "hello"
   sandbox-agent sessions show demo                    what happened in it
-  sandbox-agent --token-file token --port 2468        the same as `sandbox-agent server ...`
+  sandbox-agent --token-file token --port 2468        the daemon in the foreground, as `sandbox-agent server`
 
 environment:
   SANDBOX_AGENT_ENDPOINT, SANDBOX_AGENT_TOKEN   the daemon to talk to

@@ -164,7 +164,9 @@ class PathCell:
 
     def __init__(self, path: str) -> None:
         home = os.path.expanduser("~")
-        self._text = _visible("~" + path[len(home) :] if path.startswith(f"{home}/") else path)
+        # A program that reads the table knows no `~`.
+        shortened = path.startswith(f"{home}/") and sys.stdout.isatty()
+        self._text = _visible("~" + path[len(home) :] if shortened else path)
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         from rich.measure import Measurement
