@@ -153,7 +153,9 @@ def test_run_says_that_the_disk_is_full_and_ends(daemon: Daemon, client: Client,
 def test_run_on_a_full_disk_without_a_daemon_says_so_and_ends(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
-    fill = f"mount -t tmpfs -o size=64k,mode=700 tmpfs {data} && (cat /dev/zero > {data}/filler; :) 2>/dev/null"
+    fill = (
+        f"mount -t tmpfs -o size=64k,mode=700 tmpfs {data} && (cat /dev/zero > {data}/filler; :) 2>/dev/null"
+    )
     inside = [*NAMESPACE, "sh", "-c", f'{fill}; exec "$0" "$@"']
     env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "SANDBOX_AGENT_DATA_DIR": str(data)}
     failed = subprocess.run([*inside, *RUN, "hello"], env=env, capture_output=True, text=True, timeout=20)
