@@ -60,9 +60,9 @@ def test_the_oldest_python_installs_an_agent_and_runs_a_turn(python: str, tmp_pa
 @pytest.mark.long
 def test_a_checkout_is_set_up_with_the_oldest_python(tmp_path: Path) -> None:
     clone = tmp_path / "clone"
-    subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", ROOT, clone], check=True)
+    subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", str(ROOT), str(clone)], check=True)
     subprocess.run(["make", "-s", "compiled", f"PYTHON={DEBIANS}"], cwd=clone, check=True, timeout=600)
-    version = [clone / ".venv" / "bin" / "sandbox-agent", "--version"]
+    version = [str(clone / ".venv" / "bin" / "sandbox-agent"), "--version"]
     assert subprocess.run(version, capture_output=True, check=True).stdout.startswith(b"sandbox-agent ")
 
 
