@@ -28,6 +28,14 @@ def forget_what_was_typed() -> None:
         pass  # stdin is no terminal
 
 
+def confirmed(question: str) -> bool:
+    forget_what_was_typed()
+    try:
+        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
+
+
 def ask_permission(request: PermissionRequested, console: Console, read: ReadLine) -> Decision:
     """Once, always or reject with a reason. The end of input rejects."""
     facts = request.metadata

@@ -39,7 +39,7 @@ def call(args: argparse.Namespace) -> int:
         command = next(one for one in COMMANDS if one.name == "sessions new")
     with Remote(find_address(args)) as remote:
         if any(argument.name == "directory" for argument in command.arguments):
-            args.directory = caller_directory(args.directory, remote.address)
+            args.directory = caller_directory(args, remote.address)
         request = call_of(command, args, remote.upload)
         match command.answer:
             case "stream":

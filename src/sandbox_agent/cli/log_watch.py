@@ -22,6 +22,7 @@ class LogWatch:
         self.failure: str | None = None
         self._address = address
         self._over = threading.Event()
+        self._lock = threading.Lock()
         self._main = threading.get_ident()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -32,7 +33,9 @@ class LogWatch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._over.set()
+        # Behind this no signal comes, which would find no handler.
+        with self._lock:
+            self._over.set()
 
     def _run(self) -> None:
         failures = 0
@@ -41,9 +44,14 @@ class LogWatch:
                 reason = _log_failure(remote)
                 failures = failures + 1 if reason else 0
                 if failures == FAILURES:
-                    self.failure = f"the daemon cannot write its log: {reason}"
-                    signal.pthread_kill(self._main, signal.SIGALRM)
+                    self._tell(f"the daemon cannot write its log: {reason}")
                     return
+
+    def _tell(self, failure: str) -> None:
+        with self._lock:
+            if not self._over.is_set():
+                self.failure = failure
+                signal.pthread_kill(self._main, signal.SIGALRM)
 
 
 def _log_failure(remote: Remote) -> str | None:

@@ -34,10 +34,15 @@ def run(args: argparse.Namespace) -> int:
             say("another turn is running; this one waits for it")
         as_events = bool(getattr(args, "json", False))
         turn = Turn(remote, session.id, sent["turnId"], as_events=as_events, timeout=timeout)
-        code = turn.follow(session.seen)
-        if whose != "child" and not args.keep:
-            _suspend(remote, session.id)
-        return code
+        # Ctrl-C, a second time, leaves at once.
+        with contextlib.ExitStack() as at_end:
+            if whose != "child" and not args.keep:
+                at_end.callback(_suspend, remote, session.id)
+            try:
+                return turn.follow(session.seen)
+            except KeyboardInterrupt:
+                at_end.pop_all()
+                raise
 
 
 def seconds(text: str) -> float:

@@ -16,6 +16,7 @@ from ..agents.environment import own_family
 from ..runtime.credentials import has_credentials
 from ..schema.sessions import SessionInfo
 from .archive import all_sessions
+from .asking import confirmed
 from .credentials import how_to_log_in
 from .failures import CommandFailed, ProblemAnswered, WrongUsage
 from .install import install_remotely
@@ -68,7 +69,7 @@ def _named(remote: Remote, session_id: str | None) -> SessionInfo | None:
 
 
 def _latest(remote: Remote, args: argparse.Namespace) -> SessionInfo:
-    directory = caller_directory(args.directory, remote.address)
+    directory = caller_directory(args, remote.address)
     found = [
         one
         for one in all_sessions(remote)
@@ -103,6 +104,7 @@ def _refuse_what_only_a_new_one_takes(known: SessionInfo, args: argparse.Namespa
         ("--agent-version", args.agent_version),
         ("--env", args.env),
         ("--mcp", args.mcp),
+        ("--send-env", args.send_env),
     ):
         if given:
             raise WrongUsage(f"session {known.session_id} exists already: {flag} is for a new session")
@@ -118,7 +120,7 @@ def _create(remote: Remote, whose: Whose, args: argparse.Namespace) -> Opened:
         _have_agent(remote, whose, args.agent, env)
     asked = {
         "agent": args.agent,
-        "directory": caller_directory(args.directory, remote.address),
+        "directory": caller_directory(args, remote.address),
         "agentVersion": args.agent_version,
         "env": env,
         "mcp": mcp_servers(args.mcp or []),
@@ -174,7 +176,7 @@ def _look_for_key(remote: Remote, whose: Whose, name: str, env: dict[str, str]) 
         say(f"warning: {told}")
     elif sys.stdin.isatty() and sys.stderr.isatty():
         say(told)
-        if input(f"install {name} anyway? [y/N] ").strip().lower() not in ("y", "yes"):
+        if not confirmed(f"install {name} anyway?"):
             raise CommandFailed(f"{name} was not installed")
     else:
         raise CommandFailed(f"{told}. `sandbox-agent install-agent {name}` installs it anyway")

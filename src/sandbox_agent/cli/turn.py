@@ -32,6 +32,7 @@ from .views import PlainView, SilentView, TerminalView
 
 Answered = TypeVar("Answered")
 NOBODY = "nobody could be asked, because this is not a terminal"
+CANCELLING = "cancelling (Ctrl-C again to leave at once)"
 CANCEL_SECONDS = 10.0
 """How long a turn that ran out of time may take to end."""
 
@@ -168,6 +169,7 @@ class Turn:
             return ask()
         except KeyboardInterrupt:
             self._terminal.print()
+            say(CANCELLING)
             self._cancel()
             return None
         finally:
@@ -188,7 +190,7 @@ class Turn:
         self._interrupts += 1
         if self._asking or self._interrupts > 1:
             raise KeyboardInterrupt
-        say_later("cancelling (Ctrl-C again to leave at once)", self._cancel)
+        say_later(CANCELLING, self._cancel)
 
     def _alarm(self, number: int, frame: FrameType | None) -> None:
         """The log cannot be written, or the time is over: then the turn has some seconds to end."""

@@ -81,7 +81,7 @@ class TerminalView(View):
 
     def prompt(self, text: str) -> None:
         lines = "\n".join(f"> {line}" for line in text.splitlines())
-        self.console.print(Text(lines, style="bold cyan"), "")
+        self.console.print(Text(f"{lines}\n", style="bold cyan"))
 
     def text(self, delta: str, *, thinking: bool) -> None:
         self._pending += delta

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -27,11 +28,13 @@ def pages() -> dict[str, Page]:
     }
 
 
+@functools.cache
 def sign_in_page() -> bytes:
     """Sent to a browser in the place of a page that needs the token: nobody can type a header into an address bar."""
     return (SIGN_IN / "page.html").read_bytes()
 
 
+@functools.cache
 def _sign_in_script() -> bytes:
     return (SIGN_IN / "script.js").read_bytes()
 
