@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ..schema.events import Event, ItemDelta, ItemStarted, SessionEnded, decode_event
+from ..schema.events import ItemDelta, ItemStarted, SessionEnded, decode_event
 from ..schema.sessions import SessionInfo
 from .archive import all_events
 from .narration import Narrator, View
@@ -43,7 +43,11 @@ def _tell(info: SessionInfo, bodies: Iterator[bytes]) -> None:
     try:
         for body in bodies:
             event = decode_event(body)
-            if not _is_past_piece(event, info.event_count):
+            is_past = event.sequence <= info.event_count
+            if isinstance(view, TerminalView):
+                view.live = not is_past
+            # Of what is past, whole items are enough.
+            if not (is_past and isinstance(event.data, ItemStarted | ItemDelta)):
                 narrator.hear(event)
             if isinstance(event.data, SessionEnded):
                 return
@@ -56,8 +60,3 @@ def _view() -> View:
         return TerminalView(console())
     # All of it is what was asked for, so all of it is data.
     return PlainView(say=print)
-
-
-def _is_past_piece(event: Event, count: int) -> bool:
-    """Of what is over, whole items are enough."""
-    return event.sequence <= count and isinstance(event.data, ItemStarted | ItemDelta)

@@ -18,6 +18,7 @@ from .failures import CommandFailed
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.measure import Measurement
+    from rich.table import Table
     from rich.text import Text
 
 # The columns of a list, where all that an entry holds would be too much for a table.
@@ -145,7 +146,19 @@ def print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]], *, empty:
         table.add_column(heading(name), overflow="fold", no_wrap=name == shown[0])
     for row in found:
         table.add_row(*(_column(name, row.get(name)) for name in shown))
-    console().print(table)
+    _print_table(table)
+
+
+def _print_table(table: Table) -> None:
+    terminal = console()
+    if sys.stdout.isatty():
+        terminal.print(table)
+        return
+    with terminal.capture() as captured:
+        terminal.print(table)
+    # A program that reads lines has no use for what fills up the last column.
+    for line in captured.get().splitlines():
+        print(line.rstrip())
 
 
 def _column(name: str, value: object) -> RenderableType:
@@ -197,7 +210,7 @@ def print_facts(facts: dict[str, Any]) -> None:
     for name, value in facts.items():
         if value is not None:
             table.add_row(heading(name), cell(value))
-    console().print(table)
+    _print_table(table)
 
 
 def heading(name: str) -> str:

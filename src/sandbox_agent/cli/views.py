@@ -78,6 +78,8 @@ class TerminalView(View):
         self._running: dict[str, Tool] = {}
         self._live: Live | None = None
         self._drawn = 0.0
+        self.live = True
+        """What is unfinished is shown. Of what is past, nothing is."""
 
     def prompt(self, text: str) -> None:
         lines = "\n".join(f"> {line}" for line in text.splitlines())
@@ -134,6 +136,8 @@ class TerminalView(View):
 
     def _draw(self, *, at_once: bool = False) -> None:
         now = time.monotonic()
+        if not self.live:
+            return
         if not at_once and now - self._drawn < REFRESH_SECONDS:
             return
         self._drawn = now
