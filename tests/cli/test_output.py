@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def test_a_path_is_one_line_from_home_and_cut_in_the_middle(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     rows: list[dict[str, Any]] = [
@@ -81,8 +82,8 @@ def test_a_path_is_one_line_from_home_and_cut_in_the_middle(
         {"id": "pi", "path": "/home/melissa/pi"},
     ]
     print_rows(("id", "path"), rows, empty="none")
-    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    assert lines == [
+    shown = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out)
+    assert [line.rstrip() for line in shown.splitlines()] == [
         "id      path",
         "claude  ~/.local/s…claude/2.1.325/claude",
         "mock    ~/mock",
