@@ -202,6 +202,14 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     assert (done.returncode, done.stderr) == (1, b"")
 
 
+def test_a_full_disk_behind_stdout_is_no_traceback() -> None:
+    with open("/dev/full", "wb") as full:
+        failed = subprocess.run(
+            command("completion", "bash"), stdout=full, stderr=subprocess.PIPE, text=True, timeout=30
+        )
+    assert (failed.returncode, failed.stderr) == (1, "error: No space left on device\n")
+
+
 def test_ctrl_c_is_exit_code_130_and_no_traceback(cli: Cli, endpoint: str) -> None:
     cli("sessions", "create", "interrupted", "--agent", "mock")
     with subprocess.Popen(

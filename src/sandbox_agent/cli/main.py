@@ -27,14 +27,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone. Nobody is told, and the interpreter must not try to flush at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_stdout()  # the reader has gone, and nobody is told
         return 1
     except OSError as error:
         # Of the machine, not of the command: a full or a read-only disk, a folder of somebody else.
+        _give_up_stdout()
         where = f": {error.filename}" if error.filename else ""
         _tell(CommandFailed(f"{error.strerror or error}{where}"), as_json=getattr(args, "json", False))
         return 1
+
+
+def _give_up_stdout() -> None:
+    """What could not be written is not tried again when the interpreter ends, which would be told as a traceback."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _tell(failure: CommandFailed, *, as_json: bool) -> None:
