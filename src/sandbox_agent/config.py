@@ -48,7 +48,7 @@ class Config(Struct, frozen=True, kw_only=True):
     ] = ()
     no_bypass: Annotated[bool, Meta(description="Refuse permissionMode `bypass`.")] = False
     data_dir: Annotated[
-        str | None, Meta(description="State folder (default ~/.local/share/sandbox-agent).")
+        str | None, Meta(description="Data directory (default ~/.local/share/sandbox-agent).")
     ] = None
     database_url: Annotated[
         str | None,

@@ -45,7 +45,7 @@ def add_run(commands: Subparsers[Parser]) -> None:
         "run:run",
         more="Uses the daemon that runs, or starts one for as long as it takes. On a terminal permissions and questions are asked;"
         "\nelsewhere they are rejected, the answer goes to stdout and everything else to stderr."
-        "\nThe agent's own variables (for claude: ANTHROPIC_*, CLAUDE_*) go from this shell to your own daemon on this machine.",
+        "\nThe agent's own variables, its keys among them, go from this shell to your own daemon on this machine.",
         examples='sandbox-agent run claude "Explain this folder"\n'
         'sandbox-agent run claude --continue "Now fix it"\n'
         "git diff | sandbox-agent run codex -\n"

@@ -331,7 +331,7 @@ SETTINGS: tuple[Argument, ...] = (
     Argument('cors_allow_credentials', 'switch', 'body', 'cors_allow_credentials', 'Let browsers send credentials.'),
     Argument('allow_host', 'list', 'body', 'allow_host', 'Host name that requests may carry besides the bound one; repeatable.'),
     Argument('no_bypass', 'switch', 'body', 'no_bypass', 'Refuse permissionMode `bypass`.'),
-    Argument('data_dir', 'string', 'body', 'data_dir', 'State folder (default ~/.local/share/sandbox-agent).'),
+    Argument('data_dir', 'string', 'body', 'data_dir', 'Data directory (default ~/.local/share/sandbox-agent).'),
     Argument('database_url', 'string', 'body', 'database_url', 'Where the log lives: sqlite (default) or `memory:`, which forgets on exit.'),
     Argument('synchronous', 'string', 'body', 'synchronous', '`full` survives a power cut; `normal` only a crash of the daemon, and is faster. Default: full.', choices=('full', 'normal')),
     Argument('acp_agent', 'list', 'body', 'acp_agent', "NAME='command args': an agent that speaks ACP; repeatable. In the environment one per line."),

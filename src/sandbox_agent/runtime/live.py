@@ -196,7 +196,6 @@ class LiveSession:
 
     async def suspend(self) -> None:
         """Stop the agent's process as after a long idle time, and wait until it is gone. One that works goes on."""
-        self._closing = None
         self._time_out("idle", "")
         if self._closing is not None:
             await asyncio.wait([self._closing])
