@@ -307,7 +307,10 @@ def test_records_and_output_are_for_their_owner_alone(client: Client) -> None:
     made = create(client, "echo secret", env={"KEY": "secret-value"})
     ended(client, made["id"])
     folder = client.daemon.data_dir / "processes" / made["id"]
-    assert {path.stat().st_mode & 0o777 for path in [folder.parent, folder, *folder.iterdir()]} == {0o700, 0o600}
+    assert {path.stat().st_mode & 0o777 for path in [folder.parent, folder, *folder.iterdir()]} == {
+        0o700,
+        0o600,
+    }
     assert not re.search(rb"secret-value", b"".join(path.read_bytes() for path in folder.iterdir()))
 
 

@@ -317,7 +317,7 @@ class Launch(Struct, frozen=True):
     """Files to write, readable by the owner alone, before the start: what the process list must not show.
     One that begins with `#!` is made executable, again for the owner alone."""
     delegate: bool = False
-    """The agent asks for permission through a program of ours: the runtime listens for it (see `amp`)."""
+    """The agent asks through programs of ours: the runtime listens for them (see `amp`)."""
 
 
 class Agent(ABC):
@@ -339,8 +339,12 @@ class Agent(ABC):
     """Commands that it always has; more may be in its catalogue."""
     credentials: ClassVar[Sources | None] = Sources()
     """Where it finds its keys; None when it needs none, or when that is its own business."""
+    needs_credentials: ClassVar[bool] = True
+    """Without a key it can do nothing."""
     chooses: ClassVar[frozenset[Literal["model", "variant"]]] = frozenset()
     """What it chooses from its own list alone: anything else it would leave aside, or fail at."""
+    ignores: ClassVar[frozenset[Literal["model", "variant"]]] = frozenset()
+    """What it lets nobody choose."""
     quiet: ClassVar[Mapping[str, str]] = {}
     """Variables that keep it from the network where it is only asked for its version."""
     gaps: Mapping[str, str] = {}
@@ -376,9 +380,13 @@ class Agent(ABC):
         """Whether a process that ended at its start says that it does not know the conversation to resume."""
         return False
 
+    def modes_of(self, version: str | None) -> tuple[Mode, ...]:
+        """The modes that this version has without being asked."""
+        return self.modes
+
     def takes_model(self, model: str, catalogue: Catalogue) -> bool:
-        """Whether it would work with this model. The lists of most agents are not all that they take."""
-        return True
+        """Whether it would work with this model, where it `chooses` from its list. One that lists none may have any."""
+        return not catalogue.models or model in {one.id for one in catalogue.models}
 
     def takes_variant(self, variant: str, model: str | None, catalogue: Catalogue) -> bool:
         """Whether it would work with this variant; a model that is not listed may have any that another one has."""

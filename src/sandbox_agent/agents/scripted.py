@@ -39,8 +39,8 @@ class Scripted(Struct, frozen=True):
     """It tells the exit code of a command that went well."""
     failed_output: str = "to-stderr\n"
     """What it makes of a command that writes `to-stderr` and ends with 3."""
-    tells_overwritten: bool = True
-    """A file that it writes over without asking is not told as a new one."""
+    writes_unseen: bool = False
+    """In `bypass` it writes a file at once, and tells nothing but that it did: a busy daemon may look too late to make the diff."""
     ends_when_rejected: bool = False
     """A question that is rejected ends the turn: its model is asked no more."""
     tells_arguments: bool = True

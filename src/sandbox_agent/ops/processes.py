@@ -145,6 +145,10 @@ async def list_processes(daemon: Daemon, request: ListProcesses) -> ProcessList:
     Conflict,
     Unavailable,
     name="processes.create",
+    examples=(
+        "sandbox-agent processes create --command npm --args run --args dev --cwd /srv/app",
+        "sandbox-agent processes create --command bash --tty",
+    ),
 )
 async def create(daemon: Daemon, request: CreateProcess) -> ProcessInfo:
     """Start a process that runs until it ends, is ended, or the daemon stops.
@@ -168,6 +172,7 @@ async def create(daemon: Daemon, request: CreateProcess) -> ProcessInfo:
     Conflict,
     Unavailable,
     name="processes.run",
+    examples=("sandbox-agent processes run --command make --args test --timeout-ms 60000",),
 )
 async def run(daemon: Daemon, request: RunProcess) -> ProcessRun:
     """Run a program to its end, and answer with what it wrote.
@@ -273,6 +278,10 @@ async def _end(daemon: Daemon, request: EndProcess, *, by_force: bool) -> Proces
     PermissionDenied,
     NotFound,
     name="processes.logs",
+    examples=(
+        "sandbox-agent processes logs proc_1 --tail 20",
+        "sandbox-agent processes logs proc_1 --follow",
+    ),
     headers={"last_event_id": "Last-Event-ID"},
 )
 async def logs(daemon: Daemon, request: ReadLogs) -> ProcessLogs | Stream | None:
@@ -327,6 +336,7 @@ def _entries(log: OutputLog, streams: Collection[LogStream], after: int) -> list
     Conflict,
     PayloadTooLarge,
     name="processes.input",
+    examples=("sandbox-agent processes input proc_1 --data yes --encoding utf8 --eof",),
 )
 async def write_input(daemon: Daemon, request: WriteInput) -> BytesWritten:
     """Write to the input of a process, and wait until it is taken."""
@@ -364,6 +374,7 @@ async def resize(daemon: Daemon, request: ResizeTerminal) -> TerminalSize:
     NotFound,
     Conflict,
     name="processes.terminal",
+    examples=("sandbox-agent processes terminal proc_1",),
 )
 async def terminal(daemon: Daemon, request: OneProcess) -> Dialogue:
     """Look at the terminal of a process and type into it, over a WebSocket.

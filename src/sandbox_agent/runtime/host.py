@@ -152,7 +152,7 @@ class Host:
             await self._close(conversation)
         finally:
             self._tidy(conversation)
-            del self._traces[conversation]
+            self._traces.pop(conversation, None)
 
     async def _close(self, conversation: Conversation) -> None:
         del self._by_scribe[conversation.scribe]
@@ -373,6 +373,7 @@ class Host:
             self._left(conversation)
         tenants, self._tenants, self._by_scribe = self._tenants, {}, {}
         for conversation, tenant in tenants.items():
+            self._tidy(conversation)
             conversation.scribe.frame = Frame()
             tenant.exited(exit)
         self._on_exit(self, exit)

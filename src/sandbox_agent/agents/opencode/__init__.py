@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Mapping
 
-from ...schema.features import COMPACT, Capabilities, Catalogue, Mode
+from ...schema.features import COMPACT, Capabilities, Mode
 from ...schema.inputs import Settings
 from ...schema.world import World
 from ..base import Agent, HttpServer, Launch, Place, Wire
@@ -57,6 +57,7 @@ class OpenCode(Agent):
     executables = ("opencode",)
     env_families = ("OPENCODE_", *PROVIDER_KEYS)
     credentials = sources(PROVIDER_KEYS)
+    needs_credentials = False
     reads_from_workspace = (
         "`opencode.json`, `.opencode/` (agents, commands, plugins that run code), `AGENTS.md`"
     )
@@ -123,6 +124,3 @@ class OpenCode(Agent):
 
     def rewritten(self, settings: bytes) -> bytes:
         return with_schema(settings)
-
-    def takes_model(self, model: str, catalogue: Catalogue) -> bool:
-        return not catalogue.models or model in {one.id for one in catalogue.models}

@@ -43,7 +43,7 @@ def expand(step: ToolStep, asked: Asked) -> Expanded:
             return _plan(step, asked)
         case Mcp():
             return _mcp(step, asked)
-        case Question() if ask := _find(asked, "ask_user", "ask_question"):
+        case Question() if ask := _find_below(asked, "ask_user", "ask_question"):
             return _ask_user(ask, step)
     if _code_mode(asked) and (script := _script(step)):
         return [ToolUse("exec", input=script)]
@@ -212,6 +212,11 @@ def _find(asked: Asked, *names: str) -> Tool | None:
             if tool.name == name:
                 return tool
     return None
+
+
+def _find_below(asked: Asked, *names: str) -> Tool | None:
+    """A tool of this name, whoever offers it: an MCP server's stands before its own."""
+    return next((tool for tool in asked.tools if tool.name.rpartition("__")[2] in names), None)
 
 
 def _use(tool: Tool, arguments: dict[str, Any]) -> ToolUse:
