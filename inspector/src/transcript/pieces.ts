@@ -1,0 +1,107 @@
+/**
+ * A long text in pieces that can be drawn one by one, so that the time to draw it does not grow with its length.
+ *
+ * A piece ends between two blocks of Markdown. A block that is itself too long is cut between two lines, or within a
+ * line; a fence that is cut so is closed, and opened again in the next piece.
+ */
+
+export interface Piece {
+  readonly text: string;
+  /** It begins in a fence that an earlier piece opened. */
+  readonly continues: boolean;
+  /** It ends in a fence that goes on in the next piece. */
+  readonly goesOn: boolean;
+}
+
+/** From here on a piece ends where a block does. */
+const LONG = 16_000;
+/** Here it ends in any case. */
+const LONGEST = 32_000;
+
+const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/;
+/** A line that belongs to the block above it, although an empty line lies between them. */
+const BELONGS = /^(\s|[-*+] |\d+[.)] |>|\|)/;
+
+interface Fence {
+  /** The line that opened it. */
+  readonly line: string;
+  readonly mark: string;
+}
+
+/** Cuts a text that may still grow: what was cut once is not looked at again. */
+export class Pieces {
+  #text = "";
+  #done: Piece[] = [];
+  /** Where the last piece begins, and the fence that is open there. */
+  #from = 0;
+  #fence: Fence | null = null;
+
+  of(text: string): readonly Piece[] {
+    if (!text.startsWith(this.#text)) this.#reset();
+    this.#text = text;
+    for (let cut = this.#cut(); cut; cut = this.#cut()) {
+      this.#done.push(piece(detached(text.slice(this.#from, cut.at)), this.#fence, cut.fence));
+      [this.#from, this.#fence] = [cut.at, cut.fence];
+    }
+    return [...this.#done, piece(text.slice(this.#from), this.#fence, null)];
+  }
+
+  #reset(): void {
+    this.#done = [];
+    this.#from = 0;
+    this.#fence = null;
+  }
+
+  /** Where the last piece ends, and which fence is open there; null while it is not long enough. */
+  #cut(): { at: number; fence: Fence | null } | null {
+    const [text, from] = [this.#text, this.#from];
+    if (text.length - from <= LONG) return null;
+    let fence = this.#fence;
+    let afterBlank = false;
+    for (let at = from; at < text.length; ) {
+      const newline = text.indexOf("\n", at);
+      const end = newline < 0 ? text.length : newline;
+      if (at - from >= LONG && afterBlank && !fence && !BELONGS.test(text.slice(at, at + 8))) return { at, fence: null };
+      if (end - from > LONGEST) return { at: at - from > LONG ? at : wordEnd(text, from + LONG), fence };
+      if (newline < 0) return null;
+      const line = text.slice(at, Math.min(end, at + 200));
+      fence = after(line, fence);
+      afterBlank = line.trim() === "";
+      at = newline + 1;
+    }
+    return null;
+  }
+}
+
+export function piecesOf(text: string): readonly Piece[] {
+  return new Pieces().of(text);
+}
+
+function piece(text: string, before: Fence | null, after: Fence | null): Piece {
+  const opened = before ? `${before.line}\n${text}` : text;
+  const closed = after ? `${opened}${opened.endsWith("\n") ? "" : "\n"}${after.mark}` : opened;
+  return { text: closed, continues: before !== null, goesOn: after !== null };
+}
+
+/** The fence that is open after a line. */
+function after(line: string, open: Fence | null): Fence | null {
+  const found = FENCE.exec(line);
+  const mark = found?.[1];
+  if (!mark) return open;
+  if (!open) return mark.startsWith("`") && found[2]?.includes("`") ? null : { line, mark };
+  const closes = mark.startsWith(open.mark) && found[2]?.trim() === "";
+  return closes ? null : open;
+}
+
+/** The end of a word near a place in a line; the place itself where there is none, but not within a character. */
+function wordEnd(text: string, place: number): number {
+  const space = text.lastIndexOf(" ", place);
+  if (space > place - 1000) return space + 1;
+  const code = text.charCodeAt(place - 1);
+  return code >= 0xd800 && code < 0xdc00 ? place - 1 : place;
+}
+
+/** A copy. A browser keeps a slice as a view of the whole, and each state of a text that streams would stay in memory. */
+function detached(text: string): string {
+  return JSON.parse(JSON.stringify(text)) as string;
+}
