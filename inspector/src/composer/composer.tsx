@@ -244,8 +244,8 @@ export function Composer({ sessionId, info, transcript, suggestion }: Props) {
             />
           )}
           <span className="grow" />
-          {question && (
-            <Button look="quiet" onClick={() => void send()} disabled={!ready}>
+          {question && text.trim() !== "" && (
+            <Button look="quiet" className="queueInstead" onClick={() => void send()} disabled={!ready}>
               Queue as a message
             </Button>
           )}

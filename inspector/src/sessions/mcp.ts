@@ -51,7 +51,7 @@ export function draftsFrom(json: string): ServerDraft[] {
 }
 
 function quoted(word: string): string {
-  return /^[^\s"'\\]*$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  return /^[^\s"'\\]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

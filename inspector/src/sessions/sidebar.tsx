@@ -55,7 +55,7 @@ export function Sidebar({ current, search, onSkip, onNew, onPanel, onHelp, onLea
         />
       </header>
       <div className="sidebarTools">
-        <Button look="primary" icon="plus" onClick={onNew} className="grow">
+        <Button icon="plus" onClick={onNew} className="grow" keys="Alt N">
           New session
         </Button>
       </div>

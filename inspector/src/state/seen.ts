@@ -18,7 +18,7 @@ export class Seen extends Observable<ReadonlyMap<string, number>> {
   }
 
   mark(sessionId: string, count: number): void {
-    if (count <= (this.snapshot.get(sessionId) ?? 0)) return;
+    if (!this.#counts || count <= (this.snapshot.get(sessionId) ?? 0)) return;
     const others = [...this.snapshot].filter(([id]) => id !== sessionId);
     this.#set(new Map([...others, [sessionId, count] as const].slice(-KEPT)));
   }

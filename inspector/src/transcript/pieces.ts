@@ -13,14 +13,20 @@ export interface Piece {
   readonly goesOn: boolean;
 }
 
-/** From here on a piece ends where a block does. */
-const LONG = 16_000;
+/** From here on a piece ends where a block does, or where a line of code does. */
+const LONG = 3_000;
 /** Here it ends in any case. */
-const LONGEST = 32_000;
+const LONGEST = 24_000;
+/** A line that is longer is cut itself: the time to break a line grows with the square of its length. */
+const LONGEST_LINE = 2 * LONG;
+const LONGEST_WORD = 1_000;
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/;
 /** A line that belongs to the block above it, although an empty line lies between them. */
 const BELONGS = /^(\s|[-*+] |\d+[.)] |>|\|)/;
+
+/** So much of a line must be there to see whether it belongs to the block above it. */
+const KNOWN = 8;
 
 interface Fence {
   /** The line that opened it. */
@@ -59,15 +65,20 @@ export class Pieces {
     let fence = this.#fence;
     let afterBlank = false;
     for (let at = from; at < text.length; ) {
-      const newline = text.indexOf("\n", at);
-      const end = newline < 0 ? text.length : newline;
-      if (at - from >= LONG && afterBlank && !fence && !BELONGS.test(text.slice(at, at + 8))) return { at, fence: null };
-      if (end - from > LONGEST) return { at: at - from > LONG ? at : wordEnd(text, from + LONG), fence };
+      // Not further than it matters: the end of a line of megabytes would be looked for again for each of its pieces.
+      const near = text.slice(at, at + LONGEST_LINE + 1);
+      const newline = near.indexOf("\n");
+      const end = at + (newline < 0 ? near.length : newline);
+      const begins = text.slice(at, at + KNOWN);
+      const isFree = afterBlank && begins.length === KNOWN && !BELONGS.test(begins);
+      if (at - from >= LONG && (fence || isFree)) return { at, fence };
+      if (at > from && (end - from > LONGEST || end - at > LONGEST_LINE)) return { at, fence };
+      if (end - at > LONGEST_LINE) return { at: wordEnd(text, from), fence };
       if (newline < 0) return null;
-      const line = text.slice(at, Math.min(end, at + 200));
+      const line = near.slice(0, Math.min(newline, 200));
       fence = after(line, fence);
       afterBlank = line.trim() === "";
-      at = newline + 1;
+      at = end + 1;
     }
     return null;
   }
@@ -93,12 +104,13 @@ function after(line: string, open: Fence | null): Fence | null {
   return closes ? null : open;
 }
 
-/** The end of a word near a place in a line; the place itself where there is none, but not within a character. */
-function wordEnd(text: string, place: number): number {
-  const space = text.lastIndexOf(" ", place);
-  if (space > place - 1000) return space + 1;
-  const code = text.charCodeAt(place - 1);
-  return code >= 0xd800 && code < 0xdc00 ? place - 1 : place;
+/** The end of a word near a place in a line; where there is none, an earlier place, but not within a character. */
+function wordEnd(text: string, from: number): number {
+  const near = text.slice(from, from + LONG);
+  const space = near.lastIndexOf(" ");
+  if (space > LONG / 2) return from + space + 1;
+  const code = text.charCodeAt(from + LONGEST_WORD - 1);
+  return from + LONGEST_WORD - (code >= 0xd800 && code < 0xdc00 ? 1 : 0);
 }
 
 /** A copy. A browser keeps a slice as a view of the whole, and each state of a text that streams would stay in memory. */

@@ -36,7 +36,7 @@ const TELLING = new Set([
 ]);
 
 /** A message beyond this is cut into pieces. */
-const LONG_MESSAGE = 16_000;
+const LONG_MESSAGE = 3_000;
 const WHOLE = { piece: null, isFirst: true, isLast: true, isResult: false, decision: null, isTight: false };
 
 export interface Shown {

@@ -60,7 +60,7 @@ export function TranscriptView({ view, showAll, searching, onSearch }: Props) {
     getScrollElement: () => scroller.current,
     estimateSize: (index) => estimatedHeight(rows[index]),
     getItemKey: (index) => rows[index]?.key ?? index,
-    overscan: 8,
+    overscan: 3,
     rangeExtractor,
     paddingStart: 20,
     paddingEnd: 24,
@@ -183,5 +183,5 @@ export function TranscriptView({ view, showAll, searching, onSearch }: Props) {
 function estimatedHeight(row: Row | undefined): number {
   if (row?.entry.kind !== "message") return 36;
   const length = row.piece?.text.length ?? row.entry.text.length;
-  return 60 + Math.min(length, 32_000) / 3.3;
+  return 60 + length / 3.3;
 }
