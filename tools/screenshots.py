@@ -82,7 +82,7 @@ def _busy(browser: Browser, client: Client, address: str, session: str) -> None:
         page.get_by_role("radio", name="Green").check()
         page.get_by_role("button", name="Answer", exact=True).click()
         page.get_by_text("in ·").last.wait_for()
-        page.get_by_role("button", name="Debug").click()
+        page.get_by_role("button", name="Panel (Alt D)").click()
         page.get_by_role("button", name="turn.ended").last.click()
         page.get_by_label("Native", exact=True).get_by_text("{").wait_for()
         _save(page, "debug")

@@ -54,11 +54,16 @@ def test_a_daemon_that_is_killed_and_started_again_is_found_again(
         daemon.kill()
         status = window.page.get_by_role("status").first
         expect(status).to_have_text("Offline")
+        window.message.fill("still there")
+        window.message.press("Enter")
+        expect(window.page.get_by_role("alert")).to_contain_text("Not sent")
         daemon.flags = ("--no-token", "--port", str(daemon.port))
         daemon.start()
         expect(status).to_have_text("Live")
         window.turn_is_over("how it ended is not known")
-        window.say("still there")
+        expect(window.page.get_by_role("alert")).to_have_count(0)
+        expect(window.message).to_have_value("still there")
+        window.message.press("Enter")
         window.sees("You said: still there")
         shows_the_log(window, client, session)
 
