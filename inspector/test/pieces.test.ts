@@ -1,6 +1,6 @@
 /** Long texts are cut where it does not hurt, and the same way whether they stream or not. */
 import { expect, test } from "vitest";
-import { Pieces, piecesOf } from "../src/transcript/pieces";
+import { chunksOf, Pieces, piecesOf } from "../src/transcript/pieces";
 
 const paragraphs = "Some words here, and some there.\n\n".repeat(3000);
 const list = "- an item\n\n".repeat(9000);
@@ -48,4 +48,10 @@ test.each([paragraphs, list, code, line, emoji])("a text that streams is cut as 
   expect(pieces).toEqual(piecesOf(text));
   expect(growing.of(`${text} more`)[0]).toBe(pieces[0]);
   expect(growing.of("Another text")).toEqual(piecesOf("Another text"));
+});
+
+test.each([paragraphs, code, line, emoji, ""])("chunks of a text are the text", (text) => {
+  const chunks = chunksOf(text);
+  expect(chunks.join("")).toBe(text);
+  for (const chunk of chunks) expect(chunk).not.toMatch(/^[\udc00-\udfff]|[\ud800-\udbff]$|^.{2001}/s);
 });

@@ -32,7 +32,7 @@ export default function SessionView({ sessionId, panel, onPanel }: Props) {
   const [searching, setSearching] = useState(false);
   const [suggestion, setSuggestion] = useState<Suggestion | null>(null);
   useSeen(conversation, info);
-  useSearchKey(() => setSearching(true));
+  useSearchKey(setSearching);
 
   return (
     <SessionContext.Provider value={conversation}>
@@ -68,16 +68,16 @@ export default function SessionView({ sessionId, panel, onPanel }: Props) {
 }
 
 /** The browser's own search finds only what is drawn. Pressed again in the field, it is the browser's. */
-function useSearchKey(open: () => void): void {
+function useSearchKey(setSearching: (open: boolean) => void): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (!(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey || event.code !== "KeyF") return;
       if (document.querySelector("dialog[open]") || document.activeElement?.closest(".searchBar")) return;
       event.preventDefault();
-      open();
+      setSearching(true);
       document.querySelector<HTMLInputElement>(".searchBar input")?.select();
     };
     window.addEventListener("keydown", onKeyDown);
     return () => window.removeEventListener("keydown", onKeyDown);
-  });
+  }, [setSearching]);
 }

@@ -7,7 +7,7 @@ import { marked, type Token, type Tokens } from "marked";
 import { Fragment, memo, type ReactNode, useMemo } from "react";
 import { CodeText } from "../code/codeText";
 import { CopyButton } from "../parts/copyButton";
-import { type Piece, piecesOf } from "./pieces";
+import { chunksOf, type Piece, piecesOf } from "./pieces";
 
 /** Quotes in quotes in quotes: beyond this no layout is sensible, and browsers run out of stack. */
 const DEEPEST = 40;
@@ -53,14 +53,14 @@ function inside(token: Token): Token[] {
 }
 
 /** In pieces, so that the browser lays out only those in sight. */
-export function PlainText({ text }: { text: string }) {
-  const pieces = useMemo(() => text.match(/[^]{1,4000}/g) ?? [], [text]);
-  if (pieces.length <= 1) return <div className="plainText" dir="auto">{text}</div>;
+export function PlainText({ text, className = "plainText" }: { text: string; className?: string }) {
+  const chunks = useMemo(() => chunksOf(text), [text]);
+  if (chunks.length <= 4) return <div className={className} dir="auto">{text}</div>;
   return (
-    <div className="plainText" dir="auto">
-      {pieces.map((piece, index) => (
+    <div className={className} dir="auto">
+      {chunks.map((chunk, index) => (
         <div key={index} className="plainPiece">
-          {piece}
+          {chunk}
         </div>
       ))}
     </div>

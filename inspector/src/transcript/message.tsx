@@ -35,7 +35,7 @@ export function Message({ entry, piece, isFirst, isLast }: Props) {
 }
 
 /** A prompt that is longer is shown in part: what was pasted is known to the one who pasted it. */
-const SHOWN = 4000;
+const SHOWN = 2000;
 
 function Prompt({ entry }: { entry: MessageEntry }) {
   const { ownTurns } = useWorkspace();
@@ -46,7 +46,7 @@ function Prompt({ entry }: { entry: MessageEntry }) {
     <article className={`message user ${origin ? "foreign" : ""}`} aria-label={`${origin ?? "You"} said`}>
       {origin && <span className="messageWho">{origin}</span>}
       <div className="bubble">
-        <div className="userText">{cut ? `${entry.text.slice(0, SHOWN)}…` : <PlainText text={entry.text} />}</div>
+        <PlainText className="userText" text={cut ? `${entry.text.slice(0, SHOWN)}…` : entry.text} />
         {cut && (
           <Button look="quiet" small onClick={() => setWhole(true)}>
             Show all of it ({bytes(entry.text.length)})

@@ -109,8 +109,27 @@ function wordEnd(text: string, from: number): number {
   const near = text.slice(from, from + LONG);
   const space = near.lastIndexOf(" ");
   if (space > LONG / 2) return from + space + 1;
-  const code = text.charCodeAt(from + LONGEST_WORD - 1);
-  return from + LONGEST_WORD - (code >= 0xd800 && code < 0xdc00 ? 1 : 0);
+  return wholeCharacter(text, from + LONGEST_WORD);
+}
+
+/** A place that is not between the two halves of a character. */
+function wholeCharacter(text: string, place: number): number {
+  const code = text.charCodeAt(place - 1);
+  return code >= 0xd800 && code < 0xdc00 ? place - 1 : place;
+}
+
+/** A text without markup in chunks, cut between two lines where that is possible. */
+export function chunksOf(text: string): string[] {
+  const chunks: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const near = text.slice(at, at + 2 * LONGEST_WORD);
+    const newline = near.lastIndexOf("\n");
+    const isLast = at + near.length === text.length;
+    const end = newline > 0 && !isLast ? at + newline + 1 : isLast ? text.length : wholeCharacter(text, at + LONGEST_WORD);
+    chunks.push(text.slice(at, end));
+    at = end;
+  }
+  return chunks;
 }
 
 /** A copy. A browser keeps a slice as a view of the whole, and each state of a text that streams would stay in memory. */

@@ -5,6 +5,7 @@ import { CodeText } from "../code/codeText";
 import { useNow } from "../parts/clock";
 import { duration, plural, pretty } from "../parts/format";
 import { Icon, type IconName } from "../parts/icon";
+import { useConversation } from "../session/sessionContext";
 import { commandOf } from "./commandOf";
 import { DiffCounts, DiffView } from "./diffView";
 import { parsedDiff } from "./diff";
@@ -35,12 +36,15 @@ export function Tool({ entry, decision, ...fold }: Props) {
 
 function ToolLine({ entry, decision }: { entry: ToolEntry; decision: PermissionEntry | null }) {
   const counts = useMemo(() => changeCounts(entry), [entry]);
+  const directory = useConversation().snapshot.transcript.metadata?.directory;
   return (
     <>
       <ToolState entry={entry} />
       <KindIcon kind={entry.toolKind} />
       <span className="foldName">{entry.name}</span>
-      <span className="foldSummary mono">{entry.title !== entry.name && exact(entry.title)}</span>
+      <span className="foldSummary mono" title={entry.title}>
+        {entry.title !== entry.name && exact(withoutDirectory(entry.title, directory))}
+      </span>
       {decision && <Decision entry={decision} />}
       {counts && <DiffCounts diff={counts} />}
       {entry.children.length > 0 && <span className="foldFact">{plural(entry.children.length, "step")}</span>}
@@ -49,6 +53,11 @@ function ToolLine({ entry, decision }: { entry: ToolEntry; decision: PermissionE
       {entry.durationMs !== null && entry.durationMs >= WORTH_TELLING_MS && <span className="foldFact">{duration(entry.durationMs)}</span>}
     </>
   );
+}
+
+/** A path below the session's directory is told from there. */
+function withoutDirectory(title: string, directory: string | null | undefined): string {
+  return directory && title.startsWith(`${directory}/`) ? title.slice(directory.length + 1) : title;
 }
 
 /** Nobody minds what takes less. */
