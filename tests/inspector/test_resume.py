@@ -25,7 +25,7 @@ def text_of(client: Client, session: str) -> str:
 
 def shows_the_log(window: Window, client: Client, session: str) -> None:
     """The transcript is what the log holds, and the panel counts as many events."""
-    expect(window.log.locator(".message.assistant").last).to_have_text(text_of(client, session))
+    expect(window.log.locator(".message.assistant .markdown").last).to_have_text(text_of(client, session))
     window.page.keyboard.press("Alt+d")
     expect(window.page.locator(".debugCount")).to_have_text(f"{len(client.events(session))} events")
 
