@@ -79,7 +79,7 @@ def _busy(browser: Browser, client: Client, address: str, session: str) -> None:
         page.get_by_label("Permission: edit").wait_for()
         page.get_by_role("button", name="Allow once").click()
         page.get_by_role("radio", name="Green").check()
-        page.get_by_role("button", name="Answer", exact=True).click()
+        page.get_by_label("Question").get_by_role("button", name="Answer", exact=True).click()
         page.get_by_text("in ·").last.wait_for()
         page.get_by_role("button", name="Panel (Alt D)").click()
         page.get_by_role("button", name="turn.ended").last.click()
@@ -88,7 +88,7 @@ def _busy(browser: Browser, client: Client, address: str, session: str) -> None:
         for prompt in ("thinking", "markdown", "hello", "subagent", "parallel", "help"):
             client.turn(session, prompt)
         page.get_by_role("tab", name="Usage").click()
-        page.get_by_role("region", name="Usage").get_by_text("7", exact=True).wait_for()
+        page.get_by_role("img", name="Tokens of the last 7 turns").wait_for()
         _save(page, "usage")
         page.get_by_role("button", name="Close the panel").click()
         page.keyboard.press("Control+f")
@@ -140,6 +140,8 @@ def _window(browser: Browser, colours: Colours, size: tuple[int, int]) -> Iterat
         viewport={"width": size[0], "height": size[1]}, color_scheme=colours, reduced_motion="reduce"
     )
     page.set_default_timeout(30_000)
+    # What is asked once would stand in every picture.
+    page.add_init_script("localStorage.setItem('sandbox-agent.notifications', 'asked')")
     yield page
     page.close()
 

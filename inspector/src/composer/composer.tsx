@@ -255,7 +255,7 @@ export function Composer({ sessionId, info, transcript, suggestion }: Props) {
             </Button>
           )}
           <Button look="primary" icon="arrowUp" onClick={submit} disabled={!ready}>
-            {waiting ? "Uploading…" : question ? "Answer" : busy ? "Queue" : "Send"}
+            {waiting ? "Uploading…" : question ? "Send answer" : busy ? "Queue" : "Send"}
           </Button>
         </div>
       </div>
