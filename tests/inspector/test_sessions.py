@@ -51,6 +51,7 @@ def test_a_session_is_made_with_what_was_chosen(window: Window, client: Client) 
     with window.page.expect_request("**/v1/sessions") as asked:
         form.get_by_role("button", name="Start").click()
     body = asked.value.post_data_json
+    assert body is not None
     assert body["mcp"] == {
         "files": {"command": "true", "args": [], "env": {}},
         "web": {"url": "https://mcp.example/a", "headers": {"Authorization": "Bearer x"}},
