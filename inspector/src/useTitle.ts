@@ -7,5 +7,8 @@ export function useTitle(sessions: readonly SessionInfo[], sessionId: string | n
   const name = sessionId === null ? "Inspector" : sessions.find((session) => session.sessionId === sessionId)?.title || sessionId;
   useEffect(() => {
     document.title = needy > 0 ? `(${needy}) needs you · ${name}` : name;
+    return () => {
+      document.title = "Inspector";
+    };
   }, [needy, name]);
 }

@@ -484,6 +484,19 @@ def test_words_in_the_composer_answer_the_question_that_waits(window: Window, se
     window.sees("Smaller steps")
 
 
+def test_words_that_were_there_before_the_question_are_no_answer_to_it(
+    window: Window, session: str, client: Client
+) -> None:
+    window.message.fill("and then the tests")
+    client.send(session, "question")
+    expect(window.card("Question")).to_be_visible()
+    window.message.press("Enter")
+    expect(window.page.locator(".queuedText")).to_have_text("and then the tests")
+    expect(window.card("Question")).to_be_visible()
+    window.button("Stop and clear").click()
+    window.turn_is_over("Stopped")
+
+
 def test_a_question_can_stay_without_an_answer(window: Window, session: str) -> None:
     window.say("question")
     window.button("Do not answer").click()

@@ -14,6 +14,7 @@ import { useAttachments } from "./attachments";
 import { CommandMenu, isCommand, offeredFor, useCommands } from "./commandMenu";
 import { useDroppedFiles } from "./droppedFiles";
 import { drafts, history } from "./memory";
+import { useOpenQuestion } from "./openQuestion";
 import { QueueList } from "./queueList";
 
 interface Props {
@@ -48,7 +49,7 @@ export function Composer({ sessionId, info, transcript, suggestion }: Props) {
   const offered = offeredFor(text, commands);
   const state = info?.state ?? transcript.state;
   const busy = state === "running" || state === "requires_action";
-  const asked = transcript.pending.find((entry) => entry.kind === "question") ?? null;
+  const asked = useOpenQuestion(transcript, text);
   // A file cannot be an answer, nor can a command: these wait for their turn.
   const question = attachments.uploads.length === 0 && !isCommand(text, commands) ? asked : null;
   const ready = (text.trim() !== "" || attachments.uploads.length > 0) && !sending && !waiting;
