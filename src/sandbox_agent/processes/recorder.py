@@ -27,6 +27,8 @@ logger = logging.getLogger("sandbox_agent.processes")
 RATE = 32 << 20
 """Bytes a second that all processes together may write for long."""
 BURST = 512 << 10
+REFILL = 64 << 10
+"""Of each process alone: so many bytes at once, and so many a second, are free of that."""
 READ_BYTES = 64 << 10
 READ_COST = 2 << 10
 """What a read counts for at least: small ones cost as much time as this."""
@@ -77,6 +79,8 @@ class Recorder:
         self._orders: deque[Callable[[], None]] = deque()
         self._resting: list[tuple[float, int, Source]] = []
         self._numbers = itertools.count()
+        self._end_of_line = 0.0
+        """When the last of those who wait for their turn gets it."""
         self._news: set[Sink] = set()
         self._is_closed = False
         self._thread = threading.Thread(target=self._run, name="process-output", daemon=True)
@@ -168,16 +172,17 @@ class Recorder:
             self._rest(source, FULL_SECONDS)
 
     def _pace(self, source: Source, size: int) -> None:
-        """Let it rest when it has had more than its share."""
-        share = RATE / (len(self._resting) + 1)
+        """Whoever has used up his own allowance gets in line: the line moves at the rate that all of them share."""
         now = time.monotonic()
-        earned = (now - source.refilled) * share
-        source.allowance = min(BURST, source.allowance + earned) - max(size, READ_COST)
+        source.allowance = min(BURST, source.allowance + (now - source.refilled) * REFILL)
         source.refilled = now
-        if source.allowance < 0 and not source.is_finishing:
-            self._rest(source, -source.allowance / share)
-        else:
+        cost = max(size, READ_COST)
+        if source.allowance >= cost or source.is_finishing:
+            source.allowance -= cost
             self._register(source)
+        else:
+            self._end_of_line = max(self._end_of_line, now) + cost / RATE
+            self._rest(source, self._end_of_line - now)
 
     def _finish(self, source: Source) -> None:
         if source.has_ended:
