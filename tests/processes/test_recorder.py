@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from sandbox_agent.processes.recorder import RATE, Recorder, Source
+from sandbox_agent.processes.recorder import BURST, RATE, READ_BYTES, REFILL, Recorder, Source
 from sandbox_agent.schema.processes import LogStream
 
 SECONDS = 20.0
@@ -125,6 +126,26 @@ def test_a_flood_is_slowed_down_and_others_are_not(run: Run) -> None:
         assert len(flood.data) == size
         assert time.monotonic() - began > 0.2
         assert len(quiet.data) > 50
+
+    run(body)
+
+
+def test_many_floods_share_one_rate(run: Run) -> None:
+    async def body(recorder: Recorder) -> None:
+        sinks = [Kept() for _ in range(16)]
+        pipes = [piped(recorder, sink) for sink in sinks]
+        began = time.monotonic()
+        floods = [subprocess.Popen(["yes"], stdout=writer) for writer, _ in pipes]
+        await asyncio.sleep(0.5)
+        written = sum(len(sink.data) for sink in sinks)
+        took = time.monotonic() - began
+        for flood in floods:
+            flood.kill()
+            flood.wait()
+        for writer, ended in pipes:
+            os.close(writer)
+            await ended.wait()
+        assert written < took * (RATE + 16 * REFILL) + 16 * (BURST + READ_BYTES)
 
     run(body)
 
