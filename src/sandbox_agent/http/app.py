@@ -14,9 +14,9 @@ from collections.abc import Callable
 from ..config import Config
 from ..errors import Internal, MethodNotAllowed, NotFound, SandboxAgentError
 from ..ops import OPERATIONS
-from ..ops.operation import Operation, Stream, Watched
+from ..ops.operation import Download, Operation, Stream, Watched
 from ..runtime.daemon import Daemon
-from .answers import BrokenOff, send_bytes, send_problem, send_result, send_stream
+from .answers import BrokenOff, send_bytes, send_download, send_problem, send_result, send_stream
 from .asgi import Receive, Scope, Send
 from .gate import Gate, HeaderList, Headers, check_doubled
 from .inspector import HEADERS, ROOT, Inspector
@@ -35,6 +35,7 @@ class App:
     def __init__(self, daemon: Daemon, config: Config, token: str | None, pages: dict[str, Page]) -> None:
         self._daemon = daemon
         self._max_body = config.max_body_bytes
+        self._max_upload = config.max_upload_bytes
         self._gate = Gate(config, token)
         self._pages = pages
         self._inspector = Inspector()
@@ -93,13 +94,16 @@ class App:
             raise MethodNotAllowed(f"{path} takes {', '.join(methods)}", allow=list(methods))
         # Without a token nobody keeps us reading.
         limit = 0 if operation.public else self._max_body
-        request = await request_of(operation, path_values, query, headers, receive, limit)
+        request = await request_of(operation, path_values, query, headers, receive, limit, self._max_upload)
         result = await operation.handler(self._daemon, request)
         if isinstance(result, Watched):
             wants_stream = b"text/event-stream" in headers.get(b"accept", b"")
             result = result.stream() if wants_stream else await asyncio.shield(result.result)
         if isinstance(result, Stream):
             return result
+        if isinstance(result, Download):
+            await send_download(receive, send, result, cors)
+            return None
         status = 204 if result is None else operation.status
         await send_result(send, status, result, cors)
         return None

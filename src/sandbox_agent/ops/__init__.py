@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import agents, approvals, attachments, commands, events, sessions, system
+from . import agents, approvals, attachments, commands, events, files, sessions, system
 from .operation import OPERATIONS, Operation
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "attachments",
     "commands",
     "events",
+    "files",
     "sessions",
     "system",
 ]
