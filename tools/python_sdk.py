@@ -9,14 +9,14 @@ import textwrap
 import typing
 from collections.abc import Iterator
 from pathlib import Path
-from types import NoneType, UnionType
+from types import ModuleType, NoneType, UnionType
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from sandbox_agent.ops import OPERATIONS, Operation
-from sandbox_agent.ops.operation import Content, Stream
-from sandbox_agent.schema import answers, inputs
+from sandbox_agent.ops.operation import Content, Download, Incoming, Stream
+from sandbox_agent.schema import answers, files, inputs
 from sandbox_agent.schema.answers import CreatedSession, EventPage
 
 CLIENT = Path(__file__).parents[1] / "src" / "sandbox_agent" / "client"
@@ -31,6 +31,7 @@ GROUPS = {
     "questions": "Questions that agents ask, and the answers.",
     "attachments": "Files that go with messages, and images that agents make.",
     "events": "The events of all sessions.",
+    "fs": "Files of the daemon's machine.",
     "system": "Whether the daemon lives, is ready, and how it does.",
 }
 
@@ -43,6 +44,10 @@ STREAMS = {
         "AsyncTurn",
         "self._client.session(session_id).prompt(message, attachments=attachments, fresh=fresh, "
         "idempotency_key=idempotency_key)",
+    ),
+    "fs.watch": (
+        "AsyncIterator[FileChange | None]",
+        "file_changes(self._client.transport, path, session_id)",
     ),
     "events.sse": ("AsyncIterator[Event | SessionInfo]", "all_events(self._client.transport, offset)"),
 }
@@ -57,8 +62,11 @@ BY_HAND = {
 }
 """Operations that a session's handle offers in a form of its own: `prompt()` and `events()`."""
 
-NOT_ASKED = {"last_event_id"}
-"""Fields that the stream keeps for itself."""
+NOT_ASKED = {"last_event_id", "if_none_match", "if_range"}
+"""Fields that a stream keeps for itself, and those of a cache."""
+
+DRAWN_PAGE = {"fs.entries": ("EntryPage", "limit", "1000")}
+"""Answers that are a page only where a field is given: it always is."""
 
 DRAWN = {"idempotency_key": "idempotency_key or new_key()"}
 """Fields that have a value also when none is given."""
@@ -69,7 +77,7 @@ SETTLED = {"permissions.reply": 409, "questions.reply": 409, "questions.reject":
 UNHEALTHY = "A session whose agent is installed but cannot be started has ended: its problem is raised."
 """What the handle of a session makes of `healthy: false`."""
 
-ALIASES = {inputs.PermissionMode: "PermissionMode"}
+ALIASES = {inputs.PermissionMode: "PermissionMode", Incoming: "AsyncContent"}
 
 
 class Parameter(NamedTuple):
@@ -101,7 +109,8 @@ from typing import TYPE_CHECKING, Literal, cast
 from ..call import Answer, call, new_key, segment
 from ..misuse import AsyncGuard
 from ..pages import PageOfEvents, decoded
-from .stream import all_events
+from .stream import all_events, file_changes
+from .transfer import AsyncContent, AsyncDownload, pieces_of
 
 if TYPE_CHECKING:
     from .client import AsyncSandboxAgent
@@ -165,11 +174,15 @@ class AsyncSessionOperations(AsyncGuard):
 
 
 def _imports() -> str:
-    responses = [op.response for op in OPERATIONS.values() if op.response is not None]
-    structs = sorted({kind.__name__ for kind in responses if kind.__module__ == answers.__name__})
+    responses = [op.response for op in OPERATIONS.values() if isinstance(op.response, type)]
+
+    def declared_in(module: ModuleType) -> str:
+        return ", ".join(sorted({kind.__name__ for kind in responses if kind.__module__ == module.__name__}))
+
     return (
-        f"from ...schema.answers import {', '.join(structs)}\n"
+        f"from ...schema.answers import {declared_in(answers)}\n"
         "from ...schema.events import Event\n"
+        f"from ...schema.files import EntryPage, FileChange, {declared_in(files)}\n"
         "from ...schema.inputs import Attachment, McpServer, PermissionMode\n"
         "from ...schema.sessions import SessionInfo\n"
     )
@@ -190,7 +203,7 @@ class {_class(group)}(AsyncGuard):
 def _method(op: Operation) -> str:
     parameters = list(_parameters(op))
     returned, body = _body(op, parameters)
-    prefix = "" if op.response is Stream else "async "
+    prefix = "" if op.response in (Stream, Download) else "async "
     verb = op.name.split(".")[1]
     return (
         f"    {prefix}def {verb}({_signature(parameters)}) -> {returned}:\n"
@@ -211,6 +224,11 @@ def _body(op: Operation, parameters: list[Parameter]) -> tuple[str, str]:
         name = "session_id" if any(one.in_path for one in parameters) else "None"
         return "AsyncSession", f"await self._client.create_session({name}, {_fields(op, op.body_fields)})"
     request = _request(op)
+    if op.response is Download:
+        return "AsyncDownload", f"AsyncDownload(self._client.transport, {request})"
+    if op.name in DRAWN_PAGE:
+        page, _, _ = DRAWN_PAGE[op.name]
+        return page, f"await self._client.ask({request}, {page})"
     if op.response is EventPage:
         return "PageOfEvents", f"decoded(await self._client.ask({request}, EventPage))"
     if op.response is None:
@@ -228,6 +246,9 @@ def _request(op: Operation) -> str:
     if op.body == "bytes":
         headers["content_type"] = "Content-Type"
         words.append("content=content")
+    elif op.body == "stream":
+        headers[repr(op.media_type)] = "Content-Type"
+        words.append("content=pieces_of(content)")
     if headers:
         words.append(f"headers={{{', '.join(f'{header!r}: {field}' for field, header in headers.items())}}}")
     words += [f"body={_fields(op, op.body_fields)}"] if op.body == "json" else []
@@ -288,6 +309,8 @@ def _parameters(op: Operation) -> Iterator[Parameter]:
         type, default = _type(hints[field.name]), None
         if not field.required:
             default = _default(field)
+            if op.name in DRAWN_PAGE and field.name == DRAWN_PAGE[op.name][1]:
+                type, default = type.removesuffix(" | None"), DRAWN_PAGE[op.name][2]
             if default == "None" and not type.endswith("| None"):
                 type += " | None"
         if op.name == "sessions.create" and field.name == "session_id":
@@ -395,6 +418,8 @@ WORDS = [
     (r"\b__a(enter|exit|iter|next)__\b", r"__\1__"),
     (r"\ba(next|closing|close|read)\b", r"\1"),
     (r"\baiter_bytes\b", "iter_bytes"),
+    (r"\basynccontextmanager\b", "contextmanager"),
+    (r"\benter_async_context\b", "enter_context"),
     (r"\basyncio\b", "time"),
     (r"\bin_thread\b", "at_once"),
     (r"\bawaited\b", "awaited_here"),
@@ -408,6 +433,7 @@ MODULES = (
     "session",
     "session_operations",
     "stream",
+    "transfer",
     "transport",
     "turn",
 )

@@ -34,6 +34,7 @@ GROUPS = {
     "questions": "Questions that wait for an answer.",
     "attachments": "Files that go with messages.",
     "events": "The events of all sessions.",
+    "fs": "Files of the daemon's machine: list, read, write, search, watch.",
     "system": "Health and figures of the daemon.",
 }
 
@@ -76,6 +77,19 @@ EXAMPLES = {
     "attachments upload": "sandbox-agent attachments upload demo screenshot.png",
     "attachments get": "path=$(sandbox-agent attachments upload demo screenshot.png | jq -r .path)\n"
     'sandbox-agent attachments get demo "${path##*/}" --output copy.png',
+    "fs entries": "sandbox-agent fs entries /srv/project\nsandbox-agent fs entries --session-id demo src",
+    "fs read": "sandbox-agent fs read --session-id demo README.md\n"
+    "sandbox-agent fs read core.bin --range bytes=0-1023 --output head.bin",
+    "fs write": "sandbox-agent fs write /srv/project/notes.md notes.md\n"
+    "date | sandbox-agent fs write --session-id demo now.txt -",
+    "fs upload-batch": "tar c src | sandbox-agent fs upload-batch - /srv/project",
+    "fs download": "sandbox-agent fs download /srv/project | tar x\n"
+    "sandbox-agent fs download --session-id demo src --format zip --output src.zip",
+    "fs search": "sandbox-agent fs search --session-id demo --glob '*.py' --text TODO\n"
+    "sandbox-agent fs search /srv/project --regex 'def test_\\w+'",
+    "fs watch": "sandbox-agent fs watch --session-id demo",
+    "cp": "sandbox-agent cp report.pdf remote:/srv/project/\nsandbox-agent cp -r src remote:project/src\n"
+    "sandbox-agent cp remote:/srv/project/out.log .\nsandbox-agent cp -r --session-id demo remote:dist dist",
     "events sse": "sandbox-agent events sse | jq -c '[.session_id, .type]'",
     "run": 'sandbox-agent run claude "Explain this folder"\n'
     "git diff | sandbox-agent run codex -\n"
@@ -176,9 +190,13 @@ def _add_field(parser: argparse.ArgumentParser, command: Command, field: Argumen
         optional = "?" if command.name == "sessions create" else None
         parser.add_argument(field.name, nargs=optional, metavar=field.name.upper(), help=_escaped(field.help))
         return
+    if field.is_word:
+        optional = None if field.required else "?"
+        parser.add_argument(field.name, nargs=optional, metavar=field.name.upper(), help=_escaped(field.help))
+        return
     match field.kind:
         case "file":
-            parser.add_argument(field.name, metavar="PATH", help="The file to send; `-` reads it from stdin.")
+            parser.add_argument(field.name, metavar="FILE", help="The file to send; `-` reads it from stdin.")
         case "attachments":
             text = "File that goes with it; repeatable. One that is not here is looked for on the daemon's machine."
             parser.add_argument("--attach", dest=field.name, action="append", metavar="PATH", help=text)

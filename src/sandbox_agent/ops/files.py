@@ -163,7 +163,7 @@ async def _path(daemon: Daemon, session_id: str | None, given: str | None) -> st
 # -- looking --------------------------------------------------------------------------------------
 
 
-@operation("GET", "/v1/fs/entries", *ANY, name="fs.entries")
+@operation("GET", "/v1/fs/entries", *ANY, name="fs.entries", words=("path",))
 async def list_entries(daemon: Daemon, request: ListEntries) -> list[FileEntry] | EntryPage:
     """List a folder, sorted by name: all of it as a list, or with `limit` page by page."""
     path = await _path(daemon, request.session_id, request.path)
@@ -174,7 +174,7 @@ async def list_entries(daemon: Daemon, request: ListEntries) -> list[FileEntry] 
     return await files.run(entries.page_of_entries, files.roots, path, limit, request.cursor)
 
 
-@operation("GET", "/v1/fs/stat", *ANY, name="fs.stat")
+@operation("GET", "/v1/fs/stat", *ANY, name="fs.stat", words=("path",))
 async def show(daemon: Daemon, request: OnePath) -> FileStat:
     """Show what a path leads to."""
     path = await _path(daemon, request.session_id, request.path)
@@ -187,6 +187,7 @@ async def show(daemon: Daemon, request: OnePath) -> FileStat:
     *ANY,
     RangeNotSatisfiable,
     name="fs.read",
+    words=("path",),
     headers={"range": "Range", "if_none_match": "If-None-Match", "if_range": "If-Range"},
 )
 async def read(daemon: Daemon, request: ReadFile) -> Download:
@@ -212,7 +213,7 @@ def _names_tag(header: str, etag: str) -> bool:
     return "*" in tags or etag in tags
 
 
-@operation("GET", "/v1/fs/download", *ANY, name="fs.download")
+@operation("GET", "/v1/fs/download", *ANY, name="fs.download", words=("path",))
 async def download(daemon: Daemon, request: DownloadFolder) -> Download:
     """Download a folder as an archive, packed while it is sent.
 
@@ -225,7 +226,7 @@ async def download(daemon: Daemon, request: DownloadFolder) -> Download:
     return Download(packing.MEDIA[request.format], name, files.pieces(pieces))
 
 
-@operation("GET", "/v1/fs/search", *ANY, name="fs.search")
+@operation("GET", "/v1/fs/search", *ANY, name="fs.search", words=("path",))
 async def search(daemon: Daemon, request: Search) -> SearchResult:
     """Search names and contents below a folder. `truncated` says that there may be more.
 
@@ -249,7 +250,7 @@ async def search(daemon: Daemon, request: Search) -> SearchResult:
     return await files.searches.run(job)
 
 
-@operation("GET", "/v1/fs/watch", *ANY, name="fs.watch")
+@operation("GET", "/v1/fs/watch", *ANY, name="fs.watch", words=("path",))
 async def watch(daemon: Daemon, request: WatchFolder) -> Stream:
     """Stream the changes below a folder from now on.
 
@@ -282,6 +283,7 @@ async def _frames(daemon: Daemon, watched: Watch) -> AsyncGenerator[bytes | None
     PreconditionFailed,
     PayloadTooLarge,
     name="fs.write",
+    words=("path",),
     body="stream",
     headers={"if_match": "If-Match"},
 )
@@ -311,7 +313,7 @@ async def _gathered(content: Incoming) -> AsyncGenerator[bytes, None]:
         yield bytes(gathered)
 
 
-@operation("DELETE", "/v1/fs/entry", *ANY, name="fs.delete")
+@operation("DELETE", "/v1/fs/entry", *ANY, name="fs.delete", words=("path",))
 async def delete(daemon: Daemon, request: DeleteEntry) -> FileAction:
     """Delete a file, a link itself, or a folder."""
     path = await _path(daemon, request.session_id, request.path)
@@ -321,7 +323,7 @@ async def delete(daemon: Daemon, request: DeleteEntry) -> FileAction:
     return FileAction(path)
 
 
-@operation("POST", "/v1/fs/mkdir", *ANY, name="fs.mkdir", body="none")
+@operation("POST", "/v1/fs/mkdir", *ANY, name="fs.mkdir", words=("path",), body="none")
 async def make_folder(daemon: Daemon, request: OnePath) -> FileAction:
     """Make a folder and those above it; one that exists is fine."""
     path = await _path(daemon, request.session_id, request.path)
@@ -329,7 +331,7 @@ async def make_folder(daemon: Daemon, request: OnePath) -> FileAction:
     return FileAction(path)
 
 
-@operation("POST", "/v1/fs/move", *ANY, name="fs.move")
+@operation("POST", "/v1/fs/move", *ANY, name="fs.move", words=("source", "target"))
 async def move(daemon: Daemon, request: MoveEntry) -> FileMoved:
     """Move a file, a link itself, or a folder to another path on the same file system."""
     source = await _path(daemon, request.session_id, request.source)
@@ -346,6 +348,7 @@ async def move(daemon: Daemon, request: MoveEntry) -> FileMoved:
     *ANY,
     PayloadTooLarge,
     name="fs.upload_batch",
+    words=("path",),
     body="stream",
     media_type="application/x-tar",
 )

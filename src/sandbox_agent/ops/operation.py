@@ -109,6 +109,8 @@ class Operation(Struct, frozen=True, dict=True):
     headers: Mapping[str, str]
     """Fields that travel as headers, by the header's name."""
     aliases: tuple[str, ...]
+    words: tuple[str, ...]
+    """Fields that stand on the command line without a flag, besides those in the path."""
     watched: bool
     """The answer takes its time, and its steps can be streamed."""
     may_be_empty: bool
@@ -203,6 +205,7 @@ def operation(
     query: tuple[str, ...] = (),
     headers: Mapping[str, str] | None = None,
     aliases: tuple[str, ...] = (),
+    words: tuple[str, ...] = (),
 ) -> Callable[[Handler], Handler]:
     """Declare an operation. Request and response types are read from the handler's annotations, help from its docstring."""
 
@@ -235,6 +238,7 @@ def operation(
             query=query,
             headers=headers or {},
             aliases=aliases,
+            words=words,
             watched=watched,
             may_be_empty=may_be_empty,
         )
