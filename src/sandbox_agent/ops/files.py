@@ -160,6 +160,13 @@ async def _path(daemon: Daemon, session_id: str | None, given: str | None) -> st
     return absolute(record.settings.directory, given)
 
 
+async def _entry(daemon: Daemon, session_id: str | None, given: str) -> str:
+    """The path of something that may be removed or moved: not of the folder that relative paths start from."""
+    if not given.strip("./"):
+        raise InvalidRequest(f"`{given}` names no entry of a folder", field="path")
+    return await _path(daemon, session_id, given)
+
+
 # -- looking --------------------------------------------------------------------------------------
 
 
@@ -316,7 +323,7 @@ async def _gathered(content: Incoming) -> AsyncGenerator[bytes, None]:
 @operation("DELETE", "/v1/fs/entry", *ANY, name="fs.delete", words=("path",))
 async def delete(daemon: Daemon, request: DeleteEntry) -> FileAction:
     """Delete a file, a link itself, or a folder."""
-    path = await _path(daemon, request.session_id, request.path)
+    path = await _entry(daemon, request.session_id, request.path)
     files = daemon.files
     remove = functools.partial(removal.remove, recursive=request.recursive, check=files.check)
     await files.run(remove, files.roots, path)
@@ -334,8 +341,8 @@ async def make_folder(daemon: Daemon, request: OnePath) -> FileAction:
 @operation("POST", "/v1/fs/move", *ANY, name="fs.move", words=("source", "target"))
 async def move(daemon: Daemon, request: MoveEntry) -> FileMoved:
     """Move a file, a link itself, or a folder to another path on the same file system."""
-    source = await _path(daemon, request.session_id, request.source)
-    target = await _path(daemon, request.session_id, request.target)
+    source = await _entry(daemon, request.session_id, request.source)
+    target = await _entry(daemon, request.session_id, request.target)
     files = daemon.files
     moved = functools.partial(moving.move, overwrite=bool(request.overwrite), check=files.check)
     await files.run(moved, files.roots, source, target)
