@@ -47,6 +47,17 @@ GET /v1/sessions/{session_id}/questions
 POST /v1/sessions/{session_id}/permissions/{permission_id}/reply
 POST /v1/sessions/{session_id}/questions/{question_id}/reply
 POST /v1/sessions/{session_id}/questions/{question_id}/reject
+GET /v1/fs/entries
+GET /v1/fs/file
+PUT /v1/fs/file
+DELETE /v1/fs/entry
+POST /v1/fs/mkdir
+POST /v1/fs/move
+GET /v1/fs/stat
+POST /v1/fs/upload-batch
+GET /v1/fs/download
+GET /v1/fs/search
+GET /v1/fs/watch
 GET /metrics
 """
 """What clients rely on. A line may be added; one that is changed or missing breaks them."""
@@ -85,7 +96,7 @@ def test_openapi_knows_every_field_answer_and_error(operation: Operation) -> Non
     schema = document()["components"]["schemas"].get(body.get("$ref", "").rpartition("/")[2], {})
     described = {parameter["name"] for parameter in told["parameters"]} | schema.get("properties", {}).keys()
     spelled = {field.name: field.encode_name for field in msgspec.structs.fields(operation.request)}
-    elsewhere = {"content", "content_type"} if operation.body == "bytes" else set()
+    elsewhere = {"content", "content_type"} if operation.takes_bytes else set()
     expected = {
         operation.headers.get(name) or (name if name in operation.path_fields else wire)
         for name, wire in spelled.items()

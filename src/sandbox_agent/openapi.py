@@ -111,7 +111,7 @@ def _body_struct(operation: Operation) -> type[msgspec.Struct]:
     return msgspec.defstruct(
         f"{operation.request.__name__}Body",
         declared,
-        rename="camel",
+        rename={field.name: field.encode_name for field in fields},
         kw_only=True,
         forbid_unknown_fields=True,
     )

@@ -1,6 +1,7 @@
 /** One method for each operation of the daemon, as docs/operations.md lists them. */
 import type { Event } from "./events.js";
-import { type CallOptions, Http, type HttpOptions, type Operation } from "./http.js";
+import { Fs } from "./fs.js";
+import { type CallOptions, Http, type HttpOptions, type Operation, parted } from "./http.js";
 import type { components, operations } from "./openapi.js";
 import { endsTurn, eventOf, follow, followSession } from "./stream.js";
 
@@ -45,10 +46,13 @@ export type LogEntry =
 export class Operations {
   /** @internal */
   readonly http: Http;
+  /** Files of the daemon's machine. */
+  readonly fs: Fs;
 
   /** @internal */
   constructor(options: HttpOptions) {
     this.http = new Http(options);
+    this.fs = new Fs(this.http);
   }
 
   /** The address that requests go to. */
@@ -302,10 +306,21 @@ export const METHODS = {
   "sessions.events": "getEvents",
   "sessions.events_sse": "streamEvents",
   "events.sse": "streamAllEvents",
+  "fs.entries": "fs.entries",
+  "fs.stat": "fs.stat",
+  "fs.read": "fs.read",
+  "fs.write": "fs.write",
+  "fs.delete": "fs.delete",
+  "fs.mkdir": "fs.mkdir",
+  "fs.move": "fs.move",
+  "fs.upload_batch": "fs.uploadBatch",
+  "fs.download": "fs.download",
+  "fs.search": "fs.search",
+  "fs.watch": "fs.watch",
   "system.health": "getHealth",
   "system.ready": "getReadiness",
   "system.metrics": "getMetrics",
-} as const satisfies Record<Operation, keyof Operations>;
+} as const satisfies Record<Operation, keyof Operations | `fs.${keyof Fs}`>;
 
 /** A message, or a command, under a key: it becomes one turn, however often it is sent. */
 function keyed(options: MessageOptions) {
@@ -319,9 +334,4 @@ function messageCall(sessionId: string, message: string | Message, options: Mess
     body: typeof message === "string" ? { message } : message,
     ...keyed(options),
   };
-}
-
-/** Query and signal come in one object, and travel apart. */
-function parted<Query extends CallOptions>({ signal, ...query }: Query) {
-  return { query, signal };
 }

@@ -88,8 +88,8 @@ EXAMPLES = {
     "fs search": "sandbox-agent fs search --session-id demo --glob '*.py' --text TODO\n"
     "sandbox-agent fs search /srv/project --regex 'def test_\\w+'",
     "fs watch": "sandbox-agent fs watch --session-id demo",
-    "cp": "sandbox-agent cp report.pdf remote:/srv/project/\nsandbox-agent cp -r src remote:project/src\n"
-    "sandbox-agent cp remote:/srv/project/out.log .\nsandbox-agent cp -r --session-id demo remote:dist dist",
+    "cp": "sandbox-agent cp report.pdf :/srv/project/\nsandbox-agent cp src demo:src\n"
+    "sandbox-agent cp :/srv/project/out.log .\nsandbox-agent cp demo:dist dist",
     "events sse": "sandbox-agent events sse | jq -c '[.session_id, .type]'",
     "run": 'sandbox-agent run claude "Explain this folder"\n'
     "git diff | sandbox-agent run codex -\n"
@@ -153,6 +153,7 @@ def parser(*, server_alone: bool = False) -> argparse.ArgumentParser:
     if server_alone:
         return root
     _add_run(commands)
+    _add_copy(commands)
     _add_daemon(commands)
     _add_operations(commands)
     _add_tools(commands)
@@ -313,6 +314,18 @@ def _add_daemon(commands: Subparsers[argparse.ArgumentParser]) -> None:
         _add_json(one)
     for one in (stop, status):
         _add_data_dir(one)
+
+
+def _add_copy(commands: Subparsers[argparse.ArgumentParser]) -> None:
+    more = (
+        "One of the two paths is on the daemon's machine: SESSION:PATH, relative to that session's directory,\n"
+        "or :PATH (also remote:PATH), relative to the home of the daemon's user. A folder is copied with all that is in it."
+    )
+    copy = _add(
+        commands, "cp", "Copy files and folders to the daemon's machine, or from it.", "copy:copy", more=more
+    )
+    copy.add_argument("source", metavar="FROM", help="What to copy.")
+    copy.add_argument("target", metavar="TO", help="Where to; into it where that is a folder.")
 
 
 def _add_export(sessions: Subparsers[argparse.ArgumentParser]) -> None:

@@ -75,13 +75,20 @@ def _text(value: object) -> str:
 
 def pieces_of_file(path: str) -> tuple[Iterator[bytes], int | None]:
     """What a file holds, and how much that is where it is told beforehand; `-` is stdin."""
+    if path == "-":
+        return iter(partial(sys.stdin.buffer.read, PIECE_BYTES), b""), None
     try:
-        file = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115 - read until it is sent
-        status = os.fstat(file.fileno())
+        status = os.stat(path)
+        if stat.S_ISDIR(status.st_mode) or not os.access(path, os.R_OK):
+            raise OSError(0, "it is a folder, or may not be read")
     except OSError as error:
         raise WrongUsage(f"cannot read {path}: {error.strerror}") from None
-    size = status.st_size if path != "-" and stat.S_ISREG(status.st_mode) else None
-    return iter(partial(file.read, PIECE_BYTES), b""), size
+    return _pieces(path), status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _pieces(path: str) -> Iterator[bytes]:
+    with open(path, "rb") as file:
+        yield from iter(partial(file.read, PIECE_BYTES), b"")
 
 
 def attachment(path: str, session_id: str, upload: Upload) -> dict[str, Any]:

@@ -21,6 +21,8 @@ from ..errors import (
     NotFound,
     PayloadTooLarge,
     PermissionDenied,
+    PreconditionFailed,
+    RangeNotSatisfiable,
     RateLimited,
     SandboxAgentError,
     SessionAlreadyExists,
@@ -49,12 +51,14 @@ from ..schema.events import (
     TurnStarted,
     Usage,
 )
+from ..schema.files import FileChange, FileEntry, FileStat
 from ..schema.inputs import Answer, Attachment, Decision, McpServer
 from ..schema.items import FileRef, Image, Item, Json, Reasoning, StatusPart, Text, ToolCall, ToolResult
 from ..schema.sessions import SessionInfo
 from .asking import OnPermission, OnQuestion
 from .blocking.client import SandboxAgent
 from .blocking.session import Session
+from .blocking.transfer import Download
 from .blocking.turn import Turn
 from .call import Address
 from .failures import (
@@ -76,6 +80,7 @@ from .transcript import Message, Tool, Transcript
 if TYPE_CHECKING:
     from .aio.client import AsyncSandboxAgent
     from .aio.session import AsyncSession
+    from .aio.transfer import AsyncDownload
     from .aio.turn import AsyncTurn
 
 __all__ = [
@@ -84,6 +89,7 @@ __all__ = [
     "AgentProcessExited",
     "AgentUnparsed",
     "Answer",
+    "AsyncDownload",
     "AsyncSandboxAgent",
     "AsyncSession",
     "AsyncTurn",
@@ -96,9 +102,13 @@ __all__ = [
     "DaemonNotStarted",
     "DaemonUnreachable",
     "Decision",
+    "Download",
     "ErrorEvent",
     "Event",
+    "FileChange",
+    "FileEntry",
     "FileRef",
+    "FileStat",
     "IdempotencyMismatch",
     "Image",
     "InstallFailed",
@@ -123,8 +133,10 @@ __all__ = [
     "PermissionDenied",
     "PermissionRequested",
     "PermissionResolved",
+    "PreconditionFailed",
     "QuestionRequested",
     "QuestionResolved",
+    "RangeNotSatisfiable",
     "RateLimited",
     "Reasoning",
     "Retry",

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Self, cast
 
 from ..call import Call
 from ..misuse import AsyncGuard
@@ -27,9 +27,10 @@ AsyncContent = bytes | IO[bytes] | AsyncIterable[bytes]
 
 def pieces_of(content: AsyncContent | None) -> bytes | AsyncIterable[bytes] | None:
     """What the HTTP client is given."""
-    if content is None or isinstance(content, bytes | AsyncIterable):
-        return content
-    return _read(content)
+    if isinstance(content, bytes | AsyncDownload) or not hasattr(content, "read"):
+        return cast("bytes | AsyncIterable[bytes] | None", content)
+    # A file might be a pipe, of which nobody can tell how long it is.
+    return _read(cast("IO[bytes]", content))
 
 
 async def _read(file: IO[bytes]) -> AsyncIterator[bytes]:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Self, cast
 
 from ..call import Call
 from ..misuse import Guard
@@ -29,9 +29,10 @@ Content = bytes | IO[bytes] | Iterable[bytes]
 
 def pieces_of(content: Content | None) -> bytes | Iterable[bytes] | None:
     """What the HTTP client is given."""
-    if content is None or isinstance(content, bytes | Iterable):
-        return content
-    return _read(content)
+    if isinstance(content, bytes | Download) or not hasattr(content, "read"):
+        return cast("bytes | Iterable[bytes] | None", content)
+    # A file might be a pipe, of which nobody can tell how long it is.
+    return _read(cast("IO[bytes]", content))
 
 
 def _read(file: IO[bytes]) -> Iterator[bytes]:
