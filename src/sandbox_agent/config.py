@@ -30,7 +30,7 @@ def bytes_of(text: str) -> int:
         int(float(found[1]) * 1024 ** ("KMGT".index(found[2].upper()) + 1 if found[2] else 0)) if found else 0
     )
     if size <= 0:
-        raise InvalidRequest(f"`{text}` is no size: give bytes, or a number with K, M or G, e.g. 500M")
+        raise InvalidRequest(f"expected bytes, or a number with K, M or G as in `500M`, not `{text}`")
     return size
 
 

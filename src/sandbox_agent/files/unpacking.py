@@ -12,12 +12,13 @@ import errno
 import os
 import stat
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import IO
 
 from ..errors import InvalidRequest, PayloadTooLarge
 from ..schema.files import Unpacked
-from .draft import Draft, temporary_name
+from .below import below, put, put_link, remove_link
+from .draft import Draft
 from .entries import readable
 from .moving import make_folder
 from .problems import told
@@ -173,42 +174,21 @@ class _Unpacking:
                 if parts:
                     self._modes.append((parts, member.mode & 0o777))
             return
-        with self._folder(parts[:-1]) as parent:
-            place = Place(parent.path, os.dup(parent.folder), parts[-1], parent.above)
-            with place:
-                if member.issym():
-                    self._replace(place, lambda name: os.symlink(member.linkname, name, dir_fd=place.folder))
-                elif member.islnk():
-                    self._link(place, _parts(member.linkname))
-                else:
-                    assert content is not None
-                    self._fill(place, member, content)
+        with self._folder(parts[:-1]) as place:
+            place.name = parts[-1]
+            if member.issym():
+                put_link(place, member.linkname)
+            elif member.islnk():
+                self._link(place, _parts(member.linkname))
+            else:
+                assert content is not None
+                self._fill(place, member, content)
 
     def _folder(self, parts: list[str]) -> Place:
-        """A folder below the target, made where it is missing. A link on the way is not followed."""
-        folder = os.dup(self._target)
-        try:
-            for part in parts:
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(part, 0o777, dir_fd=folder)
-                folder = self._stepped(folder, part)
-        except BaseException:
-            os.close(folder)
-            raise
-        return Place("/".join([self._path, *parts]), folder, None, frozenset())
-
-    def _stepped(self, folder: int, part: str) -> int:
-        try:
-            inner = self._roots.open_inner(folder, part)
-        except OSError as error:
-            if error.errno in (errno.ENOTDIR, errno.ELOOP):
-                raise OSError(errno.ENOTDIR, "is, or leads through, a link or a file") from None
-            raise
-        os.close(folder)
-        return inner
+        return below(self._roots, self._target, "/".join([self._path, *parts]), parts)
 
     def _fill(self, place: Place, member: tarfile.TarInfo, content: IO[bytes]) -> None:
-        self._remove_link(place)
+        remove_link(place)
         draft = Draft(self._roots, place)
         try:
             while piece := content.read(PIECE_BYTES):
@@ -234,21 +214,4 @@ class _Unpacking:
                     parts[-1], name, src_dir_fd=source.folder, dst_dir_fd=place.folder, follow_symlinks=False
                 )
 
-            self._replace(place, link)
-
-    def _replace(self, place: Place, make: Callable[[str], None]) -> None:
-        """Make something under a temporary name, and rename it over what is there; a folder is not replaced."""
-        name, temporary = place.required_name(), temporary_name()
-        make(temporary)
-        try:
-            os.rename(temporary, name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
-        finally:
-            # Where both were names of one file the rename has done nothing.
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary, dir_fd=place.folder)
-
-    def _remove_link(self, place: Place) -> None:
-        """A link is replaced by the file, never written through."""
-        with contextlib.suppress(FileNotFoundError):
-            if stat.S_ISLNK(place.status().st_mode):
-                os.unlink(place.required_name(), dir_fd=place.folder)
+            put(place, link)

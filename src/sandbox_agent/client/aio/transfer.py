@@ -28,7 +28,7 @@ AsyncContent = bytes | IO[bytes] | AsyncIterable[bytes]
 def pieces_of(content: AsyncContent | None) -> bytes | AsyncIterable[bytes] | None:
     """What the HTTP client is given."""
     if isinstance(content, bytes | AsyncDownload) or not hasattr(content, "read"):
-        return cast("bytes | AsyncIterable[bytes] | None", content)
+        return content
     # A file might be a pipe, of which nobody can tell how long it is.
     return _read(cast("IO[bytes]", content))
 

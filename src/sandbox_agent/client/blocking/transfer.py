@@ -30,7 +30,7 @@ Content = bytes | IO[bytes] | Iterable[bytes]
 def pieces_of(content: Content | None) -> bytes | Iterable[bytes] | None:
     """What the HTTP client is given."""
     if isinstance(content, bytes | Download) or not hasattr(content, "read"):
-        return cast("bytes | Iterable[bytes] | None", content)
+        return content
     # A file might be a pipe, of which nobody can tell how long it is.
     return _read(cast("IO[bytes]", content))
 
