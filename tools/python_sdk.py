@@ -16,7 +16,7 @@ import msgspec
 
 from sandbox_agent.ops import OPERATIONS, Operation
 from sandbox_agent.ops.operation import Content, Download, Incoming, Stream
-from sandbox_agent.schema import answers, files, inputs
+from sandbox_agent.schema import answers, changes, files, inputs
 from sandbox_agent.schema.answers import CreatedSession, EventPage
 
 CLIENT = Path(__file__).parents[1] / "src" / "sandbox_agent" / "client"
@@ -31,6 +31,7 @@ GROUPS = {
     "questions": "Questions that agents ask, and the answers.",
     "attachments": "Files that go with messages, and images that agents make.",
     "events": "The events of all sessions.",
+    "changes": "What sessions have changed in their directories, and the way back.",
     "fs": "Files of the daemon's machine.",
     "system": "Whether the daemon lives, is ready, and how it does.",
 }
@@ -182,6 +183,7 @@ def _imports() -> str:
     return (
         f"from ...schema.answers import {declared_in(answers)}\n"
         "from ...schema.events import Event\n"
+        f"from ...schema.changes import {declared_in(changes)}\n"
         f"from ...schema.files import EntryPage, FileChange, {declared_in(files)}\n"
         "from ...schema.inputs import Attachment, McpServer, PermissionMode\n"
         "from ...schema.sessions import SessionInfo\n"

@@ -115,7 +115,7 @@ export class Http {
     const body = call.content ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
     if (body !== undefined) init.body = body;
     // Node wants to be told that an answer does not come before the end of a stream.
-    if (body instanceof ReadableStream) Object.assign(init, { duplex: "half" });
+    if (typeof ReadableStream !== "undefined" && body instanceof ReadableStream) Object.assign(init, { duplex: "half" });
     let answer: Response;
     try {
       answer = await this.#fetch(url, init);

@@ -34,6 +34,7 @@ GROUPS = {
     "questions": "Questions that wait for an answer.",
     "attachments": "Files that go with messages.",
     "events": "The events of all sessions.",
+    "changes": "What a session has changed in its directory, and the way back.",
     "fs": "Files of the daemon's machine: list, read, write, search, watch.",
     "system": "Health and figures of the daemon.",
 }
@@ -77,6 +78,9 @@ EXAMPLES = {
     "attachments upload": "sandbox-agent attachments upload demo screenshot.png",
     "attachments get": "path=$(sandbox-agent attachments upload demo screenshot.png | jq -r .path)\n"
     'sandbox-agent attachments get demo "${path##*/}" --output copy.png',
+    "changes list": "sandbox-agent changes list demo\n"
+    "sandbox-agent changes list demo --json | jq -r '.files[].diff' | less",
+    "changes revert": "sandbox-agent changes revert demo --paths src/main.py\nsandbox-agent changes revert demo --all",
     "fs entries": "sandbox-agent fs entries /srv/project\nsandbox-agent fs entries --session-id demo src",
     "fs read": "sandbox-agent fs read --session-id demo README.md\n"
     "sandbox-agent fs read core.bin --range bytes=0-1023 --output head.bin",

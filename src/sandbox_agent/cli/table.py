@@ -197,6 +197,27 @@ COMMANDS: tuple[Command, ...] = (
         ),
     ),
     Command(
+        'changes', 'list', (), 'GET', '/v1/sessions/{session_id}/changes', "Show what has changed in the session's directory since the session began, file by file.", 'In a git repository the directory is compared with a snapshot of its beginning, uncommitted changes included. Elsewhere the\nchanges are those that the agent told. What .gitignore leaves out is not looked at. Binary files, and those above 4 MiB, are\ntold by their size only.', 'json', '',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+        ),
+    ),
+    Command(
+        'changes', 'revert', (), 'POST', '/v1/sessions/{session_id}/changes/revert', 'Give files back as they were when the session began. `undo` brings back what was overwritten or removed.', '', 'json', '',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+            Argument('paths', 'list', 'body', 'paths', 'Which files, as `changes` names them; or say `all`.'),
+            Argument('all', 'switch', 'body', 'all', 'Every file that has changed.'),
+            Argument('etags', 'pairs', 'body', 'etags', 'By path, the tags that `changes` showed: a file that has another by now is refused.'),
+        ),
+    ),
+    Command(
+        'changes', 'undo', (), 'POST', '/v1/sessions/{session_id}/changes/undo', 'Take the last revert back.', '', 'json', '',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+        ),
+    ),
+    Command(
         'sessions', 'commands', (), 'GET', '/v1/sessions/{session_id}/commands', 'List the slash commands and prompt templates that the agent offers in this session.', '', 'json', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import agents, approvals, attachments, commands, events, files, sessions, system
+from . import agents, approvals, attachments, changes, commands, events, files, sessions, system
 from .operation import OPERATIONS, Operation
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "agents",
     "approvals",
     "attachments",
+    "changes",
     "commands",
     "events",
     "files",

@@ -36,6 +36,7 @@ from ..schema.world import REAL, World
 from ..session.life import Created
 from ..store.base import Secrets, SessionRecord, Store
 from .attachments import Attachments
+from .changes import SessionChanges
 from .delegate import remove_leftovers
 from .folder import DataFolder
 from .hosts import Hosts, Seat
@@ -97,6 +98,7 @@ class Daemon:
         self.log = Log(store, self.attachments.write)
         self.programs = Programs(folder)
         self.files = Files(Roots(config.fs_root, Vault(folder, log_files(config))), folder / "uploads")
+        self.changes = SessionChanges(self.attachments, self.files, self.log)
         self.installs = Installs(folder, config.mirror)
         # Names our processes, so that leftovers of an earlier life can be found and no others: the log stays the same where its
         # folder is moved or mounted, and a folder that is copied is another one.
@@ -194,7 +196,12 @@ class Daemon:
             turn_timeout_ms=turn_timeout_ms,
             folder=self.attachments.new_folder(),
         )
-        return await self.sessions.create(record, secrets)
+        await self.changes.begin(record.folder, settings.directory)
+        try:
+            return await self.sessions.create(record, secrets)
+        except SandboxAgentError:
+            await self.changes.discard(record.folder)
+            raise
 
     def agent(self, name: str) -> Agent:
         agent = self.agents.get(name)

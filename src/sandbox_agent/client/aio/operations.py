@@ -23,6 +23,7 @@ from ...schema.answers import (
     SessionPage,
     StoredAttachment,
 )
+from ...schema.changes import ChangeList, Reverted
 from ...schema.events import Event
 from ...schema.files import (
     EntryPage,
@@ -648,6 +649,65 @@ class AsyncEvents(AsyncGuard):
         return all_events(self._client.transport, offset)
 
 
+class AsyncChanges(AsyncGuard):
+    """What sessions have changed in their directories, and the way back."""
+
+    def __init__(self, client: AsyncSandboxAgent) -> None:
+        self._client = client
+
+    async def list(self, session_id: str) -> ChangeList:
+        """Show what has changed in the session's directory since the session began, file by file.
+
+        In a git repository the directory is compared with a snapshot of its beginning, uncommitted changes
+        included. Elsewhere the changes are those that the agent told. What .gitignore leaves out is not
+        looked at. Binary files, and those above 4 MiB, are told by their size only.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `SessionNotFound`, `InvalidRequest`, `PermissionDenied`, `Unavailable`.
+        """
+        return await self._client.ask(call("GET", f"/v1/sessions/{segment(session_id)}/changes"), ChangeList)
+
+    async def revert(
+        self,
+        session_id: str,
+        *,
+        paths: Sequence[str] | None = None,
+        all: bool = False,
+        etags: Mapping[str, str] | None = None,
+    ) -> Reverted:
+        """Give files back as they were when the session began. `undo` brings back what was overwritten or removed.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+        - `paths`: Which files, as `changes` names them; or say `all`.
+        - `all`: Every file that has changed.
+        - `etags`: By path, the tags that `changes` showed: a file that has another by now is refused.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Conflict`, `PreconditionFailed`,
+        `Unavailable`.
+        """
+        return await self._client.ask(
+            call(
+                "POST",
+                f"/v1/sessions/{segment(session_id)}/changes/revert",
+                body={"paths": paths, "all": all, "etags": etags},
+            ),
+            Reverted,
+        )
+
+    async def undo(self, session_id: str) -> Reverted:
+        """Take the last revert back.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Conflict`, `PreconditionFailed`,
+        `Unavailable`.
+        """
+        return await self._client.ask(
+            call("POST", f"/v1/sessions/{segment(session_id)}/changes/undo", body={}), Reverted
+        )
+
+
 class AsyncFs(AsyncGuard):
     """Files of the daemon's machine."""
 
@@ -934,5 +994,6 @@ class AsyncOperations(AsyncGuard):
         self.questions = AsyncQuestions(client)
         self.attachments = AsyncAttachments(client)
         self.events = AsyncEvents(client)
+        self.changes = AsyncChanges(client)
         self.fs = AsyncFs(client)
         self.system = AsyncSystem(client)
