@@ -317,6 +317,62 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions/{session_id}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what has changed in the session's directory since the session began, file by file.
+         * @description In a git repository the directory is compared with a snapshot of its beginning, uncommitted changes included. Elsewhere the
+         *     changes are those that the agent told. What .gitignore leaves out is not looked at. Binary files, and those above 4 MiB, are
+         *     told by their size only.
+         */
+        get: operations["changes.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{session_id}/changes/revert": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give files back as they were when the session began. `undo` brings back what was overwritten or removed. */
+        post: operations["changes.revert"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{session_id}/changes/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take the last revert back. */
+        post: operations["changes.undo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions/{session_id}/commands": {
         parameters: {
             query?: never;
@@ -969,6 +1025,61 @@ export interface components {
             mime: string | null;
             size: number;
         };
+        /** ChangeList */
+        ChangeList: {
+            directory: string;
+            /**
+             * @description `snapshot`: compared with the directory as it was. `events`: what the agent told of its changes, where there is no snapshot; it cannot be reverted.
+             * @enum {unknown}
+             */
+            source: "events" | "snapshot";
+            files: components["schemas"]["ChangedFile"][];
+            additions: number;
+            deletions: number;
+            /** @description A revert can be taken back. */
+            canUndo: boolean;
+            /**
+             * @description What was checked out when the session began.
+             * @default null
+             */
+            commit?: string | null;
+            /**
+             * @description Why there is no snapshot.
+             * @default null
+             */
+            notice?: string | null;
+        };
+        /** ChangedFile */
+        ChangedFile: {
+            /** @description Relative to the session's directory. */
+            path: string;
+            /** @enum {unknown} */
+            status: "added" | "deleted" | "modified";
+            /** @description The file as it is now; `revert` takes it. */
+            etag: string;
+            /**
+             * @description How many bytes it has now.
+             * @default null
+             */
+            size?: number | null;
+            /**
+             * @description Lines that were added; absent for what is not text, or too large.
+             * @default null
+             */
+            additions?: number | null;
+            /** @default null */
+            deletions?: number | null;
+            /**
+             * @description Unified; absent for what is not text, or too large.
+             * @default null
+             */
+            diff?: string | null;
+        };
+        /** Reverted */
+        Reverted: {
+            /** @description The files that were written or removed. */
+            paths: string[];
+        };
         /** Commands */
         Commands: {
             commands: components["schemas"]["Command"][];
@@ -1287,6 +1398,26 @@ export interface components {
         ReplyQuestionBody: {
             /** @description Per question the chosen labels; free text is allowed. */
             answers: string[][];
+        };
+        /** RevertChangesBody */
+        RevertChangesBody: {
+            /**
+             * @description Which files, as `changes` names them; or say `all`.
+             * @default null
+             */
+            paths?: string[] | null;
+            /**
+             * @description Every file that has changed.
+             * @default false
+             */
+            all?: boolean;
+            /**
+             * @description By path, the tags that `changes` showed: a file that has another by now is refused.
+             * @default null
+             */
+            etags?: {
+                [key: string]: string;
+            } | null;
         };
         /** RunCommandBody */
         RunCommandBody: {
@@ -3225,6 +3356,250 @@ export interface operations {
             };
         };
     };
+    "changes.list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeList"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "changes.revert": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RevertChangesBody"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reverted"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `precondition_failed` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "changes.undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reverted"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `precondition_failed` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "sessions.commands": {
         parameters: {
             query?: never;
@@ -4836,6 +5211,9 @@ export const ROUTES = {
   "questions.reject": "POST /v1/sessions/{session_id}/questions/{question_id}/reject",
   "attachments.upload": "POST /v1/sessions/{session_id}/attachments",
   "attachments.get": "GET /v1/sessions/{session_id}/attachments/{name}",
+  "changes.list": "GET /v1/sessions/{session_id}/changes",
+  "changes.revert": "POST /v1/sessions/{session_id}/changes/revert",
+  "changes.undo": "POST /v1/sessions/{session_id}/changes/undo",
   "sessions.commands": "GET /v1/sessions/{session_id}/commands",
   "sessions.run_command": "POST /v1/sessions/{session_id}/commands/{name}",
   "sessions.compact": "POST /v1/sessions/{session_id}/compact",

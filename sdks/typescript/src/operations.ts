@@ -28,6 +28,10 @@ export type PermissionList = Schemas["PermissionList"];
 export type PermissionReply = Schemas["ReplyPermissionBody"];
 export type QuestionList = Schemas["QuestionList"];
 export type QuestionReply = Schemas["ReplyQuestionBody"];
+export type ChangeList = Schemas["ChangeList"];
+export type ChangedFile = Schemas["ChangedFile"];
+export type Revert = Schemas["RevertChangesBody"];
+export type Reverted = Schemas["Reverted"];
 export type StoredAttachment = Schemas["StoredAttachment"];
 export type EventPage = { events: Event[]; hasMore: boolean };
 export type Health = Schemas["Health"];
@@ -196,6 +200,23 @@ export class Operations {
     return answer.blob();
   }
 
+  // -- changes ------------------------------------------------------------------------------------
+
+  /** Show what has changed in the session's directory since the session began, file by file. */
+  listChanges(sessionId: string, options: CallOptions = {}): Promise<ChangeList> {
+    return this.http.json("changes.list", { path: { session_id: sessionId }, ...options });
+  }
+
+  /** Give files back as they were when the session began. `undoRevert` brings back what was overwritten or removed. */
+  revertChanges(sessionId: string, body: Revert, options: CallOptions = {}): Promise<Reverted> {
+    return this.http.json("changes.revert", { path: { session_id: sessionId }, body, ...options });
+  }
+
+  /** Take the last revert back. */
+  undoRevert(sessionId: string, options: CallOptions = {}): Promise<Reverted> {
+    return this.http.json("changes.undo", { path: { session_id: sessionId }, ...options });
+  }
+
   // -- permissions and questions ------------------------------------------------------------------
 
   /** Show the permissions that wait for an answer. */
@@ -306,6 +327,9 @@ export const METHODS = {
   "sessions.events": "getEvents",
   "sessions.events_sse": "streamEvents",
   "events.sse": "streamAllEvents",
+  "changes.list": "listChanges",
+  "changes.revert": "revertChanges",
+  "changes.undo": "undoRevert",
   "fs.entries": "fs.entries",
   "fs.stat": "fs.stat",
   "fs.read": "fs.read",

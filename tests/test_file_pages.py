@@ -1,4 +1,4 @@
-"""The page about files does what it says: its snippets run, one after the other, in one shell."""
+"""The pages about files and changes do what they say: their snippets run, one after the other, in one shell."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ import pytest
 
 from .daemons import Daemon, running
 
-PAGE = (Path(__file__).parents[1] / "docs" / "file-system.md").read_text()
+DOCS = Path(__file__).parents[1] / "docs"
 TOKEN = "a-token-for-the-page"
 
 
-@pytest.mark.slow
-def test_every_snippet_of_the_page_runs(tmp_path: Path) -> None:
-    snippets = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
-    work = tmp_path / "work"
+def run_snippets(page: str, folder: Path) -> Path:
+    """Run a page's snippets in a folder of their own, which is returned."""
+    snippets = re.findall(r"```sh\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
+    work = folder / "work"
     work.mkdir()
-    with running(Daemon(tmp_path / "data", "--token", TOKEN)) as daemon:
+    with running(Daemon(folder / "data", "--token", TOKEN)) as daemon:
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", "\n".join(snippets)],
             cwd=work,
             env={
                 "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-                "HOME": str(tmp_path),
+                "HOME": str(folder),
                 "SANDBOX_AGENT_ENDPOINT": f"http://127.0.0.1:{daemon.port}",
                 "SANDBOX_AGENT_TOKEN": TOKEN,
             },
@@ -36,7 +36,19 @@ def test_every_snippet_of_the_page_runs(tmp_path: Path) -> None:
             timeout=90,
         )
     assert done.returncode == 0, done.stdout + done.stderr
+    return work
+
+
+@pytest.mark.slow
+def test_every_snippet_about_files_runs(tmp_path: Path) -> None:
+    work = run_snippets("file-system.md", tmp_path)
     assert (work / "notes" / "today.txt").read_text() == "bye\n"
     assert (work / "notes" / "old" / "more.txt").read_text() == "more"
     assert (work / "site-again" / "css" / "main.css").read_text() == "body {}\n"
     assert (work / "unpacked" / "site" / "css" / "main.css").exists()
+
+
+@pytest.mark.slow
+def test_every_snippet_about_changes_runs(tmp_path: Path) -> None:
+    work = run_snippets("changes.md", tmp_path)
+    assert (work / "project" / "a.txt").read_text() == "one\ntwo\n"
