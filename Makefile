@@ -24,8 +24,8 @@ unit: .venv/dev ## The quick part: everything that needs no running daemon (unde
 
 DAEMON_TESTS := cli faults http inspector intruders live sdk tools
 
-live: .venv/dev agents ## The real agents, e.g. `make live AGENT=claude`; MODEL=real uses your own keys
-	$(BIN)/python -m pytest tests/live -n auto --write-coverage $(if $(AGENT),--agent $(AGENT)) $(ARGS)
+live: .venv/dev agents ## Every feature on every real agent, or `make live AGENT=claude`; MODEL=real uses your own keys
+	$(BIN)/python -m pytest tests/live -n auto --write-coverage --agent $(or $(AGENT),all) $(ARGS)
 
 diffs: .venv/dev agents ## Every kind of change by every agent, repeated by `patch` (AGENT=codex for one)
 	$(BIN)/python -m pytest tests/live/test_diffs.py -n auto -m long $(if $(AGENT),--agent $(AGENT)) $(ARGS)

@@ -475,6 +475,42 @@ def test_each_stream_is_pinged_once_in_a_round() -> None:
     asyncio.run(scenario())
 
 
+class Torn(Paper):
+    """An outlet that breaks when it is written to."""
+
+    def write(self, text: bytes) -> None:
+        raise OSError("torn")
+
+
+def test_nothing_is_written_to_a_reader_that_has_just_gone(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            session = Session(log, "a")
+            async with followed(of_session(log, session)) as paper:
+                await session.append([said("one")])
+                await paper.until_number(1)
+                paper.leave()  # its task hears of it in the next round of the loop
+                session.channel.publish([(2, frame_of(2, b"{}"))], ended=True)
+            assert paper.numbers == [1]
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_that_breaks_ends_alone(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            session = Session(log, "a")
+            broken = asyncio.create_task(of_session(log, session).run(Torn()))
+            async with followed(of_session(log, session)) as paper:
+                await session.append([said("one")])
+                await broken
+                await session.append([said("two")])
+                await paper.until_number(2)
+                assert session.channel.readers == 1
+
+    asyncio.run(scenario())
+
+
 def test_a_ping_comes_neither_inside_a_frame_nor_into_a_full_outlet(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:

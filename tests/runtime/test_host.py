@@ -206,6 +206,22 @@ def test_an_agent_that_is_held_for_long_has_to_wait_itself(tmp_path: Path) -> No
 # -- ends -------------------------------------------------------------------------------------
 
 
+def test_only_those_are_told_who_have_something_to_hear(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path) as here:
+            host, _ = await here.host()
+            tenants = [Tenant(host, f"tenant{number}") for number in range(100)]
+            host.flush()  # each is told that it may begin
+            before = [len(tenant.told) for tenant in tenants]
+            tenants[42].conversation.scribe.start_turn("t")
+            host.flush()
+            host.flush()
+            new = [len(tenant.told) - count for tenant, count in zip(tenants, before, strict=True)]
+            assert new == [number == 42 for number in range(100)]
+
+    asyncio.run(scenario())
+
+
 def test_an_exit_is_told_behind_all_that_the_agent_said(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as here:

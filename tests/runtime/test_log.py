@@ -116,6 +116,9 @@ class Reader:
     def wake(self) -> None:
         pass
 
+    def fail(self) -> None:
+        raise AssertionError
+
     @property
     def numbers(self) -> list[int]:
         return [number for number, _ in self.frames]

@@ -254,7 +254,7 @@ def test_a_caller_that_goes_away_only_stops_waiting(tmp_path: Path) -> None:
                 asking.cancel()
                 await asyncio.wait([asking])
                 assert asking.cancelled()
-                assert not live._waiting
+                assert not live._callers
             # Nobody waits for it, and it runs all the same.
             end = await daemon.sessions.end("s")
             async with followed(SessionFollowing(daemon.log, end.channel, "s", 0)) as paper:

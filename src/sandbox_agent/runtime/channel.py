@@ -6,8 +6,11 @@ it in the store.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
+
+logger = logging.getLogger("sandbox_agent.channel")
 
 PIECE_BYTES = 64 << 10
 
@@ -33,6 +36,9 @@ class Follower(Protocol):
     def wake(self) -> None:
         """Something else has changed: look."""
 
+    def fail(self) -> None:
+        """Its stream cannot go on."""
+
 
 class Channel:
     def __init__(self, committed: int, *, ended: bool = False) -> None:
@@ -55,7 +61,12 @@ class Channel:
         if self._followers:
             pieces = cut(frames)
             for follower in tuple(self._followers):
-                follower.published(frames, pieces)
+                try:
+                    follower.published(frames, pieces)
+                except Exception:
+                    # One reader's fault is neither the log's nor the other readers'.
+                    logger.exception("a reader failed, and is let go")
+                    follower.fail()
 
     def wake(self) -> None:
         for follower in tuple(self._followers):

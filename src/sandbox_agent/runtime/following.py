@@ -47,6 +47,7 @@ class Following:
         self._appetite = PIECE_BYTES
         self._is_live = False
         """It was given everything that is committed, so what is published next can be written at once."""
+        self._has_failed = False
         self._outlet: Outlet
         self._asleep: asyncio.Future[None] | None = None
 
@@ -59,7 +60,7 @@ class Following:
             while await self._catch_up():
                 self._asleep = asyncio.get_running_loop().create_future()
                 await self._asleep
-            if self.tells_end and self._channel.ended and self._is_live:
+            if self.tells_end and self._channel.ended and self._is_live and not outlet.is_gone:
                 outlet.write(END)
         finally:
             self._channel.leave(self)
@@ -69,12 +70,17 @@ class Following:
         if self._asleep is not None and not self._asleep.done():
             self._asleep.set_result(None)
 
+    def fail(self) -> None:
+        self._has_failed = True
+        self._is_live = False  # what it was given last is unknown, so it is not told that this was all
+        self.wake()
+
     def ping(self) -> None:
         if not (self._outlet.is_full or self._outlet.is_gone or self._part):
             self._outlet.write(PING)
 
     def published(self, frames: Sequence[Numbered], pieces: Sequence[Piece]) -> None:
-        if not self._is_live:
+        if not self._is_live or self._outlet.is_gone:
             return
         if frames[0][0] <= self._after:
             # The store told it before the channel did.
@@ -88,7 +94,7 @@ class Following:
     async def _catch_up(self) -> bool:
         """Read on to the end of the log, as far as the outlet takes it. False when the stream is over."""
         channel, outlet = self._channel, self._outlet
-        while not outlet.is_gone and not self._is_over():
+        while not (outlet.is_gone or self._has_failed or self._is_over()):
             if outlet.is_full:
                 return not channel.closed
             if self._after >= channel.committed:

@@ -24,8 +24,9 @@ from ..session.machine import Machine
 from ..session.phases import Gone
 from ..store.base import Secrets
 from .agent_link import AgentLink
+from .callers import Callers
 from .host import Host
-from .log import End
+from .log import End, Log
 from .lookups import look_up
 from .timers import Timers
 
@@ -50,7 +51,7 @@ class LiveSession:
         self.end = end
         self.secrets = secrets
         self._core = machine.core
-        self._log = sessions.log
+        self._log: Log = sessions.log
         self.pins = 0
         """Who is about to ask something: it must not be let go meanwhile."""
         self.sessions = sessions
@@ -59,9 +60,8 @@ class LiveSession:
         self._dropped = False
         self._link: AgentLink | None = None
         self._held: Host | None = None
-        self._waiting: dict[int, asyncio.Future[Any]] = {}
-        self._settling: list[asyncio.Future[None]] = []
-        self._timers = Timers(self._time_out)
+        self._callers: Callers = Callers()
+        self._timers: Timers = Timers(self._time_out)
         end.listener = self
 
     @property
@@ -81,25 +81,19 @@ class LiveSession:
 
     async def create(self, command: inputs.Create) -> Any:
         """Begin a new session, and wait until it exists or is known not to."""
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting[command.id] = answer
-        for effect in self.machine.begin():
-            self._carry_out(effect)
         try:
-            return await answer
+            with self._callers.waiting(command.id) as answer:
+                for effect in self.machine.begin():
+                    self._carry_out(effect)
+                return await answer
         finally:
-            self._waiting.pop(command.id, None)
             self.rest_if_idle()
 
     async def ask(self, command: inputs.Command) -> Any:
-        """Step the machine and wait for its answer. A caller that goes away only stops waiting."""
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting[command.id] = answer
-        self.step(command)
-        try:
+        """Step the machine and wait for its answer."""
+        with self._callers.waiting(command.id) as answer:
+            self.step(command)
             return await answer
-        finally:
-            self._waiting.pop(command.id, None)
 
     async def catalogue(self) -> Catalogue | None:
         """What its own process offers; None while it has none."""
@@ -108,29 +102,21 @@ class LiveSession:
     async def settled(self) -> None:
         """Wait until what the session has done so far is written, or is known not to be for now."""
         if self._core.last > self._core.committed and not self._dropped:
-            written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._settling.append(written)
-            await written
-
-    def _tell_settled(self) -> None:
-        waiting, self._settling = self._settling, []
-        for one in waiting:
-            if not one.done():
-                one.set_result(None)
+            await self._callers.until_settled()
 
     # -- what the log tells -------------------------------------------------------------------
 
     def committed(self, number: int) -> None:
         self.step(inputs.Committed(number))
-        if self._settling and self._core.last == self._core.committed:
-            self._tell_settled()
+        if self._core.last == self._core.committed:
+            self._callers.tell_settled()
 
     def refused(self, number: int, problem: SandboxAgentError) -> None:
         self.step(inputs.Refused(number, problem))
 
     def stalled(self, problem: SandboxAgentError) -> None:
         self.step(inputs.Stalled(problem))
-        self._tell_settled()
+        self._callers.tell_settled()
 
     def lost(self, error: Exception) -> None:
         self._drop(Internal(f"this cannot be written: {error}", sessionId=self.id))
@@ -189,7 +175,7 @@ class LiveSession:
 
     def rest_if_idle(self) -> None:
         """Let go of a session of which everything is in the store."""
-        if not (self.pins or self._waiting or self._dropped) and self.machine.at_rest:
+        if not (self.pins or self._callers or self._dropped) and self.machine.at_rest:
             self._dropped = True
             self._timers.cancel_all()
             self.sessions.forget(self, gone=isinstance(self.machine.core.phase, Gone))
@@ -200,10 +186,8 @@ class LiveSession:
             return
         self._dropped = True
         self._timers.cancel_all()
-        self._tell_settled()
-        for answer in self._waiting.values():
-            if not answer.done():
-                answer.set_exception(problem)
+        self._callers.tell_settled()
+        self._callers.refuse_all(problem)
         if self._held is not None:
             host, self._held = self._held, None
             asyncio.get_running_loop().call_soon(host.release)
@@ -217,9 +201,6 @@ class LiveSession:
 
     def _carry_out(self, effect: Effect) -> None:
         CARRY_OUT[type(effect)](self, effect)
-
-    def _append(self, effect: effects.Append) -> None:
-        self._log.append(self.end, effect)
 
     def _say(self, effect: effects.Say) -> None:
         if self._link is not None and self._link.attempt == effect.attempt:
@@ -235,25 +216,10 @@ class LiveSession:
     def _remove_files(self, effect: effects.RemoveFiles) -> None:
         self.spawn(self.sessions.attachments.remove(effect.folder))
 
-    def _answer(self, effect: effects.Answer) -> None:
-        answer = self._waiting.get(effect.command)
-        if answer is None or answer.done():
-            return
-        if isinstance(effect.result, SandboxAgentError):
-            answer.set_exception(effect.result)
-        else:
-            answer.set_result(effect.result)
-
     def _time_out(self, kind: TimerKind, tag: str) -> None:
         if kind == "idle" and self._link is not None and self._link.can_resume:
             tag = "resumable"
         self.step(inputs.Timer(kind, tag))
-
-    def _arm(self, effect: effects.Arm) -> None:
-        self._timers.arm(effect)
-
-    def _disarm(self, effect: effects.Disarm) -> None:
-        self._timers.disarm(effect)
 
     def _look_up(self, effect: effects.Question) -> None:
         self.spawn(self._find(effect))
@@ -272,13 +238,13 @@ class LiveSession:
 
 
 CARRY_OUT: dict[type[Any], Callable[[LiveSession, Any], None]] = {
-    effects.Append: LiveSession._append,
-    effects.Answer: LiveSession._answer,
+    effects.Append: lambda live, effect: live._log.append(live.end, effect),
+    effects.Answer: lambda live, effect: live._callers.answer(effect),
     effects.Say: LiveSession._say,
     effects.Connect: LiveSession._connect,
     effects.Stop: LiveSession._stop,
-    effects.Arm: LiveSession._arm,
-    effects.Disarm: LiveSession._disarm,
+    effects.Arm: lambda live, effect: live._timers.arm(effect),
+    effects.Disarm: lambda live, effect: live._timers.disarm(effect),
     effects.LookUpKey: LiveSession._look_up,
     effects.LookUpAsked: LiveSession._look_up,
     effects.Load: LiveSession._look_up,

@@ -30,11 +30,12 @@ logger = logging.getLogger("sandbox_agent.log")
 
 BACKLOG_BYTES = 8 << 20
 RETRY_SECONDS = 0.25
-# A commit and its delivery cost as much as forty deltas, and nobody sees 20 ms. Where few come, they wait a little longer for
-# company: a reader of one stream at 100 a second sees 20 updates of it.
+# A commit and its delivery cost as much as forty deltas. Pieces of streams therefore wait for company: 20 updates a second of each
+# stream look fluent, and twenty models at full speed cost a fifth less than with 50. Floods are passed on more often, in groups
+# of a size that readers take at once.
 GATHER_SECONDS = 0.020
 GATHER_SECONDS_OF_FEW = 0.050
-FEW_BYTES = 4 << 10
+FEW_BYTES = 32 << 10
 
 _encode = msgspec.json.Encoder().encode
 
@@ -369,7 +370,7 @@ class Log(Reading):
         if self._drained and self.backlog <= BACKLOG_BYTES // 2:
             waiting, self._drained = self._drained, []
             for callback in waiting:
-                callback()
+                self._loop.call_soon(callback)  # a fault there is not the log's
 
     # -- showing what is written --------------------------------------------------------------
 
