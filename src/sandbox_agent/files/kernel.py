@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
+import functools
 import os
 import struct
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-_libc = ctypes.CDLL(None, use_errno=True)
+if TYPE_CHECKING:
+    import ctypes
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    import ctypes  # takes long to load, and most daemons never need it
+
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _error() -> int:
+    import ctypes
+
+    return ctypes.get_errno()
+
 
 # -- renames --------------------------------------------------------------------------------------
 
@@ -23,12 +38,12 @@ def rename(source: int, old: str, target: int, new: str, flag: int) -> None:
 
     Raises NotImplementedError where the system or the file system cannot do so.
     """
-    call = getattr(_libc, "renameat2", None)
+    call = getattr(_libc(), "renameat2", None)
     if call is None:
         raise NotImplementedError
     if call(source, os.fsencode(old), target, os.fsencode(new), flag) == 0:
         return
-    code = ctypes.get_errno()
+    code = _error()
     if code in _UNKNOWN:
         raise NotImplementedError
     raise OSError(code, os.strerror(code), old)
@@ -59,7 +74,7 @@ class Notice(NamedTuple):
 
 def open_notices() -> int:
     """A descriptor from which notices are read. Raises NotImplementedError where there is no inotify."""
-    call = getattr(_libc, "inotify_init1", None)
+    call = getattr(_libc(), "inotify_init1", None)
     if call is None:
         raise NotImplementedError
     descriptor: int = call(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -69,12 +84,12 @@ def open_notices() -> int:
 def watch_folder(notices: int, folder: int) -> int:
     """Watch an open folder itself, whatever its name leads to by now. Returns the number of the watch."""
     path = f"/proc/self/fd/{folder}".encode()
-    return _checked(_libc.inotify_add_watch(notices, path, WATCHED | _ONLY_FOLDERS))
+    return _checked(_libc().inotify_add_watch(notices, path, WATCHED | _ONLY_FOLDERS))
 
 
 def unwatch_folder(notices: int, watch: int) -> None:
     """Watch a folder no more; one that is gone is not watched anyway."""
-    _libc.inotify_rm_watch(notices, watch)
+    _libc().inotify_rm_watch(notices, watch)
 
 
 def read_notices(notices: int) -> Iterator[Notice]:
@@ -94,6 +109,6 @@ def read_notices(notices: int) -> Iterator[Notice]:
 
 def _checked(result: int) -> int:
     if result < 0:
-        code = ctypes.get_errno()
+        code = _error()
         raise OSError(code, os.strerror(code))
     return result
