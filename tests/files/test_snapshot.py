@@ -271,6 +271,16 @@ def test_the_daemons_own_folder_is_not_looked_at(tmp_path: Path) -> None:
         assert [one.path for one in snapshot.changes(now, diffs=True)] == ["new.txt"]
 
 
+@pytest.mark.parametrize("name", ["HEAD", "index", "info/exclude", "packed-refs"])
+def test_a_pipe_in_a_repository_holds_nothing_up(tmp_path: Path, name: str) -> None:
+    work = Work(tmp_path)
+    path = work.folder / ".git" / name
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    work.snapshot.take(str(work.folder))
+    assert work.snapshot.exists or work.snapshot.notice
+
+
 def test_nothing_in_a_repository_starts_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = Work(tmp_path)
     proof = tmp_path / "started"

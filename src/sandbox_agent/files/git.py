@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 import subprocess
 import tempfile
 import time
@@ -18,6 +19,7 @@ from pathlib import Path
 SECONDS = 10.0
 """For all that is asked of git at one time."""
 MOST_OUTPUT_BYTES = 32 << 20
+MOST_READ_BYTES = 4 << 20
 
 _CONFIG = """\
 [core]
@@ -66,7 +68,7 @@ class Git:
         (self.folder / "config").write_text(_CONFIG)
         (self.folder / "info" / "attributes").write_text(_ATTRIBUTES)
         (self.folder / "objects" / "info" / "alternates").write_text(f"{objects}\n")
-        patterns = exclude.read_text(errors="replace") if exclude.is_file() else ""
+        patterns = read_small(exclude) or ""
         escaped = (re.sub(r"([\\*?\[\]!# ])", r"\\\1", path) for path in left_out)
         (self.folder / "info" / "exclude").write_text(
             "\n".join([patterns, *(f"/{path}" for path in escaped), ""])
@@ -152,10 +154,7 @@ class Repository:
         return _line(self._git_dir / name) or _line(self._common / name) or self._packed(name)
 
     def _packed(self, name: str) -> str | None:
-        try:
-            lines = (self._common / "packed-refs").read_text(errors="replace").splitlines()
-        except OSError:
-            return None
+        lines = (read_small(self._common / "packed-refs") or "").splitlines()
         return next((line.split(" ")[0] for line in lines if line.endswith(f" {name}")), None)
 
 
@@ -183,9 +182,18 @@ def _linked(top: Path, file: Path) -> Repository | None:
 
 def _line(path: Path) -> str | None:
     """The first line of a small file."""
+    lines = (read_small(path) or "").splitlines()
+    return lines[0].strip() or None if lines else None
+
+
+def read_small(path: Path) -> str | None:
+    """What a file of somebody's holds; None for what is no file, as a pipe that nobody writes to, or too large."""
     try:
-        with path.open(errors="replace") as file:
-            return file.readline(4096).strip() or None
+        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_READ_BYTES:
+                return None
+            return file.read(MOST_READ_BYTES).decode(errors="replace")
     except OSError:
         return None
 

@@ -130,6 +130,8 @@ class Snapshot:
     def _copied(self, git: Git, index: Path) -> bool:
         """Begin with what the folder's own index knows: only what has changed since is read."""
         try:
+            if index.stat().st_size > MOST_BYTES:
+                return False
             shutil.copy2(index, self.folder / "index")
             is_merged = not git.run("ls-files", "-z", "--unmerged")
         except (OSError, GitFailed):  # none yet, or one that needs its other half

@@ -7,6 +7,7 @@ does not read costs no memory: notices wait in the kernel, which drops them at s
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import stat
 from collections import deque
@@ -29,6 +30,7 @@ class Lost:
 
 
 LOST = Lost()
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES)
 
 Run = Callable[[Callable[[], list[FileChange | Lost]]], Awaitable[list[FileChange | Lost]]]
 
@@ -124,7 +126,12 @@ class Watch:
                 return
             try:
                 inside = self._watch(path)
-            except (OSError, SandboxAgentError):
+            except SandboxAgentError:
+                continue  # the daemon's own
+            except OSError as error:
+                if error.errno not in _GONE:  # the system has no more watches to give
+                    self._is_whole = False
+                    yield LOST
                 continue
             for name, is_folder in inside:
                 if is_folder:

@@ -47,6 +47,7 @@ class Files:
 
     async def run(self, work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Result:
         """Do something on a thread. Whoever is cancelled meanwhile still waits: the thread uses what the caller closes."""
+        self.check()
         loop = asyncio.get_running_loop()
         running = loop.run_in_executor(self._threads, functools.partial(work, *given, **named))
         try:
