@@ -7,6 +7,7 @@ import contextlib
 import os
 import re
 import sys
+from typing import Literal
 
 import msgspec
 
@@ -59,25 +60,30 @@ async def _run(job: Job) -> SearchResult:
         stderr=asyncio.subprocess.DEVNULL,
         limit=LINE_BYTES,
     )
+    hits: list[SearchHit] = []
     assert program.stdin is not None
     assert program.stdout is not None
     try:
         program.stdin.write(msgspec.json.encode(job))
         program.stdin.close()
         async with asyncio.timeout(job.seconds + GRACE_SECONDS):
-            return await _hits(program.stdout, job.limit)
+            return SearchResult(hits, await _gather(program.stdout, job.limit, hits))
+    except TimeoutError:
+        return SearchResult(hits, "time")
     finally:
         with contextlib.suppress(ProcessLookupError):
             program.kill()
         await program.wait()
 
 
-async def _hits(lines: asyncio.StreamReader, limit: int) -> SearchResult:
-    hits: list[SearchHit] = []
+async def _gather(
+    lines: asyncio.StreamReader, limit: int, hits: list[SearchHit]
+) -> Literal["limit", "time"] | None:
+    """Take hits as they come. Returns why there may be more."""
     async for line in lines:
         if line.rstrip() == _last:
-            return SearchResult(hits)
+            return None
         if len(hits) == limit:
-            return SearchResult(hits, "limit")
+            return "limit"
         hits.append(_line(line))
-    return SearchResult(hits, "time")  # its alarm ended it
+    return "time"  # its alarm ended it
