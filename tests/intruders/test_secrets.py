@@ -369,7 +369,14 @@ def test_no_field_of_the_api_names_a_program_but_those_of_mcp_servers(client: Cl
         if looks_like_one.search(field)
     }
     # `command` of a message is a yes or no: whether its text is one of the agent's own commands.
-    assert taken == {"McpServer.command", "McpServer.args", "Attachment.path", "SendMessageBody.command"}
+    # `paths` of a revert name files of the session's directory, which are written and never run.
+    assert taken == {
+        "McpServer.command",
+        "McpServer.args",
+        "Attachment.path",
+        "SendMessageBody.command",
+        "RevertChangesBody.paths",
+    }
     assert schemas["SendMessageBody"]["properties"]["command"]["type"] == "boolean"
 
 
