@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,9 @@ AsyncContent = bytes | IO[bytes] | AsyncIterable[bytes]
 
 def pieces_of(content: AsyncContent | None) -> bytes | AsyncIterable[bytes] | None:
     """What the HTTP client is given."""
-    if isinstance(content, bytes | AsyncDownload) or not hasattr(content, "read"):
+    if isinstance(content, AsyncDownload):
+        return content.__aiter__()
+    if isinstance(content, bytes) or not hasattr(content, "read"):
         return content
     # A file might be a pipe, of which nobody can tell how long it is.
     return _read(cast("IO[bytes]", content))
@@ -49,7 +51,7 @@ class AsyncDownload(AsyncGuard):
         self._request = request
         self._stack = AsyncExitStack()
         self._answer: httpx2.Response | None = None
-        self._pieces: AsyncIterator[bytes] | None = None
+        self._pieces: AsyncGenerator[bytes, None] | None = None
         self._rest = b""
 
     async def __aenter__(self) -> Self:
@@ -63,6 +65,8 @@ class AsyncDownload(AsyncGuard):
 
     async def close(self) -> None:
         """End the connection, also in the middle of the file."""
+        if self._pieces is not None:
+            await self._pieces.aclose()
         await self._stack.aclose()
 
     @property
@@ -115,7 +119,7 @@ class AsyncDownload(AsyncGuard):
             await self.close()
             return b""
 
-    async def _opened(self) -> AsyncIterator[bytes]:
+    async def _opened(self) -> AsyncGenerator[bytes, None]:
         if self._pieces is None:
             self._answer = await self._stack.enter_async_context(self._transport.opened(self._request))
             self._pieces = self._transport.pieces(self._answer)

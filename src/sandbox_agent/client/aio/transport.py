@@ -162,7 +162,7 @@ class AsyncTransport:
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from None
 
-    async def pieces(self, answer: httpx2.Response) -> AsyncIterator[bytes]:
+    async def pieces(self, answer: httpx2.Response) -> AsyncGenerator[bytes, None]:
         """The body of an answer. One that breaks off is an error, not the end."""
         import httpx2
 

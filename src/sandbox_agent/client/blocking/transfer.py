@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,9 @@ Content = bytes | IO[bytes] | Iterable[bytes]
 
 def pieces_of(content: Content | None) -> bytes | Iterable[bytes] | None:
     """What the HTTP client is given."""
-    if isinstance(content, bytes | Download) or not hasattr(content, "read"):
+    if isinstance(content, Download):
+        return content.__iter__()
+    if isinstance(content, bytes) or not hasattr(content, "read"):
         return content
     # A file might be a pipe, of which nobody can tell how long it is.
     return _read(cast("IO[bytes]", content))
@@ -51,7 +53,7 @@ class Download(Guard):
         self._request = request
         self._stack = ExitStack()
         self._answer: httpx2.Response | None = None
-        self._pieces: Iterator[bytes] | None = None
+        self._pieces: Generator[bytes, None] | None = None
         self._rest = b""
 
     def __enter__(self) -> Self:
@@ -65,6 +67,8 @@ class Download(Guard):
 
     def close(self) -> None:
         """End the connection, also in the middle of the file."""
+        if self._pieces is not None:
+            self._pieces.close()
         self._stack.close()
 
     @property
@@ -117,7 +121,7 @@ class Download(Guard):
             self.close()
             return b""
 
-    def _opened(self) -> Iterator[bytes]:
+    def _opened(self) -> Generator[bytes, None]:
         if self._pieces is None:
             self._answer = self._stack.enter_context(self._transport.opened(self._request))
             self._pieces = self._transport.pieces(self._answer)

@@ -163,7 +163,7 @@ class Transport:
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from None
 
-    def pieces(self, answer: httpx2.Response) -> Iterator[bytes]:
+    def pieces(self, answer: httpx2.Response) -> Generator[bytes, None]:
         """The body of an answer. One that breaks off is an error, not the end."""
         import httpx2
 
