@@ -57,7 +57,7 @@ bench: .venv/dev compiled agents ## Measure beside the Rust daemon and the nativ
 	$(BIN)/python -m tools.bench $(ARGS)
 
 faults: .venv/dev ## Every fault of docs/reliability.md, the ones that take minutes too
-	$(BIN)/python -m pytest tests/faults -n auto -m "" $(ARGS)
+	$(BIN)/python -m pytest tests/faults tests/live/test_opencode_server.py -n auto -m "" $(ARGS)
 
 torture: .venv/dev ## Kill the daemon under load N times at random moments, and look for broken promises
 	$(BIN)/python -m tools.torture --rounds $(N) $(ARGS)

@@ -46,7 +46,10 @@ SAMPLE = frozenset(
 )
 NO_QUESTIONS = "it offers its model no tool to ask with where it speaks ACP"
 NO_PLANS = "it offers its model no tool to leave plan mode: the plan is a message"
-RETRIES = "it tries again without limit and without a word; a cancel or `turnTimeoutMs` ends such a turn"
+RETRIES = (
+    "it tells so after five more tries without a word, which take over a minute; "
+    "a cancel or `turnTimeoutMs` ends such a turn before"
+)
 
 ACP_PROGRAMS = {
     "claude-acp": AcpProgram(
@@ -68,7 +71,6 @@ ACP_PROGRAMS = {
         ("opencode",),
         ("OPENCODE_*", "ANTHROPIC_*", "OPENAI_*"),
         {
-            "prompt_template": "it tells what it offers only some time after it has opened a session",
             "compact": "it offers no such command where it speaks ACP",
             "question_answered": NO_QUESTIONS,
             "question_multi_select": NO_QUESTIONS,
@@ -76,10 +78,9 @@ ACP_PROGRAMS = {
             "plan_approved": NO_PLANS,
             "plan_rejected": NO_PLANS,
             "subagent": "it shows nothing of a sub-agent and does not pass on what one asks for: the turn waits until it is cancelled",
-            "error_500": RETRIES,
             "error_cut": RETRIES,
         },
-        scripted(AGENTS["opencode"]),
+        msgspec.structs.replace(scripted(AGENTS["opencode"]), tells_arguments=False),
         SAMPLE,
     ),
 }

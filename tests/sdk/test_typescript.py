@@ -44,7 +44,7 @@ def node() -> str:
     with (cache / "typescript.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         run("make", "--no-print-directory", "sdk", cwd=ROOT)
-        run("npm", "run", "--silent", "build", "--", "test")
+        run("npm", "run", "--silent", "build:test")
     return found
 
 

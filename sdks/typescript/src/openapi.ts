@@ -881,7 +881,9 @@ export interface components {
             state: "ended" | "idle" | "requires_action" | "running";
             ended: boolean;
             eventCount: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             createdAt: string;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             updatedAt: string;
             usage: components["schemas"]["SessionUsage"];
         };
@@ -922,6 +924,7 @@ export interface components {
         QueuedMessageInfo: {
             turnId: string;
             message: string;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             createdAt: string;
             attachments: components["schemas"]["Attachment"][];
         };
@@ -950,8 +953,7 @@ export interface components {
             action: string;
             /** @enum {unknown} */
             status: "accept" | "accept_for_session" | "reject" | "requested";
-            /** @default null */
-            metadata?: components["schemas"]["PermissionMetadata"] | null;
+            metadata: components["schemas"]["PermissionMetadata"];
         };
         /** PermissionMetadata */
         PermissionMetadata: {
@@ -1194,6 +1196,42 @@ export interface components {
         Readiness: {
             /** @enum {unknown} */
             status: "ready";
+        };
+        /**
+         * Progress
+         * @description One step of an installation.
+         */
+        Progress: {
+            /**
+             * @description `waiting` is for another installation of the agent to end; after `failed` the next source is asked.
+             * @enum {unknown}
+             */
+            stage: "asking" | "checking" | "downloading" | "failed" | "unpacking" | "waiting";
+            /**
+             * @description Where from: `publisher`, `npm` or `mirror`.
+             * @default null
+             */
+            source?: string | null;
+            /**
+             * @description What is downloaded.
+             * @default null
+             */
+            file?: string | null;
+            /**
+             * @description How much of it is there.
+             * @default 0
+             */
+            bytes?: number;
+            /**
+             * @description How much it is, where that is known.
+             * @default null
+             */
+            total?: number | null;
+            /**
+             * @description Why this source failed.
+             * @default null
+             */
+            reason?: string | null;
         };
         /** InstallAgentBody */
         InstallAgentBody: {
@@ -1656,8 +1694,7 @@ export interface components {
             action: string;
             /** @enum {unknown} */
             status: "accept" | "accept_for_session" | "reject" | "requested";
-            /** @default null */
-            metadata?: components["schemas"]["PermissionMetadata"] | null;
+            metadata: components["schemas"]["PermissionMetadata"];
         };
         /** QuestionResolved */
         QuestionResolved: {
@@ -1692,6 +1729,7 @@ export interface components {
         SessionStartedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1711,6 +1749,7 @@ export interface components {
         SessionEndedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1730,6 +1769,7 @@ export interface components {
         TurnStartedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1749,6 +1789,7 @@ export interface components {
         TurnEndedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1768,6 +1809,7 @@ export interface components {
         ItemStartedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1787,6 +1829,7 @@ export interface components {
         ItemDeltaEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1806,6 +1849,7 @@ export interface components {
         ItemCompletedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1825,6 +1869,7 @@ export interface components {
         PermissionRequestedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1844,6 +1889,7 @@ export interface components {
         PermissionResolvedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1863,6 +1909,7 @@ export interface components {
         QuestionRequestedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1882,6 +1929,7 @@ export interface components {
         QuestionResolvedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1901,6 +1949,7 @@ export interface components {
         ErrorEventEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1920,6 +1969,7 @@ export interface components {
         AgentUnparsedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -2487,7 +2537,7 @@ export interface operations {
     "sessions.list": {
         parameters: {
             query?: {
-                /** @description How many at most. */
+                /** @description How many to a page. */
                 limit?: number;
                 /** @description `nextCursor` of the page before. */
                 cursor?: string | null;

@@ -170,14 +170,16 @@ class _Transport(Transport):
             print("sandbox-agent: the connection was lost, trying again", file=sys.stderr)
         self._is_away = True
 
-    def frames(self, call: Call, connected: Callable[[], None]) -> Generator[Frame, None]:
+    def frames(
+        self, call: Call, connected: Callable[[], None], until: float | None = None
+    ) -> Generator[Frame, None]:
         def is_back() -> None:
             if self._is_away:
                 print("sandbox-agent: connected again", file=sys.stderr)
             self._is_away = False
             connected()
 
-        return super().frames(call, is_back)
+        return super().frames(call, is_back, until)
 
     def warn_of_version(self, theirs: str) -> None:
         text = f"the daemon is version {theirs}, this command is {__version__}: something may not work"

@@ -79,7 +79,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         'sessions', 'list', (), 'GET', '/v1/sessions', 'List sessions, newest first.', '', 'json', '',
         (
-            Argument('limit', 'integer', 'query', 'limit', 'How many at most. Default: 100.'),
+            Argument('limit', 'integer', 'query', 'limit', 'How many to a page. Default: 100.'),
             Argument('cursor', 'string', 'query', 'cursor', '`nextCursor` of the page before.'),
         ),
     ),

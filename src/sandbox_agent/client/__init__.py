@@ -34,13 +34,14 @@ from ..errors import (
     UnsupportedAgent,
     UnsupportedMediaType,
 )
+from ..schema.answers import Progress
 from ..schema.events import (
     AgentUnparsed,
     ErrorEvent,
-    Event,
     ItemCompleted,
     ItemDelta,
     ItemStarted,
+    PermissionMetadata,
     PermissionRequested,
     PermissionResolved,
     QuestionRequested,
@@ -52,28 +53,34 @@ from ..schema.events import (
     Usage,
 )
 from ..schema.files import FileChange, FileEntry, FileStat
-from ..schema.inputs import Answer, Attachment, Decision, McpServer
+from ..schema.inputs import Answer, Attachment, Decision, McpServer, Reply
 from ..schema.items import FileRef, Image, Item, Json, Reasoning, StatusPart, Text, ToolCall, ToolResult
 from ..schema.sessions import SessionInfo
-from .asking import OnPermission, OnQuestion
+from .asking import OnPermission, OnQuestion, PermissionAnswer, QuestionAnswer
 from .blocking.client import SandboxAgent
 from .blocking.session import Session
 from .blocking.transfer import Download
 from .blocking.turn import Turn
 from .call import Address
+from .events import Event, UnknownEvent
 from .failures import (
+    AnswerNeeded,
     BadAddress,
     BadToken,
     ClientClosed,
     ClientError,
     DaemonNotStarted,
     DaemonUnreachable,
+    IncompatibleDaemon,
     NoAnswerInTime,
     NotADaemon,
-    Unanswered,
+    TurnError,
+    TurnFailed,
+    TurnTimeout,
     UnknownProblem,
     VersionMismatch,
 )
+from .raw import RawResponse
 from .retry import Retry
 from .transcript import Message, Tool, Transcript
 
@@ -89,6 +96,7 @@ __all__ = [
     "AgentProcessExited",
     "AgentUnparsed",
     "Answer",
+    "AnswerNeeded",
     "AsyncDownload",
     "AsyncSandboxAgent",
     "AsyncSession",
@@ -111,6 +119,7 @@ __all__ = [
     "FileStat",
     "IdempotencyMismatch",
     "Image",
+    "IncompatibleDaemon",
     "InstallFailed",
     "Internal",
     "InvalidRequest",
@@ -130,15 +139,21 @@ __all__ = [
     "OnPermission",
     "OnQuestion",
     "PayloadTooLarge",
+    "PermissionAnswer",
     "PermissionDenied",
+    "PermissionMetadata",
     "PermissionRequested",
     "PermissionResolved",
     "PreconditionFailed",
+    "Progress",
+    "QuestionAnswer",
     "QuestionRequested",
     "QuestionResolved",
     "RangeNotSatisfiable",
     "RateLimited",
+    "RawResponse",
     "Reasoning",
+    "Reply",
     "Retry",
     "SandboxAgent",
     "SandboxAgentError",
@@ -159,9 +174,12 @@ __all__ = [
     "Transcript",
     "Turn",
     "TurnEnded",
+    "TurnError",
+    "TurnFailed",
     "TurnStarted",
-    "Unanswered",
+    "TurnTimeout",
     "Unavailable",
+    "UnknownEvent",
     "UnknownProblem",
     "UnsupportedAgent",
     "UnsupportedMediaType",

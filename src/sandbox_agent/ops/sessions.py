@@ -97,7 +97,7 @@ class OneSession(Struct, frozen=True, rename="camel"):
 
 
 class ListSessions(Struct, frozen=True):
-    limit: Annotated[int, Meta(ge=1, le=1000, description="How many at most.")] = 100
+    limit: Annotated[int, Meta(ge=1, le=1000, description="How many to a page.")] = 100
     cursor: Annotated[str | None, Meta(description="`nextCursor` of the page before.")] = None
 
 
@@ -251,10 +251,11 @@ async def _check_change(daemon: Daemon, session_id: str, wanted: dict[str, Any])
         raise Conflict("the session has ended", sessionId=session_id)
     changed = {name: value for name, value in wanted.items() if name != "title"}
     settings = msgspec.structs.replace(record.settings, **changed)
-    agent = daemon.agent(record.agent)
-    await daemon.check(agent, settings)
-    if not (await daemon.sessions.secrets(session_id)).env:
-        await daemon.check_choice(agent, settings, changed)
+    await daemon.check(record, settings)
+    env = (await daemon.sessions.secrets(session_id)).env
+    await daemon.check_choice(
+        daemon.agent(record.agent), settings, changed, listed=not env, version=record.pinned_version
+    )
 
 
 @operation("DELETE", "/v1/sessions/{session_id}", SessionNotFound, Unavailable, name="sessions.delete")

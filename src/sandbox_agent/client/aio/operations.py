@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
 from ...schema.answers import (
@@ -16,15 +16,14 @@ from ...schema.answers import (
     Models,
     Modes,
     PermissionList,
+    Progress,
     QuestionList,
     Queue,
     Readiness,
     SentMessage,
-    SessionPage,
     StoredAttachment,
 )
 from ...schema.changes import ChangeList, Reverted
-from ...schema.events import Event
 from ...schema.files import (
     EntryPage,
     FileAction,
@@ -38,8 +37,10 @@ from ...schema.files import (
 from ...schema.inputs import Attachment, McpServer, PermissionMode
 from ...schema.sessions import SessionInfo
 from ..call import Answer, call, new_key, segment
+from ..events import Event
 from ..misuse import AsyncGuard
 from ..pages import PageOfEvents, decoded
+from .session_list import AsyncSessionList
 from .stream import all_events, file_changes
 from .transfer import AsyncContent, AsyncDownload, pieces_of
 
@@ -60,7 +61,12 @@ class AsyncAgents(AsyncGuard):
         return await self._client.ask(call("GET", "/v1/agents"), AgentList)
 
     async def install(
-        self, agent: str, *, reinstall: bool = False, agent_version: str | None = None
+        self,
+        agent: str,
+        *,
+        reinstall: bool = False,
+        agent_version: str | None = None,
+        on_progress: Callable[[Progress], object] | None = None,
     ) -> Installed:
         """Install an agent, or say where it is.
 
@@ -68,16 +74,18 @@ class AsyncAgents(AsyncGuard):
         - `reinstall`: Install again even if it is there.
         - `agent_version`: Version to install, or `latest`. Without one any that is there will do, and the
           tested one is fetched.
+        - `on_progress`: Is called with the latest step while it goes on; may be a coroutine function.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `PermissionDenied`, `InstallFailed`.
         """
-        return await self._client.ask(
+        return await self._client.watch(
             call(
                 "POST",
                 f"/v1/agents/{segment(agent)}/install",
                 body={"reinstall": reinstall, "agentVersion": agent_version},
             ),
             Installed,
+            on_progress,
         )
 
     async def modes(self, agent: str, *, directory: str | None = None) -> Modes:
@@ -221,17 +229,15 @@ class AsyncSessions(AsyncGuard):
             },
         )
 
-    async def list(self, *, limit: int = 100, cursor: str | None = None) -> SessionPage:
+    def list(self, *, limit: int = 100, cursor: str | None = None) -> AsyncSessionList:
         """List sessions, newest first.
 
-        - `limit`: How many at most.
+        - `limit`: How many to a page.
         - `cursor`: `nextCursor` of the page before.
 
         Raises `InvalidRequest`.
         """
-        return await self._client.ask(
-            call("GET", "/v1/sessions", query={"limit": limit, "cursor": cursor}), SessionPage
-        )
+        return AsyncSessionList(self._client, limit, cursor)
 
     async def get(self, session_id: str) -> SessionInfo:
         """Show a session.

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
 from ...schema.answers import (
@@ -16,15 +16,14 @@ from ...schema.answers import (
     Models,
     Modes,
     PermissionList,
+    Progress,
     QuestionList,
     Queue,
     Readiness,
     SentMessage,
-    SessionPage,
     StoredAttachment,
 )
 from ...schema.changes import ChangeList, Reverted
-from ...schema.events import Event
 from ...schema.files import (
     EntryPage,
     FileAction,
@@ -38,8 +37,10 @@ from ...schema.files import (
 from ...schema.inputs import Attachment, McpServer, PermissionMode
 from ...schema.sessions import SessionInfo
 from ..call import Answer, call, new_key, segment
+from ..events import Event
 from ..misuse import Guard
 from ..pages import PageOfEvents, decoded
+from .session_list import SessionList
 from .stream import all_events, file_changes
 from .transfer import Content, Download, pieces_of
 
@@ -59,23 +60,32 @@ class Agents(Guard):
         """List the agents: installed or not, version, credentials, capabilities."""
         return self._client.ask(call("GET", "/v1/agents"), AgentList)
 
-    def install(self, agent: str, *, reinstall: bool = False, agent_version: str | None = None) -> Installed:
+    def install(
+        self,
+        agent: str,
+        *,
+        reinstall: bool = False,
+        agent_version: str | None = None,
+        on_progress: Callable[[Progress], object] | None = None,
+    ) -> Installed:
         """Install an agent, or say where it is.
 
         - `agent`: Which agent, e.g. `claude`.
         - `reinstall`: Install again even if it is there.
         - `agent_version`: Version to install, or `latest`. Without one any that is there will do, and the
           tested one is fetched.
+        - `on_progress`: Is called with the latest step while it goes on; may be a coroutine function.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `PermissionDenied`, `InstallFailed`.
         """
-        return self._client.ask(
+        return self._client.watch(
             call(
                 "POST",
                 f"/v1/agents/{segment(agent)}/install",
                 body={"reinstall": reinstall, "agentVersion": agent_version},
             ),
             Installed,
+            on_progress,
         )
 
     def modes(self, agent: str, *, directory: str | None = None) -> Modes:
@@ -219,17 +229,15 @@ class Sessions(Guard):
             },
         )
 
-    def list(self, *, limit: int = 100, cursor: str | None = None) -> SessionPage:
+    def list(self, *, limit: int = 100, cursor: str | None = None) -> SessionList:
         """List sessions, newest first.
 
-        - `limit`: How many at most.
+        - `limit`: How many to a page.
         - `cursor`: `nextCursor` of the page before.
 
         Raises `InvalidRequest`.
         """
-        return self._client.ask(
-            call("GET", "/v1/sessions", query={"limit": limit, "cursor": cursor}), SessionPage
-        )
+        return SessionList(self._client, limit, cursor)
 
     def get(self, session_id: str) -> SessionInfo:
         """Show a session.
