@@ -190,11 +190,12 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """What is awaited is loaded when it is asked for: asyncio takes longer to load than everything else here."""
-    if name not in ("AsyncSandboxAgent", "AsyncSession", "AsyncTurn"):
+    if name not in ("AsyncDownload", "AsyncSandboxAgent", "AsyncSession", "AsyncTurn"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .aio import client, session, turn
+    from .aio import client, session, transfer, turn
 
     globals().update(
+        AsyncDownload=transfer.AsyncDownload,
         AsyncSandboxAgent=client.AsyncSandboxAgent,
         AsyncSession=session.AsyncSession,
         AsyncTurn=turn.AsyncTurn,
