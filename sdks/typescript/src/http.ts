@@ -65,6 +65,7 @@ const REPEATABLE: ReadonlySet<Operation> = new Set([
   "sessions.update",
   "sessions.cancel",
   "sessions.terminate",
+  "sessions.suspend",
   "sessions.send_message",
   "sessions.stream_message",
   "sessions.run_command",

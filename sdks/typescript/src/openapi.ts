@@ -164,6 +164,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions/{session_id}/suspend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop the process of an idle agent; the next message resumes the conversation.
+         * @description The daemon does the same after `--idle-seconds`. Nothing happens while a turn runs or a message waits, nor to an agent that could
+         *     not go on with its conversation.
+         */
+        post: operations["sessions.suspend"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions/{session_id}/queue": {
         parameters: {
             query?: never;
@@ -2898,6 +2919,45 @@ export interface operations {
             };
         };
     };
+    "sessions.suspend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "sessions.queue": {
         parameters: {
             query?: {
@@ -5252,6 +5312,7 @@ export const ROUTES = {
   "sessions.send_message": "POST /v1/sessions/{session_id}/messages",
   "sessions.cancel": "POST /v1/sessions/{session_id}/cancel",
   "sessions.terminate": "POST /v1/sessions/{session_id}/terminate",
+  "sessions.suspend": "POST /v1/sessions/{session_id}/suspend",
   "sessions.queue": "GET /v1/sessions/{session_id}/queue",
   "sessions.withdraw": "DELETE /v1/sessions/{session_id}/queue/{turn_id}",
   "permissions.list": "GET /v1/sessions/{session_id}/permissions",

@@ -152,6 +152,11 @@ export class Operations {
     return this.http.done("sessions.terminate", { path: { session_id: sessionId }, ...options });
   }
 
+  /** Stop the process of an idle agent; the next message resumes the conversation. */
+  suspendSession(sessionId: string, options: CallOptions = {}): Promise<void> {
+    return this.http.done("sessions.suspend", { path: { session_id: sessionId }, ...options });
+  }
+
   // -- messages -----------------------------------------------------------------------------------
 
   /** Send a message; answered as soon as it is durable. While a turn runs it waits in the queue. */
@@ -334,6 +339,7 @@ export const METHODS = {
   "sessions.delete": "deleteSession",
   "sessions.cancel": "cancelSession",
   "sessions.terminate": "terminateSession",
+  "sessions.suspend": "suspendSession",
   "sessions.send_message": "sendMessage",
   "sessions.stream_message": "streamMessage",
   "sessions.commands": "listCommands",

@@ -173,6 +173,11 @@ export class Session {
     return this.#client.terminateSession(this.id, options);
   }
 
+  /** Stop the process of an idle agent; the next message resumes the conversation. */
+  suspend(options: CallOptions = {}): Promise<void> {
+    return this.#client.suspendSession(this.id, options);
+  }
+
   /** Terminate and forget it. */
   delete(options: CallOptions = {}): Promise<void> {
     return this.#client.deleteSession(this.id, options);

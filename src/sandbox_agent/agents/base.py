@@ -339,6 +339,8 @@ class Agent(ABC):
     """Commands that it always has; more may be in its catalogue."""
     credentials: ClassVar[Sources | None] = Sources()
     """Where it finds its keys; None when it needs none, or when that is its own business."""
+    needs_credentials: ClassVar[bool] = True
+    """Without a key it can do nothing."""
     chooses: ClassVar[frozenset[Literal["model", "variant"]]] = frozenset()
     """What it chooses from its own list alone: anything else it would leave aside, or fail at."""
     ignores: ClassVar[frozenset[Literal["model", "variant"]]] = frozenset()

@@ -43,6 +43,10 @@ class RevertChanges(Struct, frozen=True, rename="camel"):
     PermissionDenied,
     Unavailable,
     name="changes.list",
+    examples=(
+        "sandbox-agent changes list demo",
+        "sandbox-agent changes list demo --json | jq -r '.files[].diff' | less",
+    ),
 )
 async def show(daemon: Daemon, request: OneSession) -> ChangeList:
     """Show what has changed in the session's directory since the session began, file by file.
@@ -64,6 +68,10 @@ async def show(daemon: Daemon, request: OneSession) -> ChangeList:
     PreconditionFailed,
     Unavailable,
     name="changes.revert",
+    examples=(
+        "sandbox-agent changes revert demo --paths src/main.py",
+        "sandbox-agent changes revert demo --all",
+    ),
 )
 async def revert(daemon: Daemon, request: RevertChanges) -> Reverted:
     """Give files back as they were when the session began. `undo` brings back what was overwritten or removed."""

@@ -170,7 +170,14 @@ async def _entry(daemon: Daemon, session_id: str | None, given: str) -> str:
 # -- looking --------------------------------------------------------------------------------------
 
 
-@operation("GET", "/v1/fs/entries", *ANY, name="fs.entries", words=("path",))
+@operation(
+    "GET",
+    "/v1/fs/entries",
+    *ANY,
+    name="fs.entries",
+    examples=("sandbox-agent fs entries /srv/project", "sandbox-agent fs entries --session-id demo src"),
+    words=("path",),
+)
 async def list_entries(daemon: Daemon, request: ListEntries) -> list[FileEntry] | EntryPage:
     """List a folder, sorted by name: all of it as a list, or with `limit` page by page."""
     path = await _path(daemon, request.session_id, request.path)
@@ -194,6 +201,10 @@ async def show(daemon: Daemon, request: OnePath) -> FileStat:
     *ANY,
     RangeNotSatisfiable,
     name="fs.read",
+    examples=(
+        "sandbox-agent fs read --session-id demo README.md",
+        "sandbox-agent fs read core.bin --range bytes=0-1023 --output head.bin",
+    ),
     words=("path",),
     headers={"range": "Range", "if_none_match": "If-None-Match", "if_range": "If-Range"},
 )
@@ -220,7 +231,17 @@ def _names_tag(header: str, etag: str) -> bool:
     return "*" in tags or etag in tags
 
 
-@operation("GET", "/v1/fs/download", *ANY, name="fs.download", words=("path",))
+@operation(
+    "GET",
+    "/v1/fs/download",
+    *ANY,
+    name="fs.download",
+    examples=(
+        "sandbox-agent fs download /srv/project | tar x",
+        "sandbox-agent fs download --session-id demo src --format zip --output src.zip",
+    ),
+    words=("path",),
+)
 async def download(daemon: Daemon, request: DownloadFolder) -> Download:
     """Download a folder as an archive, packed while it is sent.
 
@@ -233,7 +254,17 @@ async def download(daemon: Daemon, request: DownloadFolder) -> Download:
     return Download(packing.MEDIA[request.format], name, files.pieces(pieces))
 
 
-@operation("GET", "/v1/fs/search", *ANY, name="fs.search", words=("path",))
+@operation(
+    "GET",
+    "/v1/fs/search",
+    *ANY,
+    name="fs.search",
+    examples=(
+        "sandbox-agent fs search --session-id demo --glob '*.py' --text TODO",
+        "sandbox-agent fs search /srv/project --regex 'def test_\\w+'",
+    ),
+    words=("path",),
+)
 async def search(daemon: Daemon, request: Search) -> SearchResult:
     """Search names and contents below a folder. `truncated` says that there may be more.
 
@@ -257,7 +288,14 @@ async def search(daemon: Daemon, request: Search) -> SearchResult:
     return await files.searches.run(job)
 
 
-@operation("GET", "/v1/fs/watch", *ANY, name="fs.watch", words=("path",))
+@operation(
+    "GET",
+    "/v1/fs/watch",
+    *ANY,
+    name="fs.watch",
+    examples=("sandbox-agent fs watch --session-id demo",),
+    words=("path",),
+)
 async def watch(daemon: Daemon, request: WatchFolder) -> Stream:
     """Stream the changes below a folder from now on.
 
@@ -290,6 +328,10 @@ async def _frames(daemon: Daemon, watched: Watch) -> AsyncGenerator[bytes | None
     PreconditionFailed,
     PayloadTooLarge,
     name="fs.write",
+    examples=(
+        "sandbox-agent fs write /srv/project/notes.md notes.md",
+        "date | sandbox-agent fs write --session-id demo now.txt -",
+    ),
     words=("path",),
     body="stream",
     headers={"if_match": "If-Match"},
@@ -355,6 +397,7 @@ async def move(daemon: Daemon, request: MoveEntry) -> FileMoved:
     *ANY,
     PayloadTooLarge,
     name="fs.upload_batch",
+    examples=("tar c src | sandbox-agent fs upload-batch - /srv/project",),
     words=("path",),
     body="stream",
     media_type="application/x-tar",

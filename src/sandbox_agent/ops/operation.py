@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import logging
 import re
 import typing
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -13,9 +14,12 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from ..errors import InvalidRequest, SandboxAgentError, found_by_validation
+from ..errors import UNEXPECTED, Internal, InvalidRequest, SandboxAgentError, found_by_validation
 from ..runtime.daemon import Daemon
 from ..runtime.following import Following
+from .groups import GROUPS
+
+logger = logging.getLogger("sandbox_agent.ops")
 
 Result = TypeVar("Result")
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -67,12 +71,17 @@ class Watched(Struct, Generic[Result], frozen=True):
         return Stream(self._frames())
 
     async def _frames(self) -> AsyncGenerator[bytes | None, None]:
-        async for step in self.steps:
-            yield None if step is None else _frame("progress", step)
         try:
-            yield _frame("result", await asyncio.shield(self.result))
+            async for step in self.steps:
+                yield None if step is None else _frame("progress", step)
+            last = _frame("result", await asyncio.shield(self.result))
         except SandboxAgentError as error:
-            yield _frame("problem", error.problem())
+            last = _frame("problem", error.problem())
+        except Exception:
+            # A stream that just breaks off would leave its reader to guess.
+            logger.exception("an answer that was watched failed")
+            last = _frame("problem", Internal(UNEXPECTED).problem())
+        yield last
 
 
 def _frame(name: str, data: object) -> bytes:
@@ -111,6 +120,8 @@ class Operation(Struct, frozen=True, dict=True):
     aliases: tuple[str, ...]
     words: tuple[str, ...]
     """Fields that stand on the command line without a flag, besides those in the path."""
+    examples: tuple[str, ...]
+    """Lines for a shell, shown by the command's help."""
     watched: bool
     """The answer takes its time, and its steps can be streamed."""
     may_be_empty: bool
@@ -206,8 +217,12 @@ def operation(
     headers: Mapping[str, str] | None = None,
     aliases: tuple[str, ...] = (),
     words: tuple[str, ...] = (),
+    examples: tuple[str, ...] = (),
 ) -> Callable[[Handler], Handler]:
     """Declare an operation. Request and response types are read from the handler's annotations, help from its docstring."""
+
+    if name.partition(".")[0] not in GROUPS:
+        raise ValueError(f"{name}: describe its group in ops/groups.py")
 
     def declare(handler: Handler) -> Handler:
         hints = typing.get_type_hints(handler)
@@ -239,6 +254,7 @@ def operation(
             headers=headers or {},
             aliases=aliases,
             words=words,
+            examples=examples,
             watched=watched,
             may_be_empty=may_be_empty,
         )

@@ -150,7 +150,17 @@ CREATE_ERRORS: tuple[type[SandboxAgentError], ...] = (
 )
 
 
-@operation("POST", "/v1/sessions/{session_id}", *CREATE_ERRORS, name="sessions.create")
+@operation(
+    "POST",
+    "/v1/sessions/{session_id}",
+    *CREATE_ERRORS,
+    name="sessions.create",
+    examples=(
+        "sandbox-agent sessions create demo --agent claude --permission-mode acceptEdits",
+        "sandbox-agent sessions create --agent mock --env DEBUG=1 --env API_KEY",
+        "sandbox-agent sessions create docs --agent codex --mcp files='npx some-server /srv' --mcp web=https://host/mcp",
+    ),
+)
 async def create(daemon: Daemon, request: CreateSession) -> CreatedSession:
     """Create a session under an id of yours and start its agent.
 
@@ -231,6 +241,7 @@ async def get(daemon: Daemon, request: OneSession) -> SessionInfo:
     Conflict,
     Unavailable,
     name="sessions.update",
+    examples=('sandbox-agent sessions update demo --title "Release" --permission-mode plan',),
 )
 async def update(daemon: Daemon, request: UpdateSession) -> SessionInfo:
     """Rename a session, or switch its model, variant or modes; at run time where the agent can."""
@@ -284,6 +295,10 @@ MESSAGE_ERRORS: tuple[type[SandboxAgentError], ...] = (
     "/v1/sessions/{session_id}/messages",
     *MESSAGE_ERRORS,
     name="sessions.send_message",
+    examples=(
+        'sandbox-agent sessions send-message demo "hello"',
+        "git diff | sandbox-agent sessions send-message demo --attach screenshot.png",
+    ),
     status=202,
     headers={"idempotency_key": "Idempotency-Key"},
 )
@@ -352,6 +367,22 @@ async def cancel(daemon: Daemon, request: OneSession) -> None:
 async def terminate(daemon: Daemon, request: OneSession) -> None:
     """End the session and every process it started."""
     await daemon.sessions.ask(request.session_id, Terminate)
+
+
+@operation(
+    "POST",
+    "/v1/sessions/{session_id}/suspend",
+    SessionNotFound,
+    name="sessions.suspend",
+    body="none",
+)
+async def suspend(daemon: Daemon, request: OneSession) -> None:
+    """Stop the process of an idle agent; the next message resumes the conversation.
+
+    The daemon does the same after `--idle-seconds`. Nothing happens while a turn runs or a message waits, nor to an agent that could
+    not go on with its conversation.
+    """
+    await daemon.sessions.suspend(request.session_id)
 
 
 @operation("GET", "/v1/sessions/{session_id}/queue", InvalidRequest, SessionNotFound, name="sessions.queue")

@@ -57,6 +57,7 @@ class OpenCode(Agent):
     executables = ("opencode",)
     env_families = ("OPENCODE_", *PROVIDER_KEYS)
     credentials = sources(PROVIDER_KEYS)
+    needs_credentials = False
     reads_from_workspace = (
         "`opencode.json`, `.opencode/` (agents, commands, plugins that run code), `AGENTS.md`"
     )

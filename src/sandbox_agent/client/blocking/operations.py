@@ -345,6 +345,18 @@ class Sessions(Guard):
         """
         self._client.send(call("POST", f"/v1/sessions/{segment(session_id)}/terminate"))
 
+    def suspend(self, session_id: str) -> None:
+        """Stop the process of an idle agent; the next message resumes the conversation.
+
+        The daemon does the same after `--idle-seconds`. Nothing happens while a turn runs or a message
+        waits, nor to an agent that could not go on with its conversation.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `SessionNotFound`.
+        """
+        self._client.send(call("POST", f"/v1/sessions/{segment(session_id)}/suspend"))
+
     def queue(self, session_id: str, *, limit: int = 50, cursor: str | None = None) -> Queue:
         """Show the messages that wait, oldest first.
 
