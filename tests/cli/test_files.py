@@ -19,10 +19,13 @@ def test_a_file_is_written_read_and_found(cli: Cli, tmp_path: Path) -> None:
     assert cli("fs", "write", f"{there}/b.txt", "-", stdin="from stdin").returncode == 0
     assert cli("fs", "read", f"{there}/a.txt").stdout == "hello\n"
     assert cli("fs", "read", f"{there}/b.txt", "--range", "bytes=5-").stdout == "stdin"
-    assert [one["name"] for one in json.loads(cli("fs", "entries", str(there)).stdout)] == ["a.txt", "b.txt"]
-    moved = cli("fs", "move", f"{there}/a.txt", f"{there}/c.txt")
+    assert [one["name"] for one in json.loads(cli("fs", "entries", str(there), "--json").stdout)] == [
+        "a.txt",
+        "b.txt",
+    ]
+    moved = cli("fs", "move", f"{there}/a.txt", f"{there}/c.txt", "--json")
     assert json.loads(moved.stdout) == {"from": f"{there}/a.txt", "to": f"{there}/c.txt"}
-    hits = json.loads(cli("fs", "search", str(there), "--text", "hell").stdout)["hits"]
+    hits = json.loads(cli("fs", "search", str(there), "--text", "hell", "--json").stdout)["hits"]
     assert hits == [{"path": f"{there}/c.txt", "entryType": "file", "line": 1, "text": "hello"}]
     refused = cli("fs", "read", f"{there}/gone")
     assert (refused.returncode, refused.stdout) == (1, "")
