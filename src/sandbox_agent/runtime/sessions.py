@@ -261,7 +261,7 @@ class Sessions:
         live.end.listener = None
         if gone:
             live.end.told = None
-            live.end.channel.close()
+            live.end.channel.close(deleted=True)
             if self._ends.get(live.id) is live.end:
                 del self._ends[live.id]
         else:
