@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import pytest
 from tests.session.world import (
     Actor,
     Command,
@@ -21,7 +22,7 @@ from sandbox_agent.errors import Conflict, NotFound, SandboxAgentError, Unavaila
 from sandbox_agent.schema.events import AskedQuestion, SessionEnded, TurnEnded, TurnStarted
 from sandbox_agent.schema.inputs import Answer
 from sandbox_agent.session import effects, inputs
-from sandbox_agent.session.phases import Cancelling, Idle, Open, Reopening, Running
+from sandbox_agent.session.phases import Cancelling, Ended, Gone, Idle, Open, Reopening, Running
 
 S = "s"
 
@@ -145,6 +146,21 @@ def test_a_slow_disk_does_not_make_terminate_lie() -> None:
     world.settle()
     assert actor.end.told is not None
     assert actor.end.told.state == "ended"
+
+
+@pytest.mark.parametrize("kind", [inputs.Terminate, inputs.Delete])
+def test_an_end_does_not_wait_for_a_slow_disk_behind_a_message(
+    kind: type[inputs.Terminate | inputs.Delete],
+) -> None:
+    world, actor = session()
+    sent = send(world)
+    ended = world.ask(S, kind)
+    world.close(S)
+    world.fire(S, "patience")
+    assert (status(ended), sent.answers) == (503, [])
+    world.settle()
+    assert status(sent) == 200
+    assert isinstance(actor.core.phase, Ended | Gone)
 
 
 def test_a_prompt_that_is_refused_never_becomes_a_turn() -> None:
