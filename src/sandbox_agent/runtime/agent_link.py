@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
+import stat
 from collections import deque
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("sandbox_agent.link")
 
 EXIT_SECONDS = 2.0
+MOST_FILE_BYTES = 48 << 20
+"""Of the files that go into one message: in base64 they make a line of 64 MiB."""
 
 
 class StartFailure(Exception):
@@ -272,9 +275,8 @@ class AgentLink:
     async def _read_and_prompt(
         self, host: Host, conversation: Conversation, words: GivePrompt, paths: tuple[str, ...]
     ) -> None:
-        files = await asyncio.to_thread(_read, paths)
-        self._reading = False
         try:
+            files = await asyncio.to_thread(_read, paths)
             if self._conversation is conversation:
                 conversation.cancelling = False
                 host.wire.prompt(conversation, words.prompt, files)
@@ -283,14 +285,22 @@ class AgentLink:
             logger.exception("a prompt of session %s could not be handed over", self._live.id)
             self._tell(inputs.SayFailed(self.attempt, f"the prompt could not be handed over: {error}"))
         finally:
+            self._reading = False
             host.release()
         self._speak()
 
 
 def _read(paths: tuple[str, ...]) -> dict[str, bytes]:
-    """What is gone since is not in it: the prompt still names it, and the agent can say that it cannot open it."""
-    files = {}
+    """What is gone since, or too large, is not in it: the prompt still names it, and the agent can say what is wrong with it."""
+    files: dict[str, bytes] = {}
+    left = MOST_FILE_BYTES
     for path in paths:
         with contextlib.suppress(OSError):
-            files[path] = Path(path).read_bytes()
+            # A pipe that has taken its place must not keep us waiting.
+            with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+                facts = os.fstat(file.fileno())
+                # Files of the kernel have no size, and some have no end.
+                if stat.S_ISREG(facts.st_mode) and 0 < facts.st_size <= left:
+                    files[path] = file.read(facts.st_size)
+                    left -= len(files[path])
     return files
