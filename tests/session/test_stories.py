@@ -384,6 +384,19 @@ def test_answers_that_do_not_match_the_questions_are_refused() -> None:
     assert waiting(world) == asked
 
 
+def test_what_an_agent_asks_beyond_a_bound_is_rejected() -> None:
+    world, actor = running()
+    actor.feed(ask_plan("plan"))
+    for number in range(4):
+        actor.feed(ask_permission(f"p{number}"))
+    actor.feed(ask_plan("another plan"))
+    world.settle()
+    assert actor.end.told is not None
+    assert len(actor.end.told.pending) == 3
+    rejected = [one for one in words(actor) if isinstance(one, effects.GiveDecision | effects.GiveAnswer)]
+    assert [one.key for one in rejected] == ["p2", "p3", "another plan"]
+
+
 def test_an_id_that_nobody_asked_is_not_found() -> None:
     world, _ = running()
     answered = world.ask(S, lambda id: inputs.Decide(id, "perm_none", allow()))

@@ -54,6 +54,8 @@ class Limits(Struct, frozen=True):
     rest: float = 5.0
     queued_messages: int = 1_000
     queued_bytes: int = 64 << 20
+    pending: int = 1_000
+    """Permissions and questions; what an agent asks beyond them is rejected."""
 
 
 NOBODY = 0
