@@ -382,6 +382,23 @@ def test_a_server_stays_while_somebody_is_on_the_way_to_it(tmp_path: Path) -> No
     asyncio.run(scenario())
 
 
+def test_who_comes_to_a_server_that_has_just_ended_is_told_so(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path) as here:
+            host, _ = await here.host()
+            tenant = Tenant(host, "a")
+            host.begin()
+            await here.host()
+            say(host, "exit 5")
+            await tenant.until(lambda: "exited 5" in tenant.told)
+            with pytest.raises(AgentProcessExited):
+                Tenant(host, "b")
+            with pytest.raises(AgentProcessExited):
+                await host.catalogue("/", SOON)
+
+    asyncio.run(scenario())
+
+
 def test_one_that_ends_is_not_shared_any_more(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as here:
@@ -417,5 +434,6 @@ def test_a_process_per_session_is_nobody_elses(tmp_path: Path) -> None:
             assert one is not two
             await here.hosts.release(one, None)
             assert (one.process.ended.is_set(), two.process.ended.is_set()) == (True, False)
+            assert here.hosts.count == 1
 
     asyncio.run(scenario())

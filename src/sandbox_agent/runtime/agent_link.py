@@ -133,8 +133,14 @@ class AgentLink:
     async def _release(self) -> None:
         host, self._host = self._host, None
         conversation, self._conversation = self._conversation, None
-        if host is not None:
+        if host is None:
+            return
+        try:
             await self._live.sessions.hosts.release(host, conversation)
+        except TimeoutError:
+            # The session's patience tells whoever waits. What it waits for is over when the process is, however late.
+            logger.error("the agent of session %s does not end", self._live.id)
+            await host.process.ended.wait()
 
     async def close(self) -> None:
         """Let the process go, or our place on it. Nothing of it runs when this returns."""

@@ -130,6 +130,7 @@ class Host:
             self.release()
 
     def open(self, start: Start, tenant: Tenant) -> Conversation:
+        self._require_alive()
         conversation = self.wire.open(start)
         self._tenants[conversation] = tenant
         self._by_scribe[conversation.scribe] = tenant
@@ -168,6 +169,7 @@ class Host:
 
     async def catalogue(self, directory: str, seconds: float) -> Catalogue:
         """Models, modes and commands, asked over the wire."""
+        self._require_alive()
         answer: asyncio.Future[Catalogue] = asyncio.get_running_loop().create_future()
         self._listings.append(answer)
         try:
@@ -180,6 +182,11 @@ class Host:
         finally:
             if answer in self._listings:
                 self._listings.remove(answer)
+
+    def _require_alive(self) -> None:
+        """Whoever comes after its exit was told would never hear of it."""
+        if self.exit_told.is_set():
+            raise AgentProcessExited("the agent's process has just exited", agent=self.agent.name)
 
     # -- what the process says ----------------------------------------------------------------
 
