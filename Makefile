@@ -24,8 +24,8 @@ unit: .venv/dev ## The quick part: everything that needs no running daemon (unde
 
 DAEMON_TESTS := cli faults http inspector intruders live sdk tools
 
-live: .venv/dev agents ## The real agents, e.g. `make live AGENT=claude`; MODEL=real uses your own keys
-	$(BIN)/python -m pytest tests/live -n auto --write-coverage $(if $(AGENT),--agent $(AGENT)) $(ARGS)
+live: .venv/dev agents ## Every feature on every real agent, or `make live AGENT=claude`; MODEL=real uses your own keys
+	$(BIN)/python -m pytest tests/live -n auto --write-coverage --agent $(or $(AGENT),all) $(ARGS)
 
 diffs: .venv/dev agents ## Every kind of change by every agent, repeated by `patch` (AGENT=codex for one)
 	$(BIN)/python -m pytest tests/live/test_diffs.py -n auto -m long $(if $(AGENT),--agent $(AGENT)) $(ARGS)
@@ -57,7 +57,7 @@ bench: .venv/dev compiled agents ## Measure beside the Rust daemon and the nativ
 	$(BIN)/python -m tools.bench $(ARGS)
 
 faults: .venv/dev ## Every fault of docs/reliability.md, the ones that take minutes too
-	$(BIN)/python -m pytest tests/faults -n auto -m "" $(ARGS)
+	$(BIN)/python -m pytest tests/faults tests/live/test_opencode_server.py -n auto -m "" $(ARGS)
 
 torture: .venv/dev ## Kill the daemon under load N times at random moments, and look for broken promises
 	$(BIN)/python -m tools.torture --rounds $(N) $(ARGS)
@@ -75,13 +75,14 @@ lock: .venv/dev ## Pin dependencies anew, hashed and without addresses
 	$(BIN)/uv pip compile pyproject.toml --extra checkout -o requirements/run.txt $(LOCK_FLAGS)
 	$(BIN)/uv pip compile pyproject.toml --extra dev -o requirements/dev.txt -c requirements/run.txt $(LOCK_FLAGS)
 
-LOCK_FLAGS := -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
+LOCK_FLAGS := -q --universal --python-version 3.11.2 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
 setup: .venv/run compiled $(PAGE) ## Make .venv/bin/sandbox-agent, and the inspector's page where Node.js is
 
 .venv/run: requirements/run.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sandbox-agent needs Python 3.11 or newer; set PYTHON=...")'
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11, 2) and "sandbox-agent needs Python 3.11.2 or newer, and %s is %d.%d.%d; name another with PYTHON=..." % ((sys.executable,) + sys.version_info[:3]))'
+	@# Without Debian's python3-venv a venv is left half made: with a python, but no pip.
+	test -x $(BIN)/pip || $(PYTHON) -m venv --clear .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@

@@ -91,3 +91,15 @@ def test_every_setting_is_described() -> None:
     ]
     assert all(described)
     assert len(described) == len(Config.__struct_fields__)
+
+
+def test_a_command_with_commas_can_be_given_as_a_variable() -> None:
+    opencode = """opencode-acp='OPENCODE_PERMISSION={"edit":"ask","bash":"ask"}' opencode acp"""
+    environ = {"SANDBOX_AGENT_ACP_AGENT": f"{opencode}\n\ngemini=gemini --acp\n"}
+    assert from_environment({}, environ).acp_agent == (opencode, "gemini=gemini --acp")
+
+
+@pytest.mark.parametrize("flags, environ", [({"data_dir": ""}, {}), ({}, {"SANDBOX_AGENT_DATA_DIR": ""})])
+def test_an_empty_data_directory_is_refused(flags: dict[str, str], environ: dict[str, str]) -> None:
+    with pytest.raises(InvalidRequest, match="SANDBOX_AGENT_DATA_DIR is empty"):
+        from_environment(flags, environ)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sandbox_agent.cli.main import parser
+from sandbox_agent.cli.command_line import parser
 from sandbox_agent.errors import ERRORS
 from sandbox_agent.http.app import _routes
 from sandbox_agent.openapi import document, event_schema, page

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -12,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from sandbox_agent.agents import AGENTS
-from sandbox_agent.cli import generate, reference
+from sandbox_agent.cli import generate
 from sandbox_agent.config import PREFIX, Config
 from sandbox_agent.errors import ERRORS, URN
 from sandbox_agent.openapi import document, event_schema
@@ -109,6 +108,12 @@ def with_tables(page: str) -> str:
     return text
 
 
+def command_line() -> str:
+    from sandbox_agent.cli import reference  # reads the table, which may be one that is just rewritten
+
+    return reference.render()
+
+
 TABLE = "src/sandbox_agent/cli/table.py"
 CLIENT = "src/sandbox_agent/client"
 
@@ -123,7 +128,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "docs/settings.md": settings,
     "docs/operations.md": operations,
     "docs/agents.md": agents,
-    "docs/cli.md": reference.render,
+    "docs/cli.md": command_line,
     **{page: partial(with_tables, page) for page in TABLES},
 }
 
@@ -150,9 +155,6 @@ def main() -> int:
         if not check:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        if not check and name == TABLE:
-            # The command line was loaded from the old table: begin again with the new one.
-            os.execv(sys.executable, [sys.executable, "-m", "tools.gen"])
     verb = "not fresh, run `make gen`:" if check else "wrote"
     print(verb if stale else "all generated files are fresh", *stale)
     return int(check and bool(stale))

@@ -17,7 +17,7 @@ import msgspec
 from sandbox_agent.ops import OPERATIONS, Operation
 from sandbox_agent.ops.operation import Content, Stream
 from sandbox_agent.schema import answers, inputs
-from sandbox_agent.schema.answers import CreatedSession, EventPage
+from sandbox_agent.schema.answers import CreatedSession, EventPage, Progress
 
 CLIENT = Path(__file__).parents[1] / "src" / "sandbox_agent" / "client"
 NOTE = "# Written by `make gen` from the table of operations.\n"
@@ -48,6 +48,9 @@ STREAMS = {
 }
 """How each stream is followed: what the method returns, and the expression for it."""
 
+LISTED = {"sessions.list": ("AsyncSessionList", "AsyncSessionList(self._client, limit, cursor)")}
+"""Lists that come in pages and are iterated over as a whole: what the method returns, and the expression for it."""
+
 BY_HAND = {
     "sessions.create",
     "sessions.new",
@@ -68,6 +71,8 @@ SETTLED = {"permissions.reply": 409, "questions.reply": 409, "questions.reject":
 
 UNHEALTHY = "A session whose agent is installed but cannot be started has ended: its problem is raised."
 """What the handle of a session makes of `healthy: false`."""
+
+ON_PROGRESS = "Is called with the latest step while it goes on; may be a coroutine function."
 
 ALIASES = {inputs.PermissionMode: "PermissionMode"}
 
@@ -94,13 +99,15 @@ def operations() -> str:
 {NOTE}
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
 {_imports()}
 from ..call import Answer, call, new_key, segment
+from ..events import Event
 from ..misuse import AsyncGuard
 from ..pages import PageOfEvents, decoded
+from .session_list import AsyncSessionList
 from .stream import all_events
 
 if TYPE_CHECKING:
@@ -166,10 +173,11 @@ class AsyncSessionOperations(AsyncGuard):
 
 def _imports() -> str:
     responses = [op.response for op in OPERATIONS.values() if op.response is not None]
-    structs = sorted({kind.__name__ for kind in responses if kind.__module__ == answers.__name__})
+    structs = sorted(
+        {kind.__name__ for kind in (*responses, Progress) if kind.__module__ == answers.__name__}
+    )
     return (
         f"from ...schema.answers import {', '.join(structs)}\n"
-        "from ...schema.events import Event\n"
         "from ...schema.inputs import Attachment, McpServer, PermissionMode\n"
         "from ...schema.sessions import SessionInfo\n"
     )
@@ -190,7 +198,7 @@ class {_class(group)}(AsyncGuard):
 def _method(op: Operation) -> str:
     parameters = list(_parameters(op))
     returned, body = _body(op, parameters)
-    prefix = "" if op.response is Stream else "async "
+    prefix = "" if op.response is Stream or op.name in LISTED else "async "
     verb = op.name.split(".")[1]
     return (
         f"    {prefix}def {verb}({_signature(parameters)}) -> {returned}:\n"
@@ -207,6 +215,8 @@ def _body(op: Operation, parameters: list[Parameter]) -> tuple[str, str]:
     """What a method returns, and the expression for it."""
     if op.response is Stream:
         return STREAMS[op.name]
+    if op.name in LISTED:
+        return LISTED[op.name]
     if op.response is CreatedSession:
         name = "session_id" if any(one.in_path for one in parameters) else "None"
         return "AsyncSession", f"await self._client.create_session({name}, {_fields(op, op.body_fields)})"
@@ -217,6 +227,10 @@ def _body(op: Operation, parameters: list[Parameter]) -> tuple[str, str]:
         return "None", f"await self._client.send({request})"
     if op.response is Content:
         return "Answer", f"await self._client.send({request})"
+    if op.watched:
+        return _spelled(
+            op.response
+        ), f"await self._client.watch({request}, {_spelled(op.response)}, on_progress)"
     return _spelled(op.response), f"await self._client.ask({request}, {_spelled(op.response)})"
 
 
@@ -294,6 +308,10 @@ def _parameters(op: Operation) -> Iterator[Parameter]:
             type, default = "str | None", "None"  # drawn when absent
         in_path = field.name in op.path_fields
         found.append(Parameter(field.name, type, default, _described(op, field), in_path))
+    if op.watched:
+        found.append(
+            Parameter("on_progress", "Callable[[Progress], object] | None", "None", ON_PROGRESS, False)
+        )
     yield from sorted(found, key=lambda one: (not one.in_path, one.default is not None))
 
 
@@ -390,6 +408,7 @@ def _spelled(kind: Any) -> str:
 WORDS = [
     (r"\basync (def|for|with)\b", r"\1"),
     (r"\bawait ", ""),
+    (r"\bAwaitable\[T\]", "T"),
     (r"\bAsync(?=[A-Z])", ""),
     (r"\bStopAsyncIteration\b", "StopIteration"),
     (r"\b__a(enter|exit|iter|next)__\b", r"__\1__"),
@@ -403,9 +422,12 @@ WORDS = [
 
 MODULES = (
     "client",
+    "ending",
     "operations",
+    "prompt",
     "respondent",
     "session",
+    "session_list",
     "session_operations",
     "stream",
     "transport",

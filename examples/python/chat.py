@@ -1,12 +1,32 @@
-"""Chat with an agent: `python chat.py claude`. An empty line ends it."""
+"""Chat with an agent: `python chat.py claude`. An empty line or the end of the input ends it."""
 
 import sys
 
-from sandbox_agent import SandboxAgent
+from sandbox_agent import PermissionRequested, QuestionRequested, SandboxAgent, TurnFailed
 
-with SandboxAgent.start(on_permission=lambda request: input(f"\n{request.action}? [y/n] ") == "y") as client:
-    session = client.sessions.create(agent=sys.argv[1])
-    while message := input("> "):
-        for piece in session.prompt(message).text():
-            print(piece, end="", flush=True)
+
+def ask(text: str) -> str:
+    """A line from the terminal; at the end of the input an empty one."""
+    try:
+        return input(text)
+    except EOFError:
+        return ""
+
+
+def permit(request: PermissionRequested) -> bool:
+    return ask(f"\n{request.metadata.title}? [y/n] ") == "y"
+
+
+def answer(request: QuestionRequested) -> str | None:
+    return ask(f"\n{request.prompt} {list(request.options)} ") or None
+
+
+with SandboxAgent.start(on_permission=permit, on_question=answer) as client:
+    session = client.sessions.create(agent=sys.argv[1] if len(sys.argv) > 1 else "mock")
+    while message := ask("> "):
+        try:
+            for piece in session.prompt(message).text():
+                print(piece, end="", flush=True)
+        except TurnFailed as failed:
+            print(f"\n{failed.message}", end="")
         print()

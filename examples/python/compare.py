@@ -2,10 +2,11 @@
 
 import argparse
 import asyncio
+import sys
 import time
 from typing import NamedTuple
 
-from sandbox_agent import AsyncSandboxAgent, SandboxAgentError, Usage
+from sandbox_agent import AsyncSandboxAgent, DaemonNotStarted, SandboxAgentError, Usage
 
 
 class Row(NamedTuple):
@@ -24,9 +25,10 @@ async def ask(client: AsyncSandboxAgent, agent: str, prompts: list[str]) -> list
         session = await client.sessions.create(agent=agent, permission_mode="plan")
         for prompt in prompts:
             began = time.monotonic()
+            # How a turn ended is a column of the table, not an exception.
             turn = await session.prompt(
-                prompt, on_permission=lambda _: False, on_question=lambda _: None
-            ).result()
+                prompt, on_permission=lambda _: False, on_question=lambda _: None, raise_on_error=False
+            )
             seconds = time.monotonic() - began
             rows.append(Row(agent, prompt, seconds, str(turn.stop_reason), turn.usage, turn.text))
     except SandboxAgentError as error:
@@ -45,14 +47,18 @@ def show(rows: list[Row]) -> None:
         )
 
 
-async def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("agents", nargs="+")
-    parser.add_argument("--prompt", action="append", required=True)
-    args = parser.parse_args()
+async def main(agents: list[str], prompts: list[str]) -> None:
     async with AsyncSandboxAgent.start() as client:
-        batches = await asyncio.gather(*(ask(client, agent, args.prompt) for agent in args.agents))
+        batches = await asyncio.gather(*(ask(client, agent, prompts) for agent in agents))
     show([row for batch in batches for row in batch])
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("agents", nargs="*", default=["mock", "mock", "mock"])
+    parser.add_argument("--prompt", action="append")
+    arguments = parser.parse_args()
+    try:
+        asyncio.run(main(arguments.agents, arguments.prompt or ["hello"]))
+    except DaemonNotStarted as error:
+        sys.exit(str(error))

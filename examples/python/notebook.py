@@ -14,7 +14,7 @@ from sandbox_agent import AsyncSandboxAgent, AsyncSession, PermissionRequested, 
 
 async def allow_edits(request: PermissionRequested) -> bool:
     """A callback may await: here one could show a button and wait for its click."""
-    return bool(request.metadata and request.metadata.paths)
+    return request.metadata.kind == "edit"
 
 
 async def watch(session: AsyncSession, prompt: str) -> Transcript:
@@ -28,14 +28,13 @@ async def watch(session: AsyncSession, prompt: str) -> Transcript:
     return turn.transcript
 
 
-async def main() -> None:
-    client = AsyncSandboxAgent.start()
-    session = await client.sessions.create(agent=sys.argv[1])
-    for prompt in sys.argv[2:]:
-        transcript = await watch(session, prompt)
-        print(transcript.usage)
-    await client.close()
+async def main(agent: str = "mock", *prompts: str) -> None:
+    async with AsyncSandboxAgent.start() as client:
+        session = await client.sessions.create(agent=agent)
+        for prompt in prompts or ["hello"]:
+            transcript = await watch(session, prompt)
+            print(transcript.usage)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(*sys.argv[1:]))

@@ -4,26 +4,43 @@ Nothing is lost and nothing is asked twice: the daemon (`sandbox-agent daemon st
 same turn, and the offset of the last event that we were done with is all that this program must remember.
 """
 
+import argparse
 import sys
 from pathlib import Path
 
-from sandbox_agent import SandboxAgent, SessionAlreadyExists, TurnEnded
+from sandbox_agent import SandboxAgent, SandboxAgentError, SessionAlreadyExists
 
-agent, task = sys.argv[1:]
-notes = Path("resume.offset")
-offset = int(notes.read_text()) if notes.exists() else 0
+NOTES = Path("resume.offset")
 
-with SandboxAgent.connect() as client:
+
+def remember(offset: int) -> None:
+    """Whole or not at all: we may be killed while we write it."""
+    fresh = NOTES.with_suffix(".new")
+    fresh.write_text(str(offset))
+    fresh.replace(NOTES)
+
+
+def main(agent: str, task: str) -> None:
+    offset = int(NOTES.read_text()) if NOTES.exists() else 0
+    with SandboxAgent.connect() as client:
+        try:
+            session = client.sessions.create("resume-example", agent=agent)
+        except SessionAlreadyExists:
+            session = client.session("resume-example")
+        turn_id = session.send_message(task, idempotency_key="the one task").turn_id
+        for event in session.events(offset=offset, follow=True):
+            print(event.sequence, event.type, flush=True)
+            remember(event.sequence)
+            if event.type == "turn.ended" and event.data.turn_id == turn_id:
+                break
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("agent", nargs="?", default="mock")
+    parser.add_argument("task", nargs="?", default="pace 40 50")
+    arguments = parser.parse_args()
     try:
-        session = client.sessions.create("resume-example", agent=agent)
-    except SessionAlreadyExists:
-        session = client.session("resume-example")
-    session.send_message(task, idempotency_key="the one task")
-    for event in session.events(offset=offset, follow=True):
-        print(event.sequence, event.type, flush=True)
-        # Whole or not at all: we may be killed while we write it.
-        fresh = notes.with_suffix(".new")
-        fresh.write_text(str(event.sequence))
-        fresh.replace(notes)
-        if isinstance(event.data, TurnEnded):
-            break
+        main(arguments.agent, arguments.task)
+    except SandboxAgentError as error:
+        sys.exit(str(error))

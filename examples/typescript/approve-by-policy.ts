@@ -4,17 +4,17 @@
  *     node build/approve-by-policy.js claude "count the lines of README.md, then delete it"
  */
 import { resolve, sep } from "node:path";
-import { type Permission, type PermissionAnswer, SandboxAgent } from "sandbox-agentd";
+import { type PermissionAnswer, type PermissionRequested, SandboxAgent } from "sandbox-agentd";
 
 const HARMLESS = /^(ls|cat|head|tail|wc|grep|rg|echo|pwd|git (status|diff|log))\b[^;&|<>`$]*$/;
 const directory = process.cwd();
 
-function decide({ action, metadata }: Permission): PermissionAnswer {
-  const { command } = (metadata?.input ?? {}) as { command?: string };
+function decide({ action, metadata }: PermissionRequested): PermissionAnswer {
+  const { command } = (metadata.input ?? {}) as { command?: string };
   if (command !== undefined) {
     return HARMLESS.test(command) || { reply: "reject", message: "only commands that read are allowed" };
   }
-  const paths = metadata?.paths ?? [];
+  const paths = metadata.paths ?? [];
   const inside = paths.every((path) => resolve(directory, path).startsWith(directory + sep));
   if (paths.length > 0 && inside) return "once";
   return { reply: "reject", message: `${action} is not allowed outside of ${directory}` };
@@ -26,7 +26,7 @@ const session = await client.sessions.create({ agent, directory, onPermission: d
 for (const prompt of prompts.length > 0 ? prompts : ["permission hello", "edit"]) {
   for await (const event of session.prompt(prompt)) {
     if (event.type === "permission.resolved") {
-      console.log(`${event.data.status}: ${JSON.stringify(event.data.metadata?.input)}`);
+      console.log(`${event.data.status}: ${JSON.stringify(event.data.metadata.input)}`);
     }
   }
 }

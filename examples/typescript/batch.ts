@@ -18,7 +18,8 @@ async function run(agent: string): Promise<object[]> {
   const session = await client.sessions.create({ agent, permissionMode: "plan", onQuestion: () => null });
   const rows = [];
   for (const prompt of prompts) {
-    const result = await session.prompt(prompt, { onPermission: () => "reject" });
+    // How a turn ended is a column of the table, not an exception.
+    const result = await session.prompt(prompt, { onPermission: () => "reject", throwOnError: false });
     rows.push({ agent, prompt, ...summary(result) });
   }
   await session.terminate();

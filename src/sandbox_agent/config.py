@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 import msgspec
 from msgspec import Meta, Struct
@@ -48,7 +48,7 @@ class Config(Struct, frozen=True, kw_only=True):
     ] = ()
     no_bypass: Annotated[bool, Meta(description="Refuse permissionMode `bypass`.")] = False
     data_dir: Annotated[
-        str | None, Meta(description="State folder (default ~/.local/share/sandbox-agent).")
+        str | None, Meta(description="Data directory (default ~/.local/share/sandbox-agent).")
     ] = None
     database_url: Annotated[
         str | None,
@@ -59,7 +59,10 @@ class Config(Struct, frozen=True, kw_only=True):
         Meta(description="`full` survives a power cut; `normal` only a crash of the daemon, and is faster."),
     ] = "full"
     acp_agent: Annotated[
-        tuple[str, ...], Meta(description="NAME='command args': an agent that speaks ACP; repeatable.")
+        tuple[str, ...],
+        Meta(
+            description="NAME='command args': an agent that speaks ACP; repeatable. In the environment one per line."
+        ),
     ] = ()
     acp_env: Annotated[
         tuple[str, ...],
@@ -105,8 +108,22 @@ class Config(Struct, frozen=True, kw_only=True):
         return Path(self.data_dir).expanduser() if self.data_dir else default_data_dir()
 
 
+ONE_PER_LINE = frozenset({"acp_agent"})
+"""Lists whose entries may hold commas."""
+
+
+def named_data_dir(given: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> str | None:
+    """The data directory that a flag or the environment names. An empty name is a mistake, not the default."""
+    named = os.fspath(given) if given is not None else environ.get(f"{PREFIX}DATA_DIR")
+    if named == "":
+        # The default may be another daemon's, with other sessions.
+        raise InvalidRequest(f"--data-dir / {PREFIX}DATA_DIR is empty: name a folder, or leave it out")
+    return named
+
+
 def from_environment(flags: Mapping[str, object], environ: Mapping[str, str] = os.environ) -> Config:
     """Flags win over `SANDBOX_AGENT_*` variables, those over defaults. Lists are comma separated in the environment."""
+    named_data_dir(cast(str | None, flags.get("data_dir")), environ)
     values: dict[str, object] = {}
     for field in msgspec.structs.fields(Config):
         variable = PREFIX + field.name.upper()
@@ -114,7 +131,8 @@ def from_environment(flags: Mapping[str, object], environ: Mapping[str, str] = o
             values[field.name] = flags[field.name]
         elif environ.get(variable):
             text = environ[variable]
-            listed = [part.strip() for part in text.split(",") if part.strip()]
+            parts = text.splitlines() if field.name in ONE_PER_LINE else text.split(",")
+            listed = [part.strip() for part in parts if part.strip()]
             values[field.name] = listed if isinstance(field.default, tuple) else text
     try:
         return msgspec.convert(values, Config, strict=False)

@@ -18,6 +18,8 @@ import re
 from typing import Any, ClassVar
 
 URN = "urn:sandbox-agent:error:"
+UNEXPECTED = "something went wrong; the daemon's log says what"
+"""The detail of a fault of ours: a traceback may hold what a client must not see."""
 
 
 class SandboxAgentError(Exception):

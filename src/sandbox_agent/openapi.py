@@ -12,6 +12,7 @@ from . import __version__
 from .errors import URN, SandboxAgentError
 from .ops import OPERATIONS
 from .ops.operation import Content, Operation, Stream
+from .schema.answers import Progress
 from .schema.events import EVENT_TYPES, Event
 
 REF = "#/components/schemas/{name}"
@@ -86,7 +87,8 @@ def _component_schemas() -> dict[str, Any]:
     ]
     # Two operations may take the same request; its body is one schema.
     bodies = {one.request: _body_struct(one) for one in OPERATIONS.values() if one.body_fields}
-    _, components = msgspec.json.schema_components([*responses, *bodies.values()], ref_template=REF)
+    kinds = [*responses, Progress, *bodies.values()]
+    _, components = msgspec.json.schema_components(kinds, ref_template=REF)
     components |= _event_schemas(REF)
     components["EventPage"]["properties"]["events"]["items"] = {"$ref": REF.format(name="Event")}
     components["Problem"] = _problem_schema()

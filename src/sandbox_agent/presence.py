@@ -22,6 +22,10 @@ class DaemonState(Struct, frozen=True):
     version: str
     background: bool = False
     """`daemon start` started it, so `daemon stop` may end it."""
+    flags: tuple[str, ...] = ()
+    """What `daemon start` was given, for `daemon restart`."""
+    directory: str | None = None
+    """Where it was started."""
 
 
 def save(folder: Path, state: DaemonState) -> None:

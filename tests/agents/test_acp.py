@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sandbox_agent.agents.acp import Acp, parse_acp_agents
 from sandbox_agent.agents.acp.tools import Call
 from sandbox_agent.agents.acp.transcript import MOST_CALLS, MOST_UNSAID, AcpConversation
-from sandbox_agent.agents.acp.wire import AcpWire
+from sandbox_agent.agents.acp.wire import SECONDS_FOR_COMMANDS, AcpWire
 from sandbox_agent.agents.base import (
     Action,
     Answered,
@@ -29,6 +29,7 @@ from sandbox_agent.agents.base import (
     Ready,
     Start,
     StartFailed,
+    Wait,
 )
 from sandbox_agent.agents.environment import environment
 from sandbox_agent.agents.frames import encode_frame
@@ -636,17 +637,22 @@ def test_an_open_session_that_told_its_commands_tells_the_catalogue_at_once() ->
     assert session.written() == []
 
 
-def test_commands_that_were_not_told_yet_are_waited_for() -> None:
+@pytest.mark.parametrize("told", [True, False])
+def test_commands_that_were_not_told_yet_are_waited_for_and_not_for_ever(told: bool) -> None:
     session = Session(opened=chosen())
     session.wire.notices.clear()
     session.wire.list_catalogue("/ws")
-    assert session.wire.notices == []
-    [knock] = session.written()
-    session.update("available_commands_update", availableCommands=[{"name": "review", "description": "Look"}])
-    refused = {"jsonrpc": "2.0", "id": knock["id"], "error": {"code": -32601, "message": "no such method"}}
-    session.wire.receive(msgspec.json.encode(refused))
+    assert (session.wire.notices, session.written()) == (
+        [Wait(session.conversation, SECONDS_FOR_COMMANDS)],
+        [],
+    )
+    if told:
+        session.update("available_commands_update", availableCommands=[{"name": "review"}])
+    session.wire.waited(session.conversation)
     [listed] = [one for one in session.wire.notices if isinstance(one, Listed)]
-    assert [command.name for command in listed.catalogue.commands] == ["review"]
+    assert [command.name for command in listed.catalogue.commands] == (["review"] if told else [])
+    session.wire.list_catalogue("/ws")
+    assert session.wire.notices[-1] == listed  # at once
 
 
 def test_what_the_agent_switches_itself_is_told() -> None:

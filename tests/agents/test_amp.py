@@ -9,6 +9,8 @@ import socket
 import stat
 import subprocess
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox_agent.agents.amp import Amp, user_settings
+from sandbox_agent.agents.amp.modes import ASK_USER
 from sandbox_agent.agents.amp.transcript import AmpConversation
 from sandbox_agent.agents.amp.wire import AmpWire
-from sandbox_agent.agents.base import Action, Began, Decided, Ending, Launch, Place, Prompted, Ready, Start
+from sandbox_agent.agents.base import (
+    Action,
+    Answered,
+    Began,
+    Decided,
+    Ending,
+    Launch,
+    Place,
+    Prompted,
+    Ready,
+    Start,
+)
 from sandbox_agent.agents.failures import Failure
 from sandbox_agent.agents.frames import UNREADABLE, DelegateAsk, DelegateReply, OutFrame, encode_frame
 from sandbox_agent.agents.scribe import Rule, Scribe
@@ -30,13 +44,15 @@ from sandbox_agent.schema.events import (
     Event,
     ItemCompleted,
     PermissionRequested,
+    QuestionRequested,
+    QuestionResolved,
     TurnEnded,
     TurnStarted,
     Usage,
 )
-from sandbox_agent.schema.inputs import Attachment, Decision, McpServer, Prompt, Settings
+from sandbox_agent.schema.inputs import Answer, Attachment, Decision, McpServer, Prompt, Settings
 from sandbox_agent.schema.items import FileRef, Image, Item, Text, ToolCall, ToolKind, ToolResult
-from sandbox_agent.schema.world import counted
+from sandbox_agent.schema.world import counted, look
 from sandbox_agent.testing.rules import violations
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "transcripts" / "amp").glob("*/native.jsonl"))
@@ -48,7 +64,10 @@ class Session:
 
     def __init__(self, settings: Settings | None = None, *, resumed: bool = False) -> None:
         self.settings = settings or Settings("/ws")
-        self.scribe = Scribe(counted(itertools.count().__next__))
+        world = counted(itertools.count().__next__)
+        if Path(self.settings.directory).is_dir():
+            world = msgspec.structs.replace(world, look=look)
+        self.scribe = Scribe(world)
         self.wire = AmpWire(counted())
         metadata = Amp().metadata(None, self.settings)
         conversation = self.wire.open(Start(self.scribe, self.settings, metadata, "T-1", resumed))
@@ -197,6 +216,12 @@ def settings_of(launch: Launch) -> dict[str, Any]:
     return settings
 
 
+def servers_of(launch: Launch) -> dict[str, Any]:
+    path = launch.argv[launch.argv.index("--mcp-config") + 1]
+    servers: dict[str, Any] = msgspec.json.decode(launch.files[path])
+    return servers
+
+
 def test_everything_but_reading_is_delegated(tmp_path: Path) -> None:
     started = launch(tmp_path, Settings("/ws"))
     *allowed, last = settings_of(started)["amp.permissions"]
@@ -230,7 +255,14 @@ def test_settings_that_cannot_be_read_are_none(tmp_path: Path) -> None:
 def test_bypass_asks_nothing(tmp_path: Path) -> None:
     started = launch(tmp_path, Settings("/ws", permission_mode="bypass"))
     assert settings_of(started)["amp.dangerouslyAllowAll"] is True
-    assert not started.delegate
+
+
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "plan", "bypass"])
+def test_the_model_may_ask_the_user_in_every_mode(tmp_path: Path, mode: Any) -> None:
+    started = launch(tmp_path, Settings("/ws", permission_mode=mode))
+    assert started.delegate
+    assert list(servers_of(started)) == ["sandbox_agent"]
+    assert {"tool": ASK_USER, "action": "allow"} in settings_of(started)["amp.permissions"]
 
 
 def test_a_thread_is_continued_by_its_id_in_its_mode_with_its_servers(tmp_path: Path) -> None:
@@ -238,10 +270,7 @@ def test_a_thread_is_continued_by_its_id_in_its_mode_with_its_servers(tmp_path: 
     started = launch(tmp_path, Settings("/ws", agent_mode="rush", mcp=servers), resume=True)
     assert started.argv[:4] == ["/bin/amp", "threads", "continue", "T-1"]
     assert started.argv[started.argv.index("--mode") + 1] == "rush"
-    path = started.argv[started.argv.index("--mcp-config") + 1]
-    assert msgspec.json.decode(started.files[path]) == {
-        "demo": {"command": "demo", "args": [], "env": {"KEY": "secret"}}
-    }
+    assert servers_of(started)["demo"] == {"command": "demo", "args": [], "env": {"KEY": "secret"}}
     assert "secret" not in " ".join(started.argv)
 
 
@@ -266,6 +295,7 @@ def test_a_conversation_is_open_when_amp_names_its_thread() -> None:
         ("done", "end_turn", "end_turn"),
         ("cut o", None, "max_tokens"),
         ("", None, "refusal"),
+        ("I would rather not.", None, "refusal"),
         ("cut o", "max_tokens", "max_tokens"),
     ],
 )
@@ -531,9 +561,25 @@ def test_what_a_recording_holds_of_a_question_is_that_question() -> None:
 def test_the_delegate_asks_and_tells_the_answer(
     tmp_path: Path, answer: bytes, code: int, stderr: str
 ) -> None:
+    with listening(tmp_path / "s", answer) as heard:
+        ran = run_delegate(tmp_path, f"unix:{tmp_path / 's'}")
+    assert (ran.returncode, ran.stderr) == (code, stderr)
+    asked = {"tool": "Bash", "tool_use_id": "toolu_1", "thread": "T-1", "input": {"cmd": "ls"}}
+    assert [msgspec.json.decode(line) for line in heard] == [asked]
+
+
+def test_a_delegate_that_reaches_nobody_rejects(tmp_path: Path) -> None:
+    ran = run_delegate(tmp_path, f"unix:{tmp_path / 'nobody'}")
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("The permission could not be asked for")
+
+
+@contextmanager
+def listening(path: Path, answer: bytes) -> Iterator[list[bytes]]:
+    """A daemon that hears one question and answers it; what it heard."""
     heard: list[bytes] = []
     with socket.socket(socket.AF_UNIX) as server:
-        server.bind(str(tmp_path / "s"))
+        server.bind(str(path))
         server.listen()
 
         def serve() -> None:
@@ -544,17 +590,8 @@ def test_the_delegate_asks_and_tells_the_answer(
 
         thread = threading.Thread(target=serve)
         thread.start()
-        ran = run_delegate(tmp_path, f"unix:{tmp_path / 's'}")
+        yield heard
         thread.join()
-    assert (ran.returncode, ran.stderr) == (code, stderr)
-    asked = {"tool": "Bash", "tool_use_id": "toolu_1", "thread": "T-1", "input": {"cmd": "ls"}}
-    assert [msgspec.json.decode(line) for line in heard] == [asked]
-
-
-def test_a_delegate_that_reaches_nobody_rejects(tmp_path: Path) -> None:
-    ran = run_delegate(tmp_path, f"unix:{tmp_path / 'nobody'}")
-    assert ran.returncode == 2
-    assert ran.stderr.startswith("The permission could not be asked for")
 
 
 def run_delegate(tmp_path: Path, address: str) -> subprocess.CompletedProcess[str]:
@@ -572,6 +609,181 @@ def run_delegate(tmp_path: Path, address: str) -> subprocess.CompletedProcess[st
     return subprocess.run(
         [program], input='{"cmd":"ls"}', env=env, text=True, capture_output=True, check=False, timeout=30
     )
+
+
+@pytest.mark.parametrize(
+    ("seen", "diff"),
+    [
+        (None, "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+new\n"),
+        ("old\n", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n"),
+        ("new\n", None),  # it was written already
+        ("", None),  # and here it was about to be
+    ],
+)
+def test_in_bypass_a_look_that_may_have_been_late_makes_no_diff(
+    tmp_path: Path, seen: str | None, diff: str | None
+) -> None:
+    file = tmp_path / "x"
+    session = Session(Settings(str(tmp_path), permission_mode="bypass"))
+    session.prompt()
+    if seen is not None:
+        file.write_text(seen)
+    given = {"path": str(file), "content": "new\n"}
+    session.say({"type": "tool_use", "id": "toolu_1", "name": "create_file", "input": given}, stop="tool_use")
+    file.write_text("new\n")
+    session.tell(result(f"Successfully created file {file}"))
+    (told,) = session.items("tool_result")
+    assert told.content[1:] == (FileRef(str(file), "write", diff=diff),)
+
+
+# -- questions ---------------------------------------------------------------------------------
+
+RED = {"question": "Which?", "header": "Colour", "options": [{"label": "Red"}, {"label": "Blue"}]}
+ASK = {"type": "tool_use", "id": "toolu_1", "name": ASK_USER, "input": {"questions": [RED]}}
+ANSWERED = (("Red",),)
+
+
+def test_a_question_waits_for_its_answer_and_belongs_to_its_call() -> None:
+    session = Session()
+    session.prompt()
+    session.say(ASK, stop="tool_use")
+    session.asked("d1", questions=[{**RED, "multi_select": True}])
+    (asked,) = session.data(QuestionRequested)
+    assert (asked.prompt, asked.options, asked.metadata.call_id) == ("Which?", ("Red", "Blue"), "toolu_1")
+    assert asked.metadata.questions[0].multi_select
+    session.scribe.answer("d1", ANSWERED, "client")
+    session.wire.answer(session.conversation, "d1", Answer(ANSWERED))
+    assert session.wire.outbox == [DelegateReply("d1", True, answers=ANSWERED)]
+    session.tell(result("Which?\nRed"))
+    session.say(text("Red it is."))
+    (resolved,) = session.data(QuestionResolved)
+    assert (resolved.status, resolved.response) == ("answered", "Red")
+    assert session.items("tool_call")[0].content[0] == ToolCall(
+        ASK_USER, msgspec.json.encode(ASK["input"]).decode(), "toolu_1", "other", "sandbox_agent/ask_user"
+    )
+    assert session.broken_rules() == []
+
+
+def test_a_question_whose_call_ends_without_it_is_withdrawn() -> None:
+    session = Session()
+    session.prompt()
+    session.say(ASK, stop="tool_use")
+    session.asked("d1", questions=[RED])
+    session.tell(result("it was cancelled", failed=True))
+    (resolved,) = session.data(QuestionResolved)
+    assert (resolved.status, resolved.metadata.decided_by) == ("rejected", "agent")
+
+
+@pytest.mark.parametrize("asked", [{"questions": [RED]}, {"tool": "Bash", "input": {"cmd": "ls"}}])
+def test_a_call_that_an_old_turn_left_is_not_asked_for(asked: dict[str, Any]) -> None:
+    session = Session(resumed=True)
+    session.asked("before", **asked)
+    session.prompt()
+    session.asked("after", **asked)
+    refused = [DelegateReply("before", False), DelegateReply("after", False)]
+    assert [*session.wire.outbox] == refused[1:]  # the prompt has emptied it
+    assert session.scribe.pending == {}
+    session.tell(text("go"))
+    session.asked("now", **asked)
+    assert list(session.scribe.pending) == ["now"]
+
+
+def test_a_question_that_nobody_can_read_is_refused() -> None:
+    session = Session()
+    session.prompt()
+    session.asked("d1", questions="what?")
+    assert session.wire.outbox == [DelegateReply("d1", False, UNREADABLE)]
+    assert len(session.data(AgentUnparsed)) == 1
+
+
+def call_server(tmp_path: Path, *requests: dict[str, Any]) -> dict[Any, Any]:
+    """The replies of the server as Amp starts it, by id."""
+    server = servers_of(launch(tmp_path, Settings("/ws")))["sandbox_agent"]
+    env = {"SANDBOX_AGENT_DELEGATE": f"unix:{tmp_path / 's'}"}
+    with subprocess.Popen(
+        [server["command"], *server["args"]], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for request in requests:
+            process.stdin.write(msgspec.json.encode({"jsonrpc": "2.0", **request}) + b"\n")
+        process.stdin.flush()
+        wanted = sum("id" in request for request in requests)
+        replies = [msgspec.json.decode(process.stdout.readline()) for _ in range(wanted)]
+        process.stdin.close()
+        assert process.wait(10) == 0
+    return {reply.pop("id"): reply for reply in replies}
+
+
+def test_the_server_of_questions_says_what_it_has(tmp_path: Path) -> None:
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}}
+    replies = call_server(
+        tmp_path,
+        {"id": 0, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        {"id": "list", "method": "tools/list"},
+        {"id": 2, "method": "ping"},
+        {"id": 3, "method": "resources/list"},
+    )
+    assert replies[0]["result"]["protocolVersion"] == "2025-06-18"
+    (tool,) = replies["list"]["result"]["tools"]
+    assert f"mcp__sandbox_agent__{tool['name']}" == ASK_USER
+    assert replies[2]["result"] == {}
+    assert replies[3]["error"]["code"] == -32601
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (b'{"allow":true,"answers":[["Red","Blue"]]}\n', "Which?\nRed, Blue"),
+        (b'{"allow":false,"answers":null}\n', "The user did not answer."),
+        (b"", "The user did not answer."),
+    ],
+)
+def test_the_server_of_questions_asks_and_tells_the_answer(tmp_path: Path, answer: bytes, told: str) -> None:
+    asked = {"question": "Which?", "options": ["Red", {"label": "Blue", "description": "sky"}]}
+    call = {"name": "ask_user", "arguments": {"questions": [asked]}}
+    with listening(tmp_path / "s", answer) as heard:
+        replies = call_server(tmp_path, {"id": 1, "method": "tools/call", "params": call})
+    assert replies[1]["result"] == {"content": [{"type": "text", "text": told}], "isError": False}
+    (line,) = heard
+    assert msgspec.json.decode(line) == {
+        "questions": [
+            {
+                "question": "Which?",
+                "header": "",
+                "options": [{"label": "Red", "description": ""}, {"label": "Blue", "description": "sky"}],
+                "multi_select": False,
+            }
+        ]
+    }
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        None,
+        {"questions": []},
+        {"questions": ["Which?"]},
+        {"questions": [{"question": "Which?", "options": "Red"}]},
+        {"questions": [{"question": "Which?", "options": [{}]}]},
+        {"questions": [RED]},  # nobody listens
+    ],
+)
+def test_the_server_of_questions_says_why_it_could_not_ask(tmp_path: Path, arguments: object) -> None:
+    call = {"name": "ask_user", "arguments": arguments}
+    replies = call_server(tmp_path, {"id": 1, "method": "tools/call", "params": call})
+    (content,) = replies[1]["result"]["content"]
+    assert replies[1]["result"]["isError"] is True
+    assert content["text"].startswith("The question could not be asked: ")
+
+
+def test_an_answer_is_read_back_from_a_recording() -> None:
+    session = Session()
+    session.prompt()
+    session.asked("d1", questions=[RED])
+    reply = encode_frame(DelegateReply("d1", True, answers=ANSWERED))
+    assert list(session.wire.sent(reply)) == [Answered(session.conversation, "d1", Answer(ANSWERED))]
 
 
 # -- nonsense ----------------------------------------------------------------------------------

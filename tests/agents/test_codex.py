@@ -54,7 +54,7 @@ from sandbox_agent.schema.events import (
 from sandbox_agent.schema.features import Catalogue, Model
 from sandbox_agent.schema.inputs import Answer, Attachment, Decision, McpServer, Prompt, Reply, Settings
 from sandbox_agent.schema.items import FileRef, Image, Item, Json, StatusPart, Text, ToolCall, ToolResult
-from sandbox_agent.schema.world import counted
+from sandbox_agent.schema.world import counted, look
 from sandbox_agent.session.player import translate
 from sandbox_agent.testing.rules import violations
 
@@ -146,7 +146,10 @@ class Link:
 
 
 def _start(settings: Settings, native_id: str | None) -> Start:
-    scribe = Scribe(counted(lambda: 0.0))
+    world = counted(lambda: 0.0)
+    if Path(settings.directory).is_dir():
+        world = msgspec.structs.replace(world, look=look)
+    scribe = Scribe(world)
     return Start(scribe, settings, Codex().metadata(None, settings), native_id)
 
 
@@ -612,6 +615,109 @@ def test_a_patch_is_asked_with_its_paths_and_told_with_its_diffs() -> None:
         FileRef("/ws/new", "write", diff=added),
         FileRef("/ws/old", "move", "/ws/moved", moved),
     )
+
+
+def _turn_diff(name: str, *lines: str, head: str = "") -> str:
+    old = head or f"--- a/{name}"
+    return f"diff --git a/{name} b/{name}\n{old}\n+++ b/{name}\n" + "".join(f"{line}\n" for line in lines)
+
+
+def _write(link: Link, file: Path, text: str, *turn_diffs: str, seen: str | None = None) -> str | None:
+    """A patch that nobody is asked for: the file is written before it is told. The diff that we tell."""
+    before = len(link.items("tool_result"))
+    patch = {
+        "type": "fileChange",
+        "id": f"f{before}",
+        "changes": [{"path": str(file), "kind": {"type": "add"}, "diff": text}],
+    }
+    file.write_text(text if seen is None else seen)
+    link.tell("item/started", item={**patch, "status": "inProgress"})
+    file.write_text(text)
+    link.tell("item/completed", item={**patch, "status": "completed"})
+    for diff in turn_diffs:
+        link.tell("turn/diff/updated", diff=diff)
+    if not turn_diffs:
+        link.tell("item/agentMessage/delta", itemId="m", delta="Done.")
+    [*_, result] = link.items("tool_result")
+    assert len(link.items("tool_result")) == before + 1
+    [change] = result.content[1:]
+    assert isinstance(change, FileRef)
+    assert (change.path, change.action) == (str(file), "write")
+    return change.diff
+
+
+NEW = "--- /dev/null\n+++ b/x.txt\n@@ -0,0 +1 @@\n+new\n"
+
+
+def test_a_file_that_was_written_over_unseen_is_not_a_new_one(tmp_path: Path) -> None:
+    link = Link(Settings(str(tmp_path), permission_mode="bypass"))
+    link.start_turn()
+    first = _turn_diff("x.txt", "@@ -1,2 +1 @@", "-old", "-file", "+new")
+    assert _write(link, tmp_path / "x.txt", "new\n", first, first) == (
+        "--- a/x.txt\n+++ b/x.txt\n@@ -1,2 +1 @@\n-old\n-file\n+new\n"
+    )
+    # The turn's diff goes on from what was there at its start; the change goes on from the one before it.
+    second = _turn_diff("x.txt", "@@ -1,2 +1 @@", "-old", "-file", "+newer")
+    assert _write(link, tmp_path / "x.txt", "newer\n", second) == (
+        "--- a/x.txt\n+++ b/x.txt\n@@ -1 +1 @@\n-new\n+newer\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "turn_diffs",
+    [
+        (_turn_diff("x.txt", "@@ -0,0 +1 @@", "+new", head="new file mode 100644\n--- /dev/null"),),
+        (_turn_diff("x.txt", "@@ -1 +1 @@", "-other", "+file"),),  # it fits nothing
+    ],
+)
+def test_a_file_of_which_no_other_state_is_known_is_new(tmp_path: Path, turn_diffs: tuple[str, ...]) -> None:
+    link = Link(Settings(str(tmp_path), permission_mode="bypass"))
+    link.start_turn()
+    assert _write(link, tmp_path / "x.txt", "new\n", *turn_diffs) == NEW
+
+
+@pytest.mark.parametrize("seen", ["", "ne"])
+def test_a_file_that_is_seen_while_it_is_written_is_told_as_it_was(tmp_path: Path, seen: str) -> None:
+    link = Link(Settings(str(tmp_path), permission_mode="bypass"))
+    link.start_turn()
+    diff = _turn_diff("x.txt", "@@ -1,2 +1 @@", "-old", "-file", "+new")
+    told = _write(link, tmp_path / "x.txt", "new\n", diff, seen=seen)
+    assert told == "--- a/x.txt\n+++ b/x.txt\n@@ -1,2 +1 @@\n-old\n-file\n+new\n"
+
+
+def test_an_empty_file_that_was_not_there_is_new(tmp_path: Path) -> None:
+    link = Link(Settings(str(tmp_path), permission_mode="bypass"))
+    link.start_turn()
+    empty = "diff --git a/x.txt b/x.txt\nnew file mode 100644\n"
+    assert _write(link, tmp_path / "x.txt", "", f"{empty}index 0000000..e69de29\n") == empty
+
+
+def test_a_file_that_is_written_as_it_was_has_no_diff(tmp_path: Path) -> None:
+    link = Link(Settings(str(tmp_path), permission_mode="bypass"))
+    link.start_turn()
+    assert _write(link, tmp_path / "x.txt", "new\n") is None  # codex tells none either
+
+
+def test_a_patch_that_waits_for_a_diff_is_told_before_its_turn_ends(tmp_path: Path) -> None:
+    link = Link(Settings(str(tmp_path), permission_mode="bypass"))
+    link.start_turn()
+    (tmp_path / "x.txt").write_text("new\n")
+    change = {"path": str(tmp_path / "x.txt"), "kind": {"type": "add"}, "diff": "new\n"}
+    patch = {"type": "fileChange", "id": "f", "changes": [change]}
+    link.tell("item/started", item={**patch, "status": "inProgress"})
+    link.tell("item/completed", item={**patch, "status": "completed"})
+    assert link.items("tool_result") == []
+    link.end_turn()
+    [result] = link.items("tool_result")
+    assert result.status == "completed"
+    [raw] = [
+        draft.raw
+        for draft in link.scribe.drafts
+        if isinstance(draft.data, ItemCompleted) and draft.data.item.kind == "tool_result"
+    ]
+    assert raw is not None
+    assert b"item/completed" in raw
+    assert violations(link.events()) == []
 
 
 def test_a_command_is_asked_under_its_call_even_before_its_item() -> None:

@@ -165,3 +165,9 @@ def apply(diff: str, folder: str) -> None:
         capture_output=True,
         timeout=30,
     )
+
+
+@pytest.mark.parametrize("name", ["x.txt", "a b/x y.txt", "x b/x"])
+def test_an_empty_file_has_its_name_in_the_git_header(name: str) -> None:
+    (told,) = read_diffs(f"diff --git a/{name} b/{name}\nnew file mode 100644\nindex 0000000..e69de29\n")
+    assert (told.paths, told.created, told.after(None)) == ((name, name), True, "")

@@ -28,11 +28,20 @@ from sandbox_agent.agents.base import (
     Ready,
     Start,
     StartFailed,
+    Wait,
 )
-from sandbox_agent.agents.frames import UNREADABLE, HttpReply, InFrame, Lost, ServerEvent, encode_frame
+from sandbox_agent.agents.frames import (
+    UNREADABLE,
+    HttpReply,
+    HttpRequest,
+    InFrame,
+    Lost,
+    ServerEvent,
+    encode_frame,
+)
 from sandbox_agent.agents.opencode import OpenCode
 from sandbox_agent.agents.opencode.conversation import OpenCodeConversation
-from sandbox_agent.agents.opencode.healing import MOST_HEALS
+from sandbox_agent.agents.opencode.prompts import SECONDS_TO_TELL
 from sandbox_agent.agents.opencode.requests import make_message_id
 from sandbox_agent.agents.opencode.wire import OpenCodeWire
 from sandbox_agent.agents.scribe import Ask, Rule, Scribe
@@ -61,6 +70,7 @@ ASKED_OF_ALL = [
     for name in ("bash", "edit", "webfetch", "mcp_*", "external_directory", "doom_loop")
 ] + [{"permission": "external_directory", "pattern": "*/opencode/tool-output/*", "action": "allow"}]
 RUNNING = {"status": "running", "input": {"command": "ls"}}
+PROVIDERS = {"providers": [{"id": "openai", "models": {"gpt-5": {"limit": {"context": 400_000}}}}]}
 QUESTION = {"question": "Colour?", "header": "Colour", "options": [{"label": "Red"}, {"label": "Blue"}]}
 
 
@@ -93,7 +103,14 @@ class Session:
         )
 
     def take(self) -> list[dict[str, Any]]:
+        self.set_up()
         return taken(self.wire)
+
+    def set_up(self) -> None:
+        """The server has set up what it must before a first prompt, if that is what is asked of it."""
+        requests = [frame for frame in self.wire.outbox if isinstance(frame, HttpRequest)]
+        if [request.path.partition("?")[0] for request in requests] == ["/config/providers"]:
+            self.respond(taken(self.wire)[0], 200, PROVIDERS)
 
     def respond(self, request: dict[str, Any], status: int, body: object = None) -> None:
         asked = f"{request['method']} {request['path']}"
@@ -229,7 +246,7 @@ def test_a_prompt_says_what_it_runs_with_and_files_go_by_their_path() -> None:
     request = session.take()[0]
     assert request["body"].pop("messageID").startswith("msg_")
     assert request == {
-        "id": "2",
+        "id": "3",
         "method": "POST",
         "path": "/session/ses_aaaa/prompt_async?directory=/ws",
         "body": {
@@ -262,6 +279,7 @@ def test_the_ids_of_messages_sort_by_time() -> None:
 
 def read_back(session: Session) -> Action:
     """What a reader of our own frames takes them for; it knows what the session knows."""
+    session.set_up()
     (frame,) = session.wire.outbox
     session.wire._asking._waiting.clear()  # the reader did not write them
     (action,) = session.wire.sent(encode_frame(frame))
@@ -603,7 +621,25 @@ def test_a_session_is_compacted_with_the_model_that_it_works_with() -> None:
     assert (summarize["path"], summarize["long"]) == ("/session/ses_aaaa/summarize?directory=/ws", True)
     assert summarize["body"] == {"providerID": "p", "modelID": "m"}
     session.respond(summarize, 200, True)
+    assert (ends(session), session.wire.notices[1:]) == ([], [Wait(session.conversation, SECONDS_TO_TELL)])
+    session.wire.waited(session.conversation)
     assert ends(session) == ["end_turn"]
+
+
+def test_what_is_told_of_a_compaction_after_its_answer_belongs_to_it() -> None:
+    session = Session(settings=Settings("/ws", model="p/m"))
+    session.respond(call(session, "/compact"), 200, {"id": "ses_aaaa"})
+    session.respond(session.take()[0], 200, True)
+    session.assistant(summary=True)
+    session.part("text", "prt_s", text="in short", time={"start": 1, "end": 2})
+    session.part("step-finish", "prt_f", tokens={"input": 9, "output": 3}, cost=0.5)
+    session.assistant(summary=True, completed=True, finish="stop")
+    session.event("session.compacted")
+    session.idle()
+    (ended,) = session.told(TurnEnded)
+    assert (ended.metadata.usage.input_tokens, ended.metadata.usage.cost_usd) == (9, 0.5)
+    (item,) = (item for item in session.items() if item.kind == "status")
+    assert item.content[1] == Json({"phase": "completed", "summary": "in short"})
 
 
 def test_a_session_without_a_turn_has_nothing_to_compact() -> None:
@@ -1084,81 +1120,60 @@ def test_a_rejection_leaves_nothing_of_its_session_to_answer() -> None:
     assert resolved == [("reject", "client"), ("reject", "agent")]
 
 
-BROKEN = {
-    "name": "UnknownError",
-    "data": {
-        "message": "Error: All fibers interrupted without error\n    at xH (/$bunfs/root/chunk.js:12:1887)"
-    },
-}
+def asked_paths(session: Session) -> list[str]:
+    return [request["path"].partition("?")[0] for request in taken(session.wire)]
 
 
-def fail_broken(session: Session, message_id: str) -> None:
-    """What a server says to a prompt that an abort has broken."""
-    session.echo(message_id)
-    session.event("session.status", status={"type": "busy"})
-    session.idle()
-    session.event("session.error", error=BROKEN)
-
-
-def test_a_server_that_an_abort_has_broken_is_healed_and_asked_again() -> None:
-    neighbour = Session(settings=Settings("/other"), name="ses_bbbb")
-    session = Session(neighbour.wire, Settings("/ws", mcp={"demo": McpServer("demo")}))
-    session.respond(session.take()[0], 200, {"mcp_aaaa_demo": {"status": "connected"}})
-    session.take()
-    first = session.prompt()
-    fail_broken(session, first)
-    (deleted,) = session.take()
-    assert (deleted["method"], deleted["path"]) == (
-        "DELETE",
-        f"/session/ses_aaaa/message/{first}?directory=/ws",
-    )
-    session.respond(deleted, 200, True)
-    (disposed,) = session.take()
-    assert (disposed["method"], disposed["path"]) == ("POST", "/global/dispose")
-    session.respond(disposed, 200, True)
-    (mcp,) = session.take()  # it is gone with what was thrown away
-    assert (mcp["path"], mcp["body"]["name"]) == ("/mcp?directory=/ws", "mcp_aaaa_demo")
-    session.respond(mcp, 200, {})
-    (again,) = session.take()
-    assert again["path"] == "/session/ses_aaaa/prompt_async?directory=/ws"
-    assert again["body"]["parts"] == [{"type": "text", "text": "go"}]
-    session.respond(again, 204)
-    session.echo(again["body"]["messageID"])
-    session.event("session.status", status={"type": "busy"})
-    session.assistant()
-    session.assistant(completed=True, finish="stop")
-    session.idle()
-    assert (stop_reasons(session), session.told(ErrorEvent)) == (["end_turn"], [])
-    assert [item.role for item in session.items()] == ["user"]
-    assert neighbour.told(ErrorEvent) == []
-
-
-def test_a_server_that_stays_broken_ends_the_turn() -> None:
+@pytest.mark.parametrize("status", [200, 500])
+def test_no_prompt_goes_before_the_server_has_set_up_its_directory(status: int) -> None:
     session = Session()
-    fail_broken(session, session.prompt())
-    for _ in range(MOST_HEALS):
-        for _ in range(2):
-            (request,) = session.take()
-            session.respond(request, 200, True)
-        (again,) = session.take()
-        fail_broken(session, again["body"]["messageID"])
-    assert session.take() == []
-    assert (stop_reasons(session), len(session.told(ErrorEvent))) == (["error"], 1)
+    neighbour = Session(session.wire, name="ses_bbbb")
+    for one in (session, neighbour):
+        one.scribe.start_turn()
+        one.wire.prompt(one.conversation, Prompt("go"), {})
+    (setup,) = taken(session.wire)  # for both
+    assert setup["path"] == "/config/providers?directory=/ws"
+    session.respond(setup, status)
+    assert asked_paths(session) == ["/session/ses_aaaa/prompt_async", "/session/ses_bbbb/prompt_async"]
+
+
+def test_a_prompt_that_is_cancelled_before_it_goes_never_goes() -> None:
+    session = Session()
+    session.scribe.start_turn()
+    session.wire.prompt(session.conversation, Prompt("go"), {})
+    (setup,) = taken(session.wire)
+    session.conversation.cancelling = True
+    session.wire.cancel(session.conversation)
+    assert (stop_reasons(session), taken(session.wire)) == (["interrupted"], [])
+    session.respond(setup, 200, PROVIDERS)
+    assert taken(session.wire) == []
 
 
 @pytest.mark.parametrize(
-    ("directory", "paths"), [("/ws", []), ("/other", ["/instance/dispose?directory=/ws"])]
+    ("kind", "facts"), [("server.instance.disposed", {"directory": "/ws"}), ("global.disposed", {})]
 )
-def test_nobody_elses_turn_is_ended_to_heal_a_server(directory: str, paths: list[str]) -> None:
+def test_what_the_server_threw_away_is_set_up_again(kind: str, facts: dict[str, str]) -> None:
     session = Session()
-    other = Session(session.wire, Settings(directory), "ses_bbbb")
-    other.conversation.settings = Settings(directory)
-    other.begin()
-    fail_broken(session, session.prompt())
-    for deleted in session.take():
-        session.respond(deleted, 200, True)
-    assert [request["path"] for request in session.take()] == paths
-    assert stop_reasons(session) == ([] if paths else ["error"])
+    session.begin()
+    session.assistant(completed=True, finish="stop")
+    session.idle()
+    session.event(kind, **facts)
+    session.scribe.start_turn()
+    session.wire.prompt(session.conversation, Prompt("go"), {})
+    assert asked_paths(session) == ["/config/providers"]
+
+
+def test_a_turn_tells_how_much_its_models_context_holds() -> None:
+    session = Session()
+    session.begin()
+    session.assistant("msg_b", providerID="openai", modelID="gpt-5")
+    tokens = {"input": 10, "output": 2, "reasoning": 0, "cache": {"read": 5, "write": 0}}
+    session.part("step-finish", "prt_f", "msg_b", tokens=tokens, cost=0)
+    for message_id in ("msg_a", "msg_b"):
+        session.assistant(message_id, completed=True, finish="stop")
+    session.idle()
+    (ended,) = session.told(TurnEnded)
+    assert (ended.metadata.usage.context_tokens, ended.metadata.usage.context_window) == (17, 400_000)
 
 
 def refused(session: Session) -> list[tuple[str, Any]]:

@@ -58,6 +58,7 @@ from sandbox_agent.schema.items import (
     ToolResult,
 )
 from sandbox_agent.schema.world import counted
+from sandbox_agent.session.player import translate
 from sandbox_agent.testing.rules import violations
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "transcripts" / "pi").glob("*/native.jsonl"))
@@ -333,6 +334,90 @@ def test_the_catalogue_has_the_levels_of_each_model() -> None:
     listed = (Model("p/m", "M", levels, "low"), Model("p/o/n"))
     modes = (Mode("default", "Default", "Write code and run commands."),)
     assert wire.notices == [Listed(Catalogue(listed, modes, "p/m"))]
+
+
+def test_a_model_that_is_none_is_never_told() -> None:
+    """Where nothing is configured, Pi has a model `unknown` of a provider `unknown`."""
+    nothing = {"id": "unknown", "provider": "unknown", "name": "unknown"}
+    wire = PiWire(counted())
+    wire.list_catalogue("/ws")
+    for request, data in zip(
+        [msgspec.json.decode(encode_frame(frame)) for frame in wire.outbox],
+        ({"sessionId": "u", "model": nothing}, {"commands": []}, {"models": []}),
+        strict=True,
+    ):
+        told = {"type": "response", "command": request["type"], "success": True, "data": data}
+        wire.receive(msgspec.json.encode({**told, "id": request["id"]}))
+    assert wire.notices == [Listed(Catalogue((), Pi.modes))]
+
+    session = Session()
+    session.feed(
+        "response", command="get_state", success=True, data={"sessionId": "u", "model": nothing}, id="sa1"
+    )
+    assert session.scribe.used is None or session.scribe.used.model is None
+
+
+def recorded(*lines: tuple[str, Any]) -> list[tuple[str, str | None, str]]:
+    """What becomes of a recording: session, native id and text of each of the user's messages."""
+    text = (
+        msgspec.json.encode({"dir": dir, "t": float(n), "msg": msg}) for n, (dir, msg) in enumerate(lines)
+    )
+    return [
+        (played.event.session_id, played.event.native_session_id, played.event.data.item.content[0].text)
+        for played in translate(Pi(), text)
+        if isinstance(played.event.data, ItemCompleted)
+        and played.event.data.item.role == "user"
+        and isinstance(played.event.data.item.content[0], Text)
+    ]
+
+
+def answered(command: str, id: str, success: bool = True, **data: Any) -> tuple[str, Any]:
+    return "out", {"type": "response", "command": command, "id": id, "success": success, "data": data}
+
+
+def said(text: str) -> list[tuple[str, Any]]:
+    return [
+        ("in", {"type": "prompt", "id": "p", "message": text}),
+        answered("prompt", "p", disposition="started"),
+        ("out", {"type": "agent_start"}),
+        ("out", {"type": "message_end", "message": {"role": "user", "content": text}}),
+        ("out", {"type": "agent_settled", "aborted": False}),
+    ]
+
+
+def state_of(id: str) -> list[tuple[str, Any]]:
+    return [("in", {"type": "get_state", "id": "s"}), answered("get_state", "s", sessionId=id)]
+
+
+NEW_SESSION = ("in", {"type": "new_session", "id": "n"})
+BACK = ("in", {"type": "switch_session", "id": "b", "sessionPath": "/pi/2026-11-16T12-12-17-674Z_a_1.jsonl"})
+
+
+@pytest.mark.parametrize("argv", [[("cmd", ["pi", "--mode", "rpc"])], []])
+def test_a_recorded_client_that_switches_sessions_is_in_each_of_them(argv: list[tuple[str, Any]]) -> None:
+    lines = [
+        *argv,
+        *state_of("a_1"),
+        *said("one"),
+        NEW_SESSION,
+        answered("new_session", "n", cancelled=False),
+    ]
+    lines += [*state_of("b"), *said("two"), BACK, answered("switch_session", "b", cancelled=False)]
+    lines += said("three")
+    assert recorded(*lines) == [("ses_1", "a_1", "one"), ("ses_2", "b", "two"), ("ses_1", "a_1", "three")]
+
+
+@pytest.mark.parametrize("refused", [{"cancelled": True}, {"success": False}])
+def test_a_switch_that_does_not_happen_changes_nothing(refused: dict[str, Any]) -> None:
+    lines = [*state_of("a"), *said("one"), NEW_SESSION, answered("new_session", "n", **refused), *said("two")]
+    assert recorded(*lines) == [("ses_1", "a", "one"), ("ses_1", "a", "two")]
+
+
+@pytest.mark.parametrize("named", ["/pi/2026-11-16T12-12-17-674Z_a_1.jsonl", "a_1"])
+def test_a_process_that_is_given_a_session_goes_on_with_it(named: str) -> None:
+    lines = [("cmd", ["pi", "--mode", "rpc"]), *state_of("a_1"), *said("one"), ("exit", {"returncode": 0})]
+    lines += [("cmd", ["pi", "--mode", "rpc", "--session", named]), *said("two")]
+    assert recorded(*lines) == [("ses_1", "a_1", "one"), ("ses_1", "a_1", "two")]
 
 
 def test_a_catalogue_that_cannot_be_listed_says_why() -> None:

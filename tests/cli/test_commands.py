@@ -27,7 +27,7 @@ def begun(*words: str, env: dict[str, str], cwd: Path) -> subprocess.Popen[str]:
 
 
 def test_a_session_from_its_creation_to_its_end(cli: Cli, tmp_path: Path) -> None:
-    created = cli("sessions", "create", "life", "--agent", "mock", "--title", "Life")
+    created = cli("sessions", "create", "life", "--agent", "mock", "--title", "Life", "--json")
     assert (created.returncode, msgspec.json.decode(created.stdout)["sessionId"]) == (0, "life")
     (tmp_path / "note.txt").write_text("hi")
 
@@ -71,7 +71,7 @@ def test_a_problem_as_json_is_the_daemons_own(cli: Cli) -> None:
 
 
 def test_without_an_id_the_daemon_makes_one(cli: Cli) -> None:
-    created = msgspec.json.decode(cli("api", "sessions", "create", "--agent", "mock").stdout)
+    created = msgspec.json.decode(cli("api", "sessions", "create", "--agent", "mock", "--json").stdout)
     assert created["sessionId"].startswith("ses_")
 
 
@@ -82,7 +82,7 @@ def test_a_permission_is_answered_by_its_command(cli: Cli, environ: dict[str, st
         assert streaming.stdout is not None
         asked = next(line for line in streaming.stdout if '"type":"permission.requested"' in line)
         permission = msgspec.json.decode(asked)["data"]["permission_id"]
-        waiting = msgspec.json.decode(cli("permissions", "list", "asks").stdout)["permissions"]
+        waiting = msgspec.json.decode(cli("permissions", "list", "asks", "--json").stdout)["permissions"]
         answered = cli("permissions", "reply", "asks", permission, "--reply", "once")
         again = cli("permissions", "reply", "asks", permission, "--reply", "once")
         rest = streaming.stdout.read()
@@ -101,7 +101,7 @@ def test_nobody_at_the_address_is_said_with_what_to_do(cli: Cli) -> None:
 def test_an_upload_is_read_back_by_the_last_part_of_the_path_it_answered(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
     cli("sessions", "create", "pictures", "--agent", "mock")
-    stored = msgspec.json.decode(cli("attachments", "upload", "pictures", "picture.png").stdout)
+    stored = msgspec.json.decode(cli("attachments", "upload", "pictures", "picture.png", "--json").stdout)
     name = stored["path"].rsplit("/", 1)[1]
     assert cli("attachments", "get", "pictures", name, "--output", "copy.png").returncode == 0
     assert (tmp_path / "copy.png").read_bytes() == b"\x89PNG"
@@ -117,7 +117,7 @@ def test_an_export_that_fails_leaves_the_file_as_it_was(cli: Cli, tmp_path: Path
 
 def test_old_sessions_are_pruned_and_first_shown(cli: Cli) -> None:
     cli("sessions", "create", "doomed", "--agent", "mock")
-    looked = msgspec.json.decode(cli("sessions", "prune", "--max-size", "0", "--dry-run").stdout)
+    looked = msgspec.json.decode(cli("sessions", "prune", "--max-size", "0", "--dry-run", "--json").stdout)
     assert "doomed" in [one["sessionId"] for one in looked["sessions"]]
     unsure = cli("sessions", "prune", "--older-than", "0m")
     assert (unsure.returncode, "give --yes to delete" in unsure.stderr) == (2, True)
@@ -327,8 +327,8 @@ def test_run_ends_when_its_message_is_withdrawn(cli: Cli, environ: dict[str, str
     cli("sessions", "create", "busy", "--agent", "mock")
     cli("sessions", "send-message", "busy", "--message", "pace 2000 100")
     waiting = begun("run", "mock", "hello", "--session", "busy", env=environ, cwd=tmp_path)
-    wait_until(lambda: '"turnId"' in cli("sessions", "queue", "busy").stdout)
-    [queued] = msgspec.json.decode(cli("sessions", "queue", "busy").stdout)["messages"]
+    wait_until(lambda: '"turnId"' in cli("sessions", "queue", "busy", "--json").stdout)
+    [queued] = msgspec.json.decode(cli("sessions", "queue", "busy", "--json").stdout)["messages"]
     cli("sessions", "withdraw", "busy", queued["turnId"])
     _, said = waiting.communicate(timeout=20)
     assert (waiting.returncode, said.splitlines()[-1]) == (
@@ -382,14 +382,14 @@ def test_a_server_in_the_foreground_is_found(local: Cli, tmp_path: Path) -> None
 
 def test_a_daemon_in_the_background_is_found_until_it_is_stopped(local: Cli, tmp_path: Path) -> None:
     assert local("daemon", "status").returncode == 1
-    started = local("daemon", "start", "--port", "0")
+    started = local("daemon", "start", "--port", "0", "--json")
     facts = msgspec.json.decode(started.stdout)
     state = tmp_path / "state" / "daemon.json"
     assert (started.returncode, state.stat().st_mode & 0o777) == (0, 0o600)
     try:
         again = local("daemon", "start")
         assert (again.returncode, again.stderr) == (0, f"a daemon runs already at {facts['endpoint']}\n")
-        assert msgspec.json.decode(local("sessions", "list").stdout) == {"sessions": []}
+        assert msgspec.json.decode(local("sessions", "list", "--json").stdout) == {"sessions": []}
         status = msgspec.json.decode(local("daemon", "status", "--json").stdout)
         assert status == {
             "running": True,
@@ -399,7 +399,7 @@ def test_a_daemon_in_the_background_is_found_until_it_is_stopped(local: Cli, tmp
             "version": facts["version"],
             "dataDir": str(tmp_path / "state"),
         }
-        doctor = local("doctor")
+        doctor = local("doctor", "--json")
         found = {one["about"]: one["state"] for one in msgspec.json.decode(doctor.stdout)["findings"]}
         assert (doctor.returncode, found["daemon"], found["data folder"], found["mock"]) == (
             0,
@@ -408,7 +408,7 @@ def test_a_daemon_in_the_background_is_found_until_it_is_stopped(local: Cli, tmp
             "ok",
         )
     finally:
-        stopped = local("daemon", "stop")
+        stopped = local("daemon", "stop", "--json")
     assert (stopped.returncode, msgspec.json.decode(stopped.stdout)) == (
         0,
         {"stopped": True, "pid": facts["pid"]},

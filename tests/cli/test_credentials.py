@@ -75,7 +75,9 @@ def test_credentials_are_shown_hidden_with_their_sources_and_expiry(home: Path) 
 
 
 def test_all_agents_are_shown_and_nothing_is_revealed_unless_asked_for(home: Path) -> None:
-    hidden, revealed = (run(home, "credentials", "extract", *flags) for flags in ([], ["--reveal"]))
+    hidden, revealed = (
+        run(home, "credentials", "extract", *flags) for flags in (["--json"], ["--json", "--reveal"])
+    )
     for secret in (TOKEN, "sk-ant-it", "sk-another", "eyJleHAiOjEwMDB9"):
         assert (secret in hidden.stdout + hidden.stderr, secret in revealed.stdout) == (False, True)
     agents = {one["agent"]: one for one in msgspec.json.decode(hidden.stdout)["agents"]}

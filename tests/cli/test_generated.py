@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sandbox_agent.cli import generate, reference, table
-from sandbox_agent.cli.main import parser
+from sandbox_agent.cli.command_line import parser
 from sandbox_agent.cli.walk import walk
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -27,7 +27,7 @@ def site() -> Iterator[Site]:
 
 
 def test_an_agent_is_installed_without_a_daemon(local: Cli, site: Site, tmp_path: Path) -> None:
-    words = ("install-agent", "claude", "--version", "9.8.7", "--from", site.address)
+    words = ("install-agent", "claude", "--version", "9.8.7", "--from", site.address, "--json")
     first, second = local(*words), local(*words)
     path = str(tmp_path / "state" / "bin" / "claude")
     told = {
@@ -48,7 +48,7 @@ def test_an_agent_is_installed_without_a_daemon(local: Cli, site: Site, tmp_path
 
 
 def test_what_fails_is_told_with_its_reasons(local: Cli, site: Site) -> None:
-    failed = local("install-agent", "claude", "--version", "1.2.3", "--from", site.address)
+    failed = local("install-agent", "claude", "--version", "1.2.3", "--from", site.address, "--json")
     assert failed.returncode == 1
     assert failed.stderr.splitlines()[-3:] == [
         "error: Install failed: Claude Code 1.2.3 could not be installed. mirror: there is no version 1.2.3, "
@@ -75,7 +75,7 @@ def test_a_terminal_shows_a_bar(site: Site, tmp_path: Path) -> None:
 
 
 def test_a_daemon_that_is_named_installs_with_its_own_settings(cli: Cli, site: Site) -> None:
-    done = cli("install-agent", "mock")
+    done = cli("install-agent", "mock", "--json")
     assert (done.returncode, msgspec.json.decode(done.stdout)["installed"][0]["source"]) == (0, "built-in")
     wrong = cli("install-agent", "claude", "--from", site.address)
     assert (wrong.returncode, wrong.stderr) == (

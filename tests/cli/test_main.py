@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
 
 import pytest
 
-from sandbox_agent.cli.main import main, parse
+from sandbox_agent.cli.command_line import GUIDE, ROOT_EXAMPLES, parse, parser
+from sandbox_agent.cli.main import main
+from sandbox_agent.cli.parser import Parser
+from sandbox_agent.cli.walk import walk
 from sandbox_agent.ops import OPERATIONS
 
 from .conftest import TOKEN, Cli, command
@@ -82,7 +87,6 @@ def test_an_id_may_follow_the_flags() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        [],
         ["nonsense"],
         ["sessions"],
         ["sessions", "--nonsense"],
@@ -98,6 +102,59 @@ def test_wrong_usage_is_exit_code_2(words: list[str], capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit) as left:
         main(words)
     assert (left.value.code, capsys.readouterr().out) == (2, "")
+
+
+def test_nothing_at_all_is_answered_with_what_it_is_and_what_people_want(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([])
+    shown = capsys.readouterr()
+    assert (left.value.code, shown.err) == (0, "")
+    assert [line.split("  ")[1] for line in shown.out.splitlines() if line.startswith("  ")] == [
+        'sandbox-agent run claude "Fix the failing test"',
+        "sandbox-agent daemon start",
+        "sandbox-agent doctor",
+    ]
+
+
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (["sesions", "list"], "there is no command sesions: did you mean sessions?"),
+        (["sessions", "lst"], "there is no command lst: did you mean list?"),
+        (
+            ["run", "mock", "--permision-mode=plan", "x"],
+            "there is no option --permision-mode: did you mean --permission-mode?",
+        ),
+        (["run", "mock", "--permission-mode", "pln", "x"], "default, plan: did you mean plan?"),
+        (["run", "mock", "fix", "it"], "too many words: `it`; put a text that has spaces in quotes"),
+    ],
+)
+def test_a_word_that_is_almost_right_is_answered_with_the_right_one(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    assert left.value.code == 2
+    assert told in capsys.readouterr().err
+
+
+def test_every_example_is_a_command_line_that_is_understood() -> None:
+    """Also those of the guide and of the help of all."""
+    texts = [
+        GUIDE,
+        ROOT_EXAMPLES,
+        *(node.parser.examples for node in walk(parser()) if isinstance(node.parser, Parser)),
+    ]
+    lines = [
+        found[0]
+        for text in texts
+        for found in re.finditer(r"sandbox-agent (?!--help)[^|>`)\n]*?(?=  |[|>`)\n]|$)", text)
+    ]
+    assert len(lines) > 40
+    for line in lines:
+        assert parse(shlex.split(line)[1:])._handler
 
 
 def test_a_group_alone_shows_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,9 +185,7 @@ def test_help_loads_nothing_heavy() -> None:
         "sandbox_agent.runtime",
         "sandbox_agent.agents",
     }
-    code = (
-        "import sys; from sandbox_agent.cli.main import parser; parser().format_help(); print(*sys.modules)"
-    )
+    code = "import sys; from sandbox_agent.cli.command_line import parser; parser().format_help(); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert heavy & set(loaded.split()) == set()
 
@@ -145,6 +200,14 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_a_full_disk_behind_stdout_is_no_traceback() -> None:
+    with open("/dev/full", "wb") as full:
+        failed = subprocess.run(
+            command("completion", "bash"), stdout=full, stderr=subprocess.PIPE, text=True, timeout=30
+        )
+    assert (failed.returncode, failed.stderr) == (1, "error: No space left on device\n")
 
 
 def test_ctrl_c_is_exit_code_130_and_no_traceback(cli: Cli, endpoint: str) -> None:

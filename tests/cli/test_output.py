@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,8 @@ def test_a_cell_is_one_line_without_control_characters_or_markup() -> None:
     ]
 
 
-def test_an_answer_in_a_pipe_is_what_the_daemon_said(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    print_answer(b'{"sessions":[]}', argparse.Namespace())
+def test_an_answer_as_json_is_what_the_daemon_said(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    print_answer(b'{"sessions":[]}', argparse.Namespace(json=True))
     assert capfdbinary.readouterr().out == b'{"sessions":[]}\n'
 
 
@@ -72,20 +73,33 @@ def test_a_path_is_one_line_from_home_and_cut_in_the_middle(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     rows: list[dict[str, Any]] = [
         {"id": "claude", "path": "/home/me/.local/share/sandbox-agent/agents/claude/2.1.325/claude"},
         {"id": "mock", "path": "/home/me/mock"},
         {"id": "pi", "path": "/home/melissa/pi"},
     ]
     print_rows(("id", "path"), rows, empty="none")
-    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    assert lines == [
+    shown = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out)
+    assert [line.rstrip() for line in shown.splitlines()] == [
         "id      path",
         "claude  ~/.local/s…claude/2.1.325/claude",
         "mock    ~/mock",
         "pi      /home/melissa/pi",
     ]
+
+
+def test_a_table_in_a_pipe_is_neither_cut_nor_broken(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("HOME", "/home/me")
+    path = f"/home/me/{'folder/' * 20}claude"
+    print_rows(("id", "path"), [{"id": "claude", "path": path}], empty="none")
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert lines == ["id      path", f"claude  {path}"]
 
 
 def test_sizes_in_words() -> None:

@@ -153,7 +153,7 @@ def test_something_else_at_the_address_is_said_to_be_that(body: object) -> None:
         remote.get("/")
     assert (
         failed.value.readable()
-        == f"error: {endpoint} answered with status 500: that is no sandbox-agent daemon"
+        == f"error: {endpoint} answered with status 500: it is not a sandbox-agent daemon"
     )
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from sandbox_agent.cli.command_line import parse
 from sandbox_agent.cli.failures import WrongUsage
-from sandbox_agent.cli.main import parse
 from sandbox_agent.cli.remote import Call
 from sandbox_agent.cli.request import answers, call_of, mcp_servers, pairs
 

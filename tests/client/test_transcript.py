@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from sandbox_agent import ErrorEvent, Event, FileRef, ItemCompleted, Message, Text, Tool, Transcript, Usage
-from sandbox_agent.schema.events import decode_event
+from sandbox_agent.client.events import decode_event
 from sandbox_agent.schema.items import Reasoning, ToolResult
 
 RECORDED = Path(__file__).parents[1] / "transcripts"

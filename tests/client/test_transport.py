@@ -9,6 +9,7 @@ import weakref
 from pathlib import Path
 
 import httpx2
+import msgspec
 import pytest
 
 from sandbox_agent import (
@@ -20,12 +21,14 @@ from sandbox_agent import (
     Conflict,
     DaemonUnreachable,
     Event,
+    IncompatibleDaemon,
     NoAnswerInTime,
     NotADaemon,
     Retry,
     SandboxAgent,
     TokenInvalid,
     Unavailable,
+    UnknownEvent,
     UnknownProblem,
     VersionMismatch,
     __version__,
@@ -211,14 +214,24 @@ def test_a_reader_of_everything_that_was_cut_off_at_once_goes_on_from_where_it_b
     assert [one.path for one in asked] == ["/v1/events/sse", "/v1/events/sse?offset=7"]
 
 
-def test_an_event_of_a_newer_daemon_is_plain_json() -> None:
+def test_an_event_of_a_newer_daemon_is_unknown_and_can_be_passed_on_as_it_came() -> None:
     new = frame(1, "weather.changed", {"sky": "blue"})
+    half_new = frame(2, "error", {"message": "broke", "code": "moon_phase"})
     with (
-        server(stream(new, frame(2, "session.ended", ENDED))) as (endpoint, _),
+        server(stream(new, half_new, frame(3, "session.ended", ENDED))) as (endpoint, _),
         connect(endpoint) as client,
     ):
-        [first, _] = client.session("s").events(follow=True)
-    assert (first.type, first.data) == ("weather.changed", {"sky": "blue"})
+        first, second, last = client.session("s").events(follow=True)
+    assert isinstance(first, UnknownEvent)
+    assert isinstance(second, UnknownEvent)
+    assert (first.type, first.named, first.data) == ("unknown", "weather.changed", {"sky": "blue"})
+    assert (second.type, second.named, second.data["code"]) == ("unknown", "error", "moon_phase")
+    assert last.type == "session.ended"
+    for event, came in ((first, new), (second, half_new)):
+        assert msgspec.json.decode(msgspec.json.encode(event)) == {
+            **msgspec.json.decode(came.partition(b"data: ")[2]),
+            "raw": None,
+        }
 
 
 # -- problems -----------------------------------------------------------------------------------
@@ -262,9 +275,46 @@ def test_something_else_at_the_address_is_said_to_be_that() -> None:
     with (
         server(answer("<html>", 404)) as (endpoint, _),
         connect(endpoint) as client,
-        pytest.raises(NotADaemon, match="answered with status 404: that is no sandbox-agent daemon"),
+        pytest.raises(NotADaemon, match="answered with status 404: it is not a sandbox-agent daemon"),
     ):
         client.agents.list()
+
+
+def test_something_else_that_answers_well_is_said_to_be_that_too() -> None:
+    with (
+        server(answer(["an", "index"])) as (endpoint, _),
+        connect(endpoint) as client,
+        pytest.raises(NotADaemon, match="did not answer as a sandbox-agent daemon does"),
+    ):
+        client.agents.list()
+
+
+def test_a_daemon_whose_answer_has_another_shape_is_told_by_its_version() -> None:
+    newer = answer({"agents": [{"name": "claude"}]}, x_sandbox_agent_version="99.0.0")
+    with (
+        server(newer) as (endpoint, _),
+        connect(endpoint) as client,
+        pytest.warns(VersionMismatch),
+        pytest.raises(
+            IncompatibleDaemon, match=r"is version 99\.0\.0 and this client is .* the same version"
+        ),
+    ):
+        client.agents.list()
+
+
+def test_a_raw_response_has_status_headers_and_bytes_beside_the_result() -> None:
+    with server(answer(HEALTH, x_mood="good")) as (endpoint, _), connect(endpoint) as client:
+        raw = client.with_raw_response(client.system.health)
+    assert (raw.status, raw.headers["x-mood"], raw.parsed.status) == (200, "good", "ok")
+    assert msgspec.json.decode(raw.content) == HEALTH
+
+
+def test_what_sends_no_request_has_no_raw_response() -> None:
+    with (
+        SandboxAgent.connect(free_address()) as client,
+        pytest.raises(TypeError, match="takes a method that sends a request"),
+    ):
+        client.with_raw_response(client.session, "s")
 
 
 # -- wrong use ----------------------------------------------------------------------------------

@@ -25,6 +25,10 @@ def waiting(client: SandboxAgent) -> None:
     client.session("s").permissions.reply("perm_1", "perhaps")  # no such answer
     for event in client.session("s").events(offset="3"):  # no number
         event.sequnce  # misspelt
+        if event.type == "turn.ended":
+            event.data.item  # another event has one
+        elif event.type == "turn.eneded":  # misspelt
+            pass
 
 async def asynchronous(client: AsyncSandboxAgent) -> None:
     client.sessions.create(agent="claude").prompt("hello")  # not awaited

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -36,6 +37,8 @@ needs_namespaces = pytest.mark.skipif(
 
 
 # -- full ---------------------------------------------------------------------------------------
+
+RUN = [sys.executable, "-P", "-m", "sandbox_agent", "run", "mock", "--session", "run"]
 
 
 @pytest.fixture
@@ -121,6 +124,43 @@ def test_a_turn_that_meets_a_full_disk_is_whole_afterwards(daemon: Daemon, clien
     assert stop_reason(seen) == "end_turn"
     assert seen == client.events(session)
     assert [int(delta.partition("@")[0]) for delta in texts(seen)[0].split()] == list(range(400))
+
+
+@needs_namespaces
+def test_run_says_that_the_disk_is_full_and_ends(daemon: Daemon, client: Client, tmp_path: Path) -> None:
+    other = client.create()
+    filler = Filler(daemon)
+    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    env["SANDBOX_AGENT_ENDPOINT"] = f"http://127.0.0.1:{daemon.port}"
+    running_turn = subprocess.Popen(
+        [*RUN, "pace 4000 5"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert running_turn.stdout is not None
+    assert running_turn.stdout.read(1)
+    fill_until_it_shows(client, other, filler)
+    _, said = running_turn.communicate(timeout=20)
+    refused = subprocess.run([*RUN, "hello"], env=env, capture_output=True, text=True, timeout=20)
+    filler.empty()
+    assert running_turn.returncode == refused.returncode == 1
+    assert said.splitlines()[-1] == "error: the daemon cannot write its log: database or disk is full"
+    assert "the log cannot be written: database or disk is full" in refused.stderr
+    assert "Traceback" not in said + refused.stderr
+    wait_until(lambda: not refuses(client))
+    assert client.post("/v1/sessions/run/cancel").status_code == 204
+
+
+@needs_namespaces
+def test_run_on_a_full_disk_without_a_daemon_says_so_and_ends(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    fill = (
+        f"mount -t tmpfs -o size=64k,mode=700 tmpfs {data} && (cat /dev/zero > {data}/filler; :) 2>/dev/null"
+    )
+    inside = [*NAMESPACE, "sh", "-c", f'{fill}; exec "$0" "$@"']
+    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "SANDBOX_AGENT_DATA_DIR": str(data)}
+    failed = subprocess.run([*inside, *RUN, "hello"], env=env, capture_output=True, text=True, timeout=20)
+    assert (failed.returncode, "Traceback" in failed.stderr) == (1, False)
+    assert "No space left on device" in failed.stderr or "disk is full" in failed.stderr
 
 
 @needs_namespaces

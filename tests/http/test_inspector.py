@@ -67,9 +67,22 @@ def test_a_link_from_another_site_opens_the_page_and_nothing_else(stranger: Clie
     assert refusal(stranger.request("GET", "/v1/health", headers=elsewhere)) == (403, "permission_denied")
 
 
-def test_the_address_without_a_slash_leads_to_the_page(stranger: Client) -> None:
-    answer = stranger.request("GET", "/ui")
-    assert (answer.status_code, answer.headers["location"]) == (308, "/ui/")
+@pytest.mark.parametrize("path", ["/", "/ui"])
+def test_the_bare_address_leads_to_the_page(stranger: Client, path: str) -> None:
+    elsewhere = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
+    answer = stranger.request("GET", path, headers=elsewhere)
+    assert (answer.status_code, answer.headers["location"]) == (307, "/ui/")
+    assert refusal(stranger.post(path, {})) == (401, "token_invalid")
+
+
+@pytest.mark.parametrize("path", ["/docs", "/openapi.json"])
+def test_a_browser_without_a_token_is_asked_for_it(stranger: Client, path: str) -> None:
+    asked = stranger.request("GET", path, headers={"accept": "text/html,application/xhtml+xml"})
+    assert (asked.status_code, asked.headers["content-type"]) == (401, "text/html; charset=utf-8")
+    assert 'name="token"' in asked.text
+    assert refusal(stranger.get(path)) == (401, "token_invalid")
+    for file in ("/docs/style.css", "/docs/sign-in.js"):
+        assert stranger.get(file).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/ui/nothing", "/ui/../v1/sessions", "/ui/assets", "/ui/%2e%2e/app.py"])

@@ -35,7 +35,7 @@ def raw_request(daemon: Daemon, line: str, headers: str = "", body: bytes = b"")
 @pytest.mark.parametrize(
     "path",
     [
-        "/",
+        "/x",
         "/v1",
         "/v1/",
         "/v2/sessions",

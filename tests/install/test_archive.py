@@ -15,15 +15,16 @@ from sandbox_agent.install.problems import SourceFailed
 from .site import tarball, zipped
 
 
-def linked(name: str, target: str) -> bytes:
+def linked(name: str, target: str, kind: bytes = tarfile.SYMTYPE, then: str | None = None) -> bytes:
+    """A link, or another special member, and then a file behind it."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         member = tarfile.TarInfo(name)
-        member.type, member.linkname = tarfile.SYMTYPE, target
+        member.type, member.linkname = kind, target
         archive.addfile(member)
-        through = tarfile.TarInfo(f"{name}/evil")
-        through.size = 4
-        archive.addfile(through, io.BytesIO(b"evil"))
+        behind = tarfile.TarInfo(then or f"{name}/evil")
+        behind.size = 4
+        archive.addfile(behind, io.BytesIO(b"evil"))
     return packed.getvalue()
 
 
@@ -36,10 +37,29 @@ def linked(name: str, target: str) -> bytes:
         tarball({"..\\evil": b"evil"}),
         linked("way-out", ".."),
         linked("way-out", "/"),
+        linked("way-out", "../../outside", tarfile.LNKTYPE),
+        linked("way-out", "nowhere", tarfile.LNKTYPE),
+        linked("device", "", tarfile.CHRTYPE),
+        linked("pipe", "", tarfile.FIFOTYPE),
+        tarball({"a": b"a", "a/evil": b"evil"}),
         zipped({"../evil": b"evil"}),
         zipped({"/evil": b"evil"}),
     ],
-    ids=["up", "down and up", "absolute", "backslash", "link up", "link to /", "zip up", "zip absolute"],
+    ids=[
+        "up",
+        "down and up",
+        "absolute",
+        "backslash",
+        "link up",
+        "link to /",
+        "hard link up",
+        "hard link to nothing",
+        "device",
+        "pipe",
+        "a file as folder",
+        "zip up",
+        "zip absolute",
+    ],
 )
 def test_a_member_that_would_leave_the_folder_spoils_the_archive(tmp_path: Path, body: bytes) -> None:
     archive = tmp_path / "archive"
@@ -47,6 +67,23 @@ def test_a_member_that_would_leave_the_folder_spoils_the_archive(tmp_path: Path,
     with pytest.raises(SourceFailed, match="archive is refused: "):
         unpack(archive, tmp_path / "inner" / "folder")
     assert not list(tmp_path.rglob("evil"))
+
+
+def test_links_inside_the_folder_are_kept(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    archive.write_bytes(linked("top/bin/tool", "../lib/tool.js", then="top/lib/tool.js"))
+    unpack(archive, tmp_path / "out", below=1)
+    assert (tmp_path / "out" / "bin" / "tool").read_bytes() == b"evil"
+
+
+def test_what_is_written_replaces_a_link_instead_of_following_it(tmp_path: Path) -> None:
+    archive, kept = tmp_path / "archive", tmp_path / "out" / "kept"
+    unpack_into = tmp_path / "out"
+    kept.parent.mkdir()
+    kept.write_bytes(b"kept")
+    archive.write_bytes(linked("name", "kept", then="name"))
+    unpack(archive, unpack_into)
+    assert (kept.read_bytes(), (unpack_into / "name").read_bytes()) == (b"kept", b"evil")
 
 
 @pytest.mark.parametrize("pack", [tarball, zipped])

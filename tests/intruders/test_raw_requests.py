@@ -142,7 +142,7 @@ def _resident_bytes(daemon: Daemon) -> int:
 # -- upgrades -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", ["/v1/sessions", "/v1/events/sse", "/", "/v1/sessions/x/events/sse"])
+@pytest.mark.parametrize("path", ["/v1/sessions", "/v1/events/sse", "/docs", "/v1/sessions/x/events/sse"])
 def test_an_upgrade_needs_the_token_like_everything_else(daemon: Daemon, path: str) -> None:
     origin = f"http://127.0.0.1:{daemon.port}"
     assert get(daemon, path, **UPGRADE, Origin=origin) == (401, "token_invalid")

@@ -61,7 +61,7 @@ def test_every_route_wants_the_token_except_health_and_ready(client: Client, str
     [
         ("GET", "/openapi.json"),
         ("GET", "/docs"),
-        ("GET", "/"),
+        ("POST", "/"),
         ("GET", "/v1/nothing"),
         ("PUT", "/v1/sessions"),
         ("POST", "/v1/health/../sessions"),

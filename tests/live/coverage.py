@@ -74,7 +74,8 @@ def page(matrix: Matrix) -> str:
         f"- {TRIED[agent].title}, {FEATURES[name].title}: {TRIED[agent].gaps[name]}\n"
         for agent in sorted(matrix, key=list(TRIED).index)
         for name in FEATURES
-        if matrix[agent].cells.get(name) == "no"
+        # One that is declared no more is "no" until the feature has run.
+        if matrix[agent].cells.get(name) == "no" and name in TRIED[agent].gaps
     ]
     why = f"\n## What an agent cannot do, and why\n\n{''.join(gaps)}" if gaps else ""
     return f"{HEAD}\n{table(matrix)}{why}"

@@ -15,6 +15,7 @@ from sandbox_agent.testing.scripted_model import SCENARIOS as KNOWN
 from sandbox_agent.testing.scripted_model import (
     Command,
     Delay,
+    HttpError,
     Read,
     Request,
     Scenario,
@@ -49,11 +50,18 @@ def _read_then_slow(words: str) -> list[Step]:
 
 
 def _late(scenario: str) -> list[Step]:
-    steps = KNOWN[scenario]
+    steps = {**KNOWN, **SCENARIOS}[scenario]
     return [Delay(1.0), *(steps("") if callable(steps) else steps)]
 
 
-SCENARIOS: Mapping[str, Scenario] = {"twice": _twice, "read_then_slow": _read_then_slow, "late": _late}
+# A server that says when to come back: some agents would else take over a minute for their tries.
+SERVER_ERROR = HttpError(500, "Scripted server error", retry_after=0)
+SCENARIOS: Mapping[str, Scenario] = {
+    "twice": _twice,
+    "read_then_slow": _read_then_slow,
+    "late": _late,
+    "error_500": [SERVER_ERROR],
+}
 
 
 def _numbers(words: int) -> str:
@@ -141,14 +149,14 @@ class Live:
         """What the model was asked."""
         return self.model.wait_for(found)
 
-    def asked_again(self, name: str) -> None:
-        """Wait until the model was asked a second time for the prompt of this name."""
+    def asked_times(self, name: str, times: int, within: float = 30) -> None:
+        """Wait until the model was asked so often for the prompt of this name."""
 
-        def asked_again(_: Request) -> bool:
+        def often(_: Request) -> bool:
             asked = [one for one in self.model.requests if one.kind == "turn" and name in one.prompt]
-            return len(asked) > 1
+            return len(asked) >= times
 
-        self.model.wait_for(asked_again)
+        self.model.wait_for(often, within)
 
     def get(self, path: str, **query: str) -> Any:
         response = self.daemon.http.get(path, params=query)

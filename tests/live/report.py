@@ -25,7 +25,7 @@ def add_options(parser: pytest.Parser) -> None:
         "--agent",
         action="append",
         choices=CHOICES,
-        help="drive only this agent (acp: all of them); repeatable",
+        help="try everything on this agent (acp: all that speak it; all: every agent); repeatable",
     )
     group.addoption("--write-coverage", action="store_true", help="write the coverage matrix of this run")
 

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from sandbox_agent.testing.scripted_model import ScriptedModel
+from sandbox_agent.schema.ids import random_id
+from sandbox_agent.schema.items import Json
+from sandbox_agent.testing.scripted_model import Delay, ScriptedModel, Text
 
 from .client import DaemonProcess, agent_process, kill, marked_processes, new_mark, wait_for_end
-from .live import HELLO, Live
+from .live import HELLO, PLAN_WORDS, Live
 from .test_features import running_command
 from .tried import TRIED, cannot_run, chosen
+
+SUMMARY = [Text("<summary>The user ran scripted scenarios.</summary>")]
 
 
 @pytest.fixture
 def live(request: pytest.FixtureRequest, tmp_path: Path, scripted_model: ScriptedModel) -> Iterator[Live]:
-    if "opencode" not in chosen(request.config.getoption("--agent"), "two_sessions"):
+    agent = getattr(request, "param", "opencode")
+    if "opencode" not in chosen(request.config.getoption("--agent"), "text"):
         pytest.skip("--agent names others")
-    if why := cannot_run("opencode"):
-        request.node.user_properties += [("agent", "opencode"), ("left_out", why)]
+    if why := cannot_run(agent):
+        request.node.user_properties += [("agent", agent), ("left_out", why)]
         pytest.skip("the agent is not here")
     daemon: DaemonProcess = request.getfixturevalue("shared_daemon")
-    live = Live(TRIED["opencode"], daemon, scripted_model, tmp_path)
+    live = Live(TRIED[agent], daemon, scripted_model, tmp_path)
     yield live
     live.check_rules()
 
@@ -66,11 +73,75 @@ def test_another_environment_is_another_server_and_one_that_dies_takes_its_comma
     assert (turn.stop_reason, turn.errors) == ("end_turn", [])
 
 
-def test_a_cancel_before_a_servers_first_answer_breaks_no_later_turn(live: Live) -> None:
+def test_a_cancel_before_a_servers_first_answer_breaks_nothing(live: Live) -> None:
     prompt = live.say("text", "", f"Reply with exactly this: {HELLO}")
     session = live.session(env=new_mark())
     turn_id = session.send(prompt)
+    time.sleep(0.3)  # to cancel while the server sets things up, of which nothing is told
     session.call("POST", "/cancel")
     assert session.finish(turn_id).stop_reason == "interrupted"
+    assert session.call("GET", "/commands")["commands"]
     turn = session.run(prompt)
     assert (turn.text, turn.stop_reason, turn.errors) == (HELLO, "end_turn", [])
+    assert turn.usage is not None
+    assert turn.usage.context_window == 128_000
+
+
+@pytest.mark.parametrize("live", ["opencode", "opencode-acp"], indirect=True)
+@pytest.mark.long
+@pytest.mark.timeout(200)
+def test_a_model_that_stays_broken_fails_the_turn_after_five_more_tries(live: Live) -> None:
+    codes = {"cut": "connection_failed", "error_529": "overloaded"}
+    turns = {}
+    for scenario in codes:
+        session, name = live.session(), random_id("prompt")
+        turns[scenario] = session, session.send(f"{name} {live.say(scenario, '', '')}"), name
+    for scenario, (session, turn_id, name) in turns.items():
+        live.asked_times(name, 6, within=120)
+        turn = session.finish(turn_id)
+        assert (turn.stop_reason, [error.code for error in turn.errors]) == ("error", [codes[scenario]])
+        assert session.run(live.say("text", "", "")).text == HELLO
+
+
+def test_a_compaction_belongs_to_its_turn_and_can_be_cancelled(live: Live) -> None:
+    session = live.session()
+    for words in ("one", "two"):
+        session.run(live.echo(f"{'filler ' * 1200}{words}"))
+    turn = session.finish(session.call("POST", "/compact")["turnId"])
+    assert turn.usage is not None
+    assert (turn.usage.input_tokens, turn.usage.output_tokens) == (100, 20)
+    assert turn.usage.cost_usd
+    assert "The user ran scripted scenarios." in str(turn.parts(Json)[-1].json)
+    assert not turn.text
+    for words in ("three", "four"):
+        session.run(live.echo(f"{'filler ' * 1200}{words}"))
+    known = len(live.model.requests)
+    live.model.add_scenario("compaction", [Delay(60), *SUMMARY])
+    try:
+        turn_id = session.call("POST", "/compact")["turnId"]
+        live.model.wait_for(lambda _: any(one.kind == "compaction" for one in live.model.requests[known:]))
+        session.call("POST", "/cancel")
+        turn = session.finish(turn_id)
+    finally:
+        live.model.add_scenario("compaction", SUMMARY)
+    assert (turn.stop_reason, turn.errors) == ("interrupted", [])
+    assert session.run(live.echo("five")).stop_reason == "end_turn"
+
+
+@pytest.mark.parametrize("words", ["Yes", "Name it hello.txt. SCENARIO:echo"])
+def test_any_answer_but_approve_rejects_a_plan_and_reaches_the_agent(live: Live, words: str) -> None:
+    subprocess.run(["git", "init"], cwd=live.workspace, check=True, capture_output=True)
+    session = live.session(permissionMode="plan")
+    turn_id = session.send(live.say("plan", "", PLAN_WORDS))
+    question = session.question(turn_id)
+    assert question.prompt.startswith("# Plan")
+    session.answer(question, [words])
+    turn = session.finish(turn_id)
+    resolved = session.question_resolved()
+    assert (resolved.status, resolved.metadata.message) == ("rejected", words)
+    assert (turn.stop_reason, turn.errors) == ("end_turn", [])
+    assert f"You said: {words.removesuffix(' SCENARIO:echo')}" in turn.text
+    assert (session.info["permissionMode"], turn.asked_client) == ("plan", [])
+    session.run(live.say("write", "", "Write a file greeting.txt."))
+    (plan,) = (path for path in live.workspace.rglob("*") if path.is_file() and ".git" not in path.parts)
+    assert plan.parent == live.workspace / ".opencode" / "plans"

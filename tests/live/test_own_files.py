@@ -25,6 +25,18 @@ OWN_FILES = {
         ".codex/AGENTS.md": "Be brief.\n",
         ".codex/auth.json": '{"OPENAI_API_KEY": "sk-scripted"}\n',
     },
+    "opencode": {
+        ".config/opencode/AGENTS.md": "Be brief.\n",
+        ".local/share/opencode/auth.json": '{"scripted": {"type": "api", "key": "sk-scripted"}}\n',
+    },
+    "pi": {
+        ".pi/agent/AGENTS.md": "Be brief.\n",
+        ".pi/agent/auth.json": '{"scripted": {"type": "api_key", "key": "sk-scripted"}}\n',
+    },
+    "amp": {
+        ".config/amp/AGENTS.md": "Be brief.\n",
+        ".config/amp/settings.json": '{"amp.showCosts": false}\n',
+    },
 }
 """What a user of the agent has at home, beside what it takes to find the model."""
 
@@ -33,7 +45,7 @@ OWN_FILES = {
 def live(request: pytest.FixtureRequest, tmp_path: Path, scripted_model: ScriptedModel) -> Iterator[Live]:
     if REAL:
         pytest.skip("the user's real home is not for tests")
-    if request.param not in chosen(request.config.getoption("--agent"), "two_sessions"):
+    if request.param not in chosen(request.config.getoption("--agent"), "text"):
         pytest.skip("--agent names others")
     if why := cannot_run(request.param):
         request.node.user_properties += [("agent", request.param), ("left_out", why)]

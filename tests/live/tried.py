@@ -20,6 +20,8 @@ from sandbox_agent.agents.scripted import Scripted, scripted
 from sandbox_agent.install.publishers import RECIPES
 from sandbox_agent.testing import agent_cache
 
+from .features import FEATURES
+
 REGISTERED = sorted(RECIPES, key=lambda name: (AGENTS[name].stability != "stable", name))
 """Those that can be fetched, the stable ones first."""
 
@@ -36,7 +38,7 @@ class AcpProgram(Struct, frozen=True):
     ways: Scripted
     sample: frozenset[str]
     """What is tried unless `--agent` names it: each session is a process that costs up to five seconds of a core. So `make test` looks
-    whether the adapter still fits, and `make live AGENT=acp` takes the minutes for all."""
+    whether the adapter still fits, and `make live` takes the minutes for all."""
 
 
 SAMPLE = frozenset(
@@ -44,7 +46,10 @@ SAMPLE = frozenset(
 )
 NO_QUESTIONS = "it offers its model no tool to ask with where it speaks ACP"
 NO_PLANS = "it offers its model no tool to leave plan mode: the plan is a message"
-RETRIES = "it tries again without limit and without a word; a cancel or `turnTimeoutMs` ends such a turn"
+RETRIES = (
+    "it tells so after five more tries without a word, which take over a minute; "
+    "a cancel or `turnTimeoutMs` ends such a turn before"
+)
 
 ACP_PROGRAMS = {
     "claude-acp": AcpProgram(
@@ -66,7 +71,6 @@ ACP_PROGRAMS = {
         ("opencode",),
         ("OPENCODE_*", "ANTHROPIC_*", "OPENAI_*"),
         {
-            "prompt_template": "it tells what it offers only some time after it has opened a session",
             "compact": "it offers no such command where it speaks ACP",
             "question_answered": NO_QUESTIONS,
             "question_multi_select": NO_QUESTIONS,
@@ -74,10 +78,9 @@ ACP_PROGRAMS = {
             "plan_approved": NO_PLANS,
             "plan_rejected": NO_PLANS,
             "subagent": "it shows nothing of a sub-agent and does not pass on what one asks for: the turn waits until it is cancelled",
-            "error_500": RETRIES,
             "error_cut": RETRIES,
         },
-        scripted(AGENTS["opencode"]),
+        msgspec.structs.replace(scripted(AGENTS["opencode"]), tells_arguments=False),
         SAMPLE,
     ),
 }
@@ -102,16 +105,34 @@ def _acp_agents() -> dict[str, Agent]:
 TRIED: dict[str, Agent] = {**{name: AGENTS[name] for name in REGISTERED}, **_acp_agents()}
 """By name, in the order in which they are tried."""
 
-CHOICES = {**{name: (name,) for name in TRIED}, "acp": tuple(ACP_PROGRAMS)}
+CHOICES = {**{name: (name,) for name in TRIED}, "acp": tuple(ACP_PROGRAMS), "all": tuple(TRIED)}
 """What `--agent` takes."""
+
+ON_EVERY_AGENT = frozenset(
+    {
+        *("text", "tools", "file_change", "permission_once", "question_answered", "cancel_stream"),
+        *("multi_turn", "daemon_killed", "error_401", "terminate"),
+    }
+)
+"""What `make test` tries on all agents that are registered. Everything else it tries on two of them."""
 
 
 def chosen(choices: Iterable[str] | None, feature: str) -> list[str]:
-    """The agents to try for a feature: those that `--agent` names, else all, of the ACP programs only a sample."""
+    """The agents to try for a feature: those that `--agent` names, else a sample."""
     if choices is None:
-        return [name for name in TRIED if name not in ACP_PROGRAMS or feature in ACP_PROGRAMS[name].sample]
+        return [name for name in TRIED if _is_sampled(name, feature)]
     named = {name for choice in choices for name in CHOICES[choice]}
     return [name for name in TRIED if name in named]
+
+
+def _is_sampled(name: str, feature: str) -> bool:
+    if name in ACP_PROGRAMS:
+        return feature in ACP_PROGRAMS[name].sample
+    if feature in ON_EVERY_AGENT:
+        return True
+    # Another pair from feature to feature, so that every agent meets a good part of them.
+    turn = list(FEATURES).index(feature) - REGISTERED.index(name)
+    return turn % len(REGISTERED) in (0, 2)
 
 
 def installs(name: str) -> tuple[str, ...]:

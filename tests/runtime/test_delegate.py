@@ -153,7 +153,7 @@ def test_a_question_is_passed_on_as_it_stands_and_the_link_names_it(run: Callabl
                 writer.write(line + b"\n")
                 assert await one.frames.get() == DelegateAsk(f"delegate-{number}", line)
                 one.reply(f"delegate-{number}", True)
-                assert await reader.read() == b'{"allow":true,"message":null}\n'
+                assert await reader.read() == b'{"allow":true,"message":null,"answers":null}\n'
                 writer.close()
                 await writer.wait_closed()
 

@@ -368,6 +368,26 @@ def test_files_are_written_before_the_group_that_names_them() -> None:
     assert written == ["folder-a/one.png b'1'", "folder-a/two.png b'2'", "AppendEvents", "AppendEvents"]
 
 
+def test_a_file_is_written_while_the_loop_goes_on() -> None:
+    async def scenario() -> None:
+        begun, may_end = threading.Event(), threading.Event()
+
+        def store_blob(folder: str, name: str, content: bytes) -> None:
+            begun.set()
+            assert may_end.wait(SOON), "the loop stood still"
+
+        log = Log(filled(MemoryStore(), "a"), store_blob)
+        a = Session(log, "a")
+        number = a.append([said("1")], blobs={"one.png": b"1"})
+        await asyncio.to_thread(begun.wait, SOON)
+        assert a.heard == []
+        may_end.set()
+        await a.until(("committed", number))
+        await log.close()
+
+    asyncio.run(scenario())
+
+
 def test_a_file_that_cannot_be_written_holds_back_its_group_and_refuses_an_offer() -> None:
     async def scenario() -> None:
         refusing = True

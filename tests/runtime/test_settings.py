@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_agent.agents.base import Agent
 from sandbox_agent.config import Config
 from sandbox_agent.errors import Conflict, SessionNotFound
 from sandbox_agent.ops.sessions import OneSession, UpdateSession, delete, terminate, update
 from sandbox_agent.runtime.daemon import Daemon
 from sandbox_agent.schema.inputs import Settings
-from sandbox_agent.store.base import Secrets
+from sandbox_agent.store.base import Secrets, SessionRecord
 
 
 class SlowToCheck(Daemon):
@@ -26,11 +25,11 @@ class SlowToCheck(Daemon):
         self.checking = asyncio.Event()
         self.may_go_on = asyncio.Event()
 
-    async def check(self, agent: Agent, settings: Settings) -> None:
+    async def check(self, record: SessionRecord, settings: Settings) -> None:
         if settings.agent_mode == "plan":
             self.checking.set()
             await self.may_go_on.wait()
-        await super().check(agent, settings)
+        await super().check(record, settings)
 
 
 @asynccontextmanager

@@ -8,11 +8,14 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, Struct
 
+from sandbox_agent import Event, Transcript, TurnFailed
+from sandbox_agent.client.failures import AnswerNeeded, TurnError
 from sandbox_agent.schema.events import (
-    Event,
     ItemCompleted,
     ItemDelta,
+    PermissionRequested,
     PermissionResolved,
+    QuestionRequested,
     QuestionResolved,
     TurnEnded,
     TurnStarted,
@@ -43,7 +46,9 @@ class OnQuestion(Struct, forbid_unknown_fields=True):
 class Step(Struct, forbid_unknown_fields=True):
     """A step. Its expectations are compared as they stand in the file."""
 
-    do: Literal["create", "prompt", "read_back", "terminate", "end_of_follower", "read_past_the_end"]
+    do: Literal[
+        "create", "prompt", "result", "read_back", "terminate", "end_of_follower", "read_past_the_end"
+    ]
     session_id: str = ""
     agent: str = ""
     message: str = ""
@@ -52,6 +57,11 @@ class Step(Struct, forbid_unknown_fields=True):
     cancel_after: Deltas | None = None
     kill_daemon_after: Deltas | None = None
     kill_daemon_on: str | None = None
+    raise_on_error: bool = True
+    timeout_seconds: float | None = None
+    answer_timeout_seconds: float | None = None
+    reply: Literal["once", "always", "reject"] = "once"
+    answer: str = ""
     expect: dict[str, Any] = {}
 
     def cancels_at(self, events: list[Event]) -> bool:
@@ -59,7 +69,7 @@ class Step(Struct, forbid_unknown_fields=True):
 
     def kills_at(self, events: list[Event]) -> bool:
         if self.kill_daemon_on is not None:
-            return [event.type for event in events].count(self.kill_daemon_on) == 1 and (
+            return [str(event.type) for event in events].count(self.kill_daemon_on) == 1 and (
                 events[-1].type == self.kill_daemon_on
             )
         return self.kill_daemon_after is not None and _reached(events, self.kill_daemon_after)
@@ -73,6 +83,24 @@ class Step(Struct, forbid_unknown_fields=True):
         expected = dict(self.expect)
         assert _agent_deltas(events) >= expected.pop("at_least_agent_deltas", 0)
         assert {name: FACTS[name](events) for name in expected} == expected
+
+    def check_raised(self, error: TurnError | None) -> None:
+        assert (type(error).__name__ if error else None) == self.expect.get("raises")
+        match error:
+            case TurnFailed():
+                facts = {"code": error.code, "message": error.message, "stop_reason": error.stop_reason}
+                text = error.transcript.text
+                assert {"raises": "TurnFailed", **facts, "text": text} == self.expect
+            case AnswerNeeded(request=PermissionRequested() as permission):
+                assert permission.action == self.expect["asks"]
+                assert "on_permission=" in str(error)
+            case AnswerNeeded(request=QuestionRequested() as question):
+                assert question.prompt == self.expect["asks"]
+                assert "on_question=" in str(error)
+
+    def check_result(self, result: Transcript) -> None:
+        assert result.stop_reason == self.expect["stop_reason"]
+        assert result.text == self.expect.get("text", result.text)
 
 
 class Scenario(Struct, forbid_unknown_fields=True):
@@ -115,9 +143,7 @@ def _tools(events: list[Event]) -> list[list[str]]:
 
 def _permissions(events: list[Event]) -> list[list[str]]:
     resolved = [event.data for event in events if isinstance(event.data, PermissionResolved)]
-    return [
-        [one.action, one.metadata.kind, one.metadata.title, one.status] for one in resolved if one.metadata
-    ]
+    return [[one.action, one.metadata.kind, one.metadata.title, one.status] for one in resolved]
 
 
 def _questions(events: list[Event]) -> list[list[str]]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import websockets.sync.client as ws
+from websockets.exceptions import InvalidStatus
+from websockets.typing import Origin
 
 from ..daemons import Daemon
 from .conftest import TOKEN, endpoint_of
@@ -25,7 +31,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def run(name: str, *words: str, folder: Path, environ: dict[str, str], stdin: str = "") -> str:
+def run(name: str, *words: str, folder: Path, environ: dict[str, str], stdin: str = "", code: int = 0) -> str:
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / name), *words],
         cwd=folder,
@@ -35,34 +41,86 @@ def run(name: str, *words: str, folder: Path, environ: dict[str, str], stdin: st
         text=True,
         timeout=60,
     )
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
-
-
-def test_chat_has_ten_lines_of_code() -> None:
-    lines = (EXAMPLES / "chat.py").read_text().splitlines()[1:]
-    assert len([line for line in lines if line.strip()]) <= 10
+    assert (done.returncode, done.stderr if code == 0 else "") == (code, ""), done.stderr
+    return done.stdout if code == 0 else done.stderr
 
 
 def test_chat(tmp_path: Path, environ: dict[str, str]) -> None:
-    said = run("chat.py", "mock", folder=tmp_path, environ=environ, stdin="hello\npermission x\ny\n\n")
+    lines = "hello\npermission x\ny\nquestion\nRed\nerror\n"
+    said = run("chat.py", "mock", folder=tmp_path, environ=environ, stdin=lines)
     assert said == (
-        "> You said: hello (message 1 of this conversation)\n> \nbash? [y/n] The command said: x\n> "
+        "> You said: hello (message 1 of this conversation)\n> \necho x? [y/n] The command said: x\n> "
+        "\nWhich colour do you like? ['Red', 'Green', 'Blue'] You chose: Red.\n"
+        "> I am about to fail.\nthe model is overloaded\n> "
     )
+
+
+@pytest.mark.parametrize("name", ["approve.py", "chat.py", "compare.py", "notebook.py"])
+def test_without_arguments_and_input_it_ends_well(name: str, tmp_path: Path, environ: dict[str, str]) -> None:
+    run(name, folder=tmp_path, environ=environ)
 
 
 def test_approve_lets_a_harmless_command_pass(tmp_path: Path, environ: dict[str, str]) -> None:
     said = run("approve.py", "mock", "permission hi", folder=tmp_path, environ=environ)
-    assert said == 'accept     bash\ncompleted  bash {"command":"echo hi"}\nThe command said: hi\n'
+    assert said == 'accept     echo hi\ncompleted  bash {"command":"echo hi"}\nThe command said: hi\n'
 
 
 def test_approve_refuses_a_change_with_its_reason(tmp_path: Path, environ: dict[str, str]) -> None:
     said = run("approve.py", "mock", "edit", folder=tmp_path, environ=environ).splitlines()
-    assert said[0] == "reject     edit"
+    assert said[0].startswith("reject ")
     assert said[-1] == (
         "You did not allow edit (this program allows only commands that change nothing), so I leave it."
     )
     assert not (tmp_path / "mock-edit.txt").exists()
+
+
+@pytest.mark.parametrize(
+    "task, minutes, code, told",
+    [
+        ("slow", 0.01, 124, "the turn took longer than 0.6 seconds"),
+        ("permission x", 1, 3, "permission to use `bash`"),
+        ("error", 1, 1, "the model is overloaded"),
+        ("edit", 1, 0, ""),
+    ],
+)
+def test_ci_tells_by_its_exit_code_how_it_went(
+    task: str, minutes: float, code: int, told: str, tmp_path: Path, environ: dict[str, str]
+) -> None:
+    said = run("ci.py", "mock", task, "--minutes", str(minutes), folder=tmp_path, environ=environ, code=code)
+    assert told in said
+    if code == 0:
+        assert "+line 1, from message 1\n" in said
+
+
+def test_relay_passes_every_event_on_and_takes_the_page_s_answers(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    command = [sys.executable, str(EXAMPLES / "relay.py"), "mock", "--port", "0", "--origin", "http://mine"]
+    program = subprocess.Popen(command, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, text=True)
+    try:
+        assert program.stdout is not None
+        address = program.stdout.readline().strip()
+        with pytest.raises(InvalidStatus), ws.connect(address, origin=Origin("http://other")):
+            pass
+        with ws.connect(address, origin=Origin("http://mine")) as page:
+            page.send('{"nonsense": 1}')
+            assert "unknown field `nonsense`" in json.loads(page.recv(timeout=20))["problem"]
+            page.send('{"prompt": "permission x"}')
+            seen: list[dict[str, Any]] = []
+            while not seen or seen[-1]["type"] != "turn.ended":
+                seen.append(json.loads(page.recv(timeout=20)))
+                if seen[-1]["type"] == "permission.requested":
+                    name = seen[-1]["data"]["permission_id"]
+                    page.send(json.dumps({"permission": name, "reply": "once"}))
+        assert [event["sequence"] for event in seen] == list(
+            range(seen[0]["sequence"], seen[-1]["sequence"] + 1)
+        )
+        assert "permission.resolved" in [event["type"] for event in seen]
+    finally:
+        program.send_signal(signal.SIGINT)
+        assert program.wait(20) == 0
+        if program.stdout is not None:
+            program.stdout.close()
 
 
 def test_compare_shows_three_agents_side_by_side(tmp_path: Path, environ: dict[str, str]) -> None:
@@ -111,3 +169,8 @@ def test_resume_goes_on_after_a_kill_without_loss_or_doubles(
     numbers = [int(line.split()[0]) for line in rest]
     assert numbers == list(range(remembered + 1, remembered + 1 + len(numbers)))
     assert rest[-1].endswith("turn.ended")
+
+
+def test_resume_says_that_no_daemon_runs(tmp_path: Path, environ: dict[str, str]) -> None:
+    environ["SANDBOX_AGENT_ENDPOINT"] = "http://127.0.0.1:9"
+    assert "no daemon at http://127.0.0.1:9" in run("resume.py", folder=tmp_path, environ=environ, code=1)

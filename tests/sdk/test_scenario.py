@@ -5,7 +5,18 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from sandbox_agent import AsyncSandboxAgent, AsyncSession, Event, SandboxAgent, Session
+from sandbox_agent import (
+    AnswerNeeded,
+    AsyncSandboxAgent,
+    AsyncSession,
+    Event,
+    PermissionRequested,
+    QuestionRequested,
+    SandboxAgent,
+    Session,
+    TurnError,
+    TurnFailed,
+)
 
 from ..daemons import Daemon
 from .conftest import TOKEN, endpoint_of, kill_and_restart
@@ -25,6 +36,8 @@ def test_the_scenario_with_the_waiting_client(mortal: Daemon) -> None:
                 case "prompt":
                     turns.append(prompt(session, step, mortal))
                     step.check_turn(turns[-1])
+                case "result":
+                    result(session, step)
                 case "read_back":
                     log = read_back(session)
                     check_log(log, turns)
@@ -57,6 +70,28 @@ def prompt(session: Session, step: Step, daemon: Daemon) -> list[Event]:
     return events
 
 
+def result(session: Session, step: Step) -> None:
+    turn = session.prompt(
+        step.message,
+        timeout=step.timeout_seconds,
+        answer_timeout=step.answer_timeout_seconds,
+        raise_on_error=step.raise_on_error,
+    )
+    raised: TurnError | None = None
+    try:
+        turn.result()
+    except TurnError as error:
+        raised = error
+    step.check_raised(raised)
+    match raised:
+        case AnswerNeeded(request=PermissionRequested(permission_id)):
+            session.permissions.reply(permission_id, step.reply)
+        case AnswerNeeded(request=QuestionRequested(question_id)):
+            session.questions.reply(question_id, [[step.answer]])
+    if not isinstance(raised, TurnFailed):
+        step.check_result(turn.result())
+
+
 def read_back(session: Session) -> list[Event]:
     log: list[Event] = []
     more = True
@@ -84,6 +119,8 @@ async def asynchronously(daemon: Daemon) -> None:
                 case "prompt":
                     turns.append(await prompt_asynchronously(session, step, daemon))
                     step.check_turn(turns[-1])
+                case "result":
+                    await result_asynchronously(session, step)
                 case "read_back":
                     log = await read_back_asynchronously(session)
                     check_log(log, turns)
@@ -121,6 +158,28 @@ async def prompt_asynchronously(session: AsyncSession, step: Step, daemon: Daemo
         if step.kills_at(events):
             await asyncio.to_thread(kill_and_restart, daemon)
     return events
+
+
+async def result_asynchronously(session: AsyncSession, step: Step) -> None:
+    turn = session.prompt(
+        step.message,
+        timeout=step.timeout_seconds,
+        answer_timeout=step.answer_timeout_seconds,
+        raise_on_error=step.raise_on_error,
+    )
+    raised: TurnError | None = None
+    try:
+        await turn
+    except TurnError as error:
+        raised = error
+    step.check_raised(raised)
+    match raised:
+        case AnswerNeeded(request=PermissionRequested(permission_id)):
+            await session.permissions.reply(permission_id, step.reply)
+        case AnswerNeeded(request=QuestionRequested(question_id)):
+            await session.questions.reply(question_id, [[step.answer]])
+    if not isinstance(raised, TurnFailed):
+        step.check_result(await turn)
 
 
 async def read_back_asynchronously(session: AsyncSession) -> list[Event]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
+import os
+import signal
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from sandbox_agent import (
+    AnswerNeeded,
     Conflict,
     Decision,
     Event,
@@ -15,10 +19,15 @@ from sandbox_agent import (
     SandboxAgent,
     Session,
     TokenInvalid,
-    Unanswered,
+    TurnFailed,
+    TurnTimeout,
 )
 
-from .conftest import TOKEN
+from ..daemons import Daemon
+from .conftest import TOKEN, endpoint_of
+
+LONG = "pace 1000 50"
+"""A turn that takes most of a minute."""
 
 
 @pytest.fixture
@@ -64,22 +73,109 @@ def test_a_turn_that_is_read_again_asks_nothing_that_was_answered(session: Sessi
     assert len(asked) == 1
 
 
-def test_a_permission_that_nobody_answers_is_warned_about(session: Session) -> None:
-    turn = session.prompt("permission x")
-    while next(turn).type != "permission.requested":
+def test_a_permission_that_nobody_answers_stops_the_reader_and_not_the_turn(session: Session) -> None:
+    with pytest.raises(AnswerNeeded, match=r"permission to use `bash`.*on_permission=") as needed:
+        for _ in session.prompt("permission x", answer_timeout=0.2):
+            pass
+    [waiting] = session.permissions.list().permissions
+    assert (needed.value.request, session.get().state) == (waiting, "requires_action")
+
+
+def test_a_question_is_left_to_another_client_where_nobody_is_to_be_told(
+    session: Session, endpoint: str
+) -> None:
+    turn = session.prompt("question", answer_timeout=None)
+    while next(turn).type != "question.requested":
         pass
-    session.send_message("another")  # so that there is something to read while nobody answers
-    with pytest.warns(Unanswered, match=r"waits for permission to use `bash`: give prompt\(\) a callback"):
+    with SandboxAgent.connect(endpoint, TOKEN) as other, ThreadPoolExecutor(1) as threads:
+        result = threads.submit(turn.result)
+        [asked] = other.questions.list(session.id).questions
+        other.questions.reply(session.id, asked.question_id, [["Blue"]])
+        assert result.result(20).text == "You chose: Blue."
+
+
+def test_a_callback_that_raises_is_asked_again_when_the_turn_is_read_on(session: Session) -> None:
+    answers = iter([1 / 2, "once"])
+    turn = session.prompt("permission x", on_permission=lambda _: next(answers))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"on_permission returned 0\.5"):
+        turn.result()
+    assert turn.result().text == "The command said: x"
+
+
+def test_a_failed_turn_raises_also_where_its_text_is_read(session: Session) -> None:
+    pieces: list[str] = []
+    with pytest.raises(TurnFailed, match="the model is overloaded") as failed:
+        pieces.extend(session.prompt("error").text())
+    assert "".join(pieces) == failed.value.transcript.text == "I am about to fail."
+    assert [event.type for event in session.prompt("error")][-1] == "turn.ended"
+
+
+def test_a_limit_of_the_session_raises_too(endpoint: str) -> None:
+    with SandboxAgent.connect(endpoint, TOKEN) as client:
+        session = client.sessions.create(agent="mock", turn_timeout_ms=300)
+        with pytest.raises(TurnFailed) as failed:
+            session.prompt("slow").result()
+    assert (failed.value.stop_reason, failed.value.message) == ("limit", "the turn took longer than 300 ms")
+
+
+def test_a_turn_that_takes_too_long_while_it_streams_is_cancelled(session: Session) -> None:
+    began = time.monotonic()
+    with pytest.raises(TurnTimeout, match=r"longer than 0\.5 seconds"):
+        session.prompt(LONG, timeout=0.5).result()
+    assert time.monotonic() - began < 20
+    assert session.get().state == "idle"
+
+
+def test_a_turn_that_waits_too_long_in_the_queue_is_withdrawn_and_the_running_one_goes_on(
+    session: Session,
+) -> None:
+    running = session.prompt(LONG)
+    next(running)
+    with pytest.raises(TurnTimeout):
+        session.prompt("second", timeout=0.3).result()
+    assert (session.queue().messages, session.get().state) == ([], "running")
+    running.cancel()
+    assert running.result().stop_reason == "interrupted"
+
+
+def test_a_turn_that_has_ended_cancels_no_other(session: Session) -> None:
+    first = session.prompt("hello")
+    next(first)
+    other = session.prompt(LONG)
+    while next(other).source != "agent":
+        pass
+    first.cancel()
+    assert session.get().state == "running"
+    other.cancel()
+    assert (first.result().stop_reason, other.result().stop_reason) == ("end_turn", "interrupted")
+
+
+def test_a_time_limit_holds_for_a_daemon_that_does_not_answer(mortal: Daemon) -> None:
+    with SandboxAgent.connect(endpoint_of(mortal), TOKEN) as client:
+        session = client.sessions.create(agent="mock")
+        os.kill(mortal.pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(TurnTimeout, match="has not taken the message yet"):
+                session.prompt("hello", timeout=0.5).result()
+        finally:
+            os.kill(mortal.pid, signal.SIGCONT)
+
+
+def test_a_time_limit_holds_while_the_daemon_is_away(mortal: Daemon) -> None:
+    with SandboxAgent.connect(endpoint_of(mortal), TOKEN) as client:
+        turn = client.sessions.create(agent="mock").prompt("slow", timeout=1.5)
         next(turn)
-    turn.close()
+        mortal.kill()
+        began = time.monotonic()
+        with pytest.raises(TurnTimeout, match="could not be cancelled: no daemon at"):
+            turn.result()
+        assert time.monotonic() - began < 20
 
 
 def test_one_that_is_answered_in_the_loop_is_not(session: Session) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for event in session.prompt("permission x"):
-            if isinstance(event.data, PermissionRequested):
-                session.permissions.reply(event.data.permission_id, "always")
+    for event in session.prompt("permission x", answer_timeout=0):
+        if event.type == "permission.requested":
+            session.permissions.reply(event.data.permission_id, "always")
 
 
 def test_a_wrong_token_is_told_where_to_give_it(endpoint: str) -> None:

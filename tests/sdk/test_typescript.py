@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.daemons import Daemon, running
 
 import sandbox_agent
 from sandbox_agent.errors import ERRORS
@@ -44,7 +45,7 @@ def node() -> str:
     with (cache / "typescript.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         run("make", "--no-print-directory", "sdk", cwd=ROOT)
-        run("npm", "run", "--silent", "build", "--", "test")
+        run("npm", "run", "--silent", "build:test")
     return found
 
 
@@ -86,6 +87,13 @@ def test_every_operation_has_a_method(node: str) -> None:
 def test_every_problem_is_a_class_of_the_same_name(node: str) -> None:
     classes = told(node, "Object.entries(sdk.PROBLEMS).map(([type, kind]) => [type, kind.name])")
     assert dict(classes) == {name: error.__name__ for name, error in ERRORS.items()}
+
+
+def test_the_readmes_program_runs(node: str, tmp_path: Path) -> None:
+    (program,) = re.findall(r"```ts\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    with running(Daemon(tmp_path / "data", "--no-token")) as daemon:
+        text = program.replace("127.0.0.1:2468", f"127.0.0.1:{daemon.port}")
+        assert "turn.ended" in run(node, "--input-type=module", "--eval", text)
 
 
 def test_the_package_has_the_daemons_version() -> None:

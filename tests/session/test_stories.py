@@ -173,6 +173,11 @@ def test_a_prompt_that_is_refused_never_becomes_a_turn() -> None:
     world.come_to_rest()
     assert not any(isinstance(event.data, TurnStarted) for event in world.events(S))
     assert words(actor) == []
+    # Its sequences are free again: the next prompt leaves no hole.
+    send(world)
+    world.come_to_rest()
+    sequences = [event.sequence for event in world.events(S)]
+    assert sequences == list(range(1, len(sequences) + 1))
 
 
 def test_a_decision_that_is_refused_leaves_the_request_waiting() -> None:

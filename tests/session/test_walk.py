@@ -264,6 +264,14 @@ class Walk(RuleBasedStateMachine):
         self.world.settle()
 
     @rule(name=NAMES)
+    def a_prompt_is_refused_and_the_next_one_is_not(self, name: str) -> None:
+        for full in (False, True, False):
+            self.world.settle()
+            self.world.disk.is_full = full
+            self.send(name, None, b"1", False)
+        self.world.settle()
+
+    @rule(name=NAMES)
     def a_fault_of_ours_spoils_a_write(self, name: str) -> None:
         if self._actor(name) is not None and not self.world.disk.is_full:
             self.world.disk.poisoned = name
@@ -279,6 +287,19 @@ class Walk(RuleBasedStateMachine):
         actor = self._actor(name)
         if actor is not None and kind in actor.timers:
             self.world.fire(name, kind)
+
+    @rule(name=NAMES)
+    def old_timers_fire(self, name: str) -> None:
+        actor = self._actor(name)
+        while actor is not None and actor.old_timers:
+            self.world.fire_late(name)
+
+    @rule(name=NAMES)
+    def old_timers_fire_in_the_next_turn(self, name: str) -> None:
+        self.a_turn_runs(name)
+        self.ends_its_turn(name)
+        self.a_turn_runs(name)
+        self.old_timers_fire(name)
 
     # -- the daemon ---------------------------------------------------------------------------
 

@@ -153,6 +153,8 @@ class Actor:
         self.end = end
         self.process: Process | None = None
         self.timers: dict[TimerKind, effects.Arm] = {}
+        self.old_timers: list[effects.Arm] = []
+        """Those that were disarmed or armed anew: one may have been about to fire."""
         self.lookups: list[Callable[[], Input]] = []
         self.is_dropped = False
         self._inputs: deque[Input] = deque()
@@ -250,9 +252,10 @@ class Actor:
                 assert self.process.attempt == attempt, "an effect names an old attempt"
                 self.process.is_open = False
             case effects.Arm(kind):
+                self._disarm(kind)
                 self.timers[kind] = effect
             case effects.Disarm(kind):
-                self.timers.pop(kind, None)
+                self._disarm(kind)
             case effects.LookUpKey(send, key):
                 self.lookups.append(lambda: inputs.KeyFound(send, world.store.key(self.id, key)))
             case effects.LookUpAsked(command, id):
@@ -260,6 +263,10 @@ class Actor:
                 self.lookups.append(lambda: inputs.AskedBefore(command, id, known(self.id, id)))
             case effects.Load(turn):
                 self.lookups.append(lambda: inputs.Loaded(turn, world.store.queued(self.id, turn)))
+
+    def _disarm(self, kind: TimerKind) -> None:
+        if armed := self.timers.pop(kind, None):
+            self.old_timers.append(armed)
 
     def _say(self, attempt: int, words: effects.Words) -> None:
         process = self.process
@@ -459,6 +466,16 @@ class ToyWorld:
         tag = "resumable" if kind == "idle" else armed.tag
         actor.step(inputs.Timer(kind, tag))
 
+    def fire_late(self, id: str) -> None:
+        """A timer fires that was disarmed in the same breath: nothing may come of it."""
+        actor = self.actors[id]
+        old = actor.old_timers.pop()
+        armed = actor.timers.get(old.kind)
+        if armed is None or armed.tag != old.tag:
+            before = actor.state()
+            actor.step(inputs.Timer(old.kind, old.tag))
+            assert actor.state() == before, f"an old timer was heard: {old}"
+
     # -- the host: while one holds it, nobody hears -------------------------------------------------
 
     @property
@@ -510,7 +527,9 @@ class ToyWorld:
             case inputs.Send():
                 assert isinstance(result, Accepted)
                 self.accepted[id].add(result.turn_id)
-                assert result.turn_id in self._turns_of(id) or store.queued(id, result.turn_id)
+                # A retry gets the answer of the first, whatever has become of the message since.
+                known = {*self._turns_of(id), *self._withdrawn(id)}
+                assert result.turn_id in known or store.queued(id, result.turn_id)
             case inputs.Withdraw(_, turn):
                 assert store.queued(id, turn) is None
             case inputs.Decide(_, asked, decision):

@@ -12,6 +12,7 @@ from sandbox_agent.schema.events import (
     ItemCompleted,
     ItemDelta,
     ItemStarted,
+    PermissionMetadata,
     PermissionRequested,
     PermissionResolved,
     SessionEnded,
@@ -27,8 +28,8 @@ S = SessionStarted()
 BEGIN = TurnStarted("turn_1")
 END = TurnEnded("turn_1", TurnMetadata("end_turn", 1))
 BYE = SessionEnded("terminated", "daemon")
-ASKED = PermissionRequested("perm_1", "bash", "requested")
-ANSWERED = PermissionResolved("perm_1", "bash", "accept")
+ASKED = PermissionRequested("perm_1", "bash", "requested", PermissionMetadata("bash", None))
+ANSWERED = PermissionResolved("perm_1", "bash", "accept", PermissionMetadata("bash", None))
 DELTA = ItemDelta("itm_1", None, "hi")
 
 

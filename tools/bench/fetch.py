@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
+
+from sandbox_agent.install.archive import unpack
 
 PEER_VERSION = "0.4.2"
 PEER_PACKAGE = "@sandbox-agent/cli-linux-x64"
@@ -27,10 +28,8 @@ def peer_program(cache: Path) -> Path:
         text=True,
     )
     archive = folder / packed.stdout.split()[-1]
-    with tarfile.open(archive) as tar:
-        tar.extract(PEER_PROGRAM, folder, filter="data")
+    unpack(archive, folder)
     archive.unlink()
-    program.chmod(0o755)
     return program
 
 

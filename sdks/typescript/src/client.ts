@@ -1,10 +1,11 @@
 /** The client: connect to a daemon that runs, or start one. */
+/// <reference lib="esnext.disposable" preserve="true" />
+import type { Handlers } from "./answers.js";
 import type { Daemon, StartOptions } from "./daemon.js";
-import { WrongUsage } from "./errors.js";
+import { NotADaemon, WrongUsage } from "./errors.js";
 import { type HttpOptions, isNode } from "./http.js";
-import { Operations } from "./operations.js";
+import { Operations, type SessionPage } from "./operations.js";
 import { Sessions } from "./session.js";
-import type { Handlers } from "./turn.js";
 
 /** `onPermission` and `onQuestion` are for all sessions that have none of their own. */
 export interface ConnectOptions extends HttpOptions, Handlers {}
@@ -28,8 +29,10 @@ export class SandboxAgent extends Operations {
       );
     }
     const client = new SandboxAgent(options, null);
-    await client.http.once("sessions.list", { query: { limit: 1 } });
-    return client;
+    const answer = await client.http.once("sessions.list", { query: { limit: 1 } });
+    const page = await client.http.decoded<SessionPage | null>(answer);
+    if (Array.isArray(page?.sessions)) return client;
+    throw new NotADaemon(`${client.baseUrl} answers, but not as a sandbox-agent daemon does`);
   }
 
   /** Start a daemon on a free port of this machine; it ends with `close()`, and with this program in any case. */
@@ -57,5 +60,10 @@ export class SandboxAgent extends Operations {
   /** Stop the daemon that `start()` started. A client that was connected has nothing to close. */
   async close(): Promise<void> {
     await this.#daemon?.stop();
+  }
+
+  /** `close()`, for `await using client = await SandboxAgent.start()`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 }

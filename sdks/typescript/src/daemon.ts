@@ -4,9 +4,10 @@
  */
 import type { ChildProcessByStdio } from "node:child_process";
 import type { Readable } from "node:stream";
+import type { Handlers } from "./answers.js";
 import { DaemonNotStarted } from "./errors.js";
 import type { HttpOptions } from "./http.js";
-import type { Handlers } from "./turn.js";
+import { randomHex } from "./ids.js";
 
 export interface StartOptions extends Omit<HttpOptions, "baseUrl" | "token">, Handlers {
   /** The program and its first arguments; `["sandbox-agent"]` unless given. A wrapper must `exec` the daemon. */
@@ -36,7 +37,7 @@ const TOLD_LINES = 15;
 
 export async function startDaemon(options: StartOptions): Promise<Daemon> {
   const { spawn } = await nodeModule<typeof import("node:child_process")>("child_process");
-  const token = `${crypto.randomUUID()}${crypto.randomUUID()}`.replaceAll("-", "");
+  const token = randomHex(32);
   const [program = "sandbox-agent", ...before] = options.command ?? [];
   // The daemon looks for its parent and ends without it, however this program ends.
   const ours = ["--port", "0", "--parent-pid", String(process.pid), "--drain-seconds", "0"];

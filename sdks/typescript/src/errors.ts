@@ -5,6 +5,11 @@
  * ├── WrongUsage             the program must be changed; the message says how
  * ├── DaemonUnreachable      no answer came
  * ├── DaemonNotStarted       `SandboxAgent.start()` failed; the message has what the daemon said
+ * ├── NotADaemon             something else answered at this address
+ * ├── TurnError              a turn did not come to a good end: `transcript` is what happened up to there
+ * │   ├── TurnFailed             it ended with an error, at a limit, or nobody knows how
+ * │   ├── TurnTimeout            it took longer than your `timeoutMs`, and was cancelled
+ * │   └── AnswerNeeded           the agent asks, and no handler answers
  * └── Problem                the daemon said no: `type`, `status`, `detail`, and `facts`
  *     ├── InvalidRequest 400      ├── Conflict 409               ├── Internal 500
  *     ├── UnsupportedAgent 400    ├── SessionAlreadyExists 409   ├── InstallFailed 500
@@ -16,7 +21,8 @@
  *     ├── NotFound 404
  *     └── MethodNotAllowed 405
  */
-import type { Stderr } from "./events.js";
+import type { Transcript } from "./entries.js";
+import type { PermissionRequested, QuestionRequested, Stderr, StopReason } from "./events.js";
 
 const URN = "urn:sandbox-agent:error:";
 
@@ -34,6 +40,50 @@ export class DaemonUnreachable extends SandboxAgentError {}
 
 /** The daemon that the program wanted to start did not come up. */
 export class DaemonNotStarted extends SandboxAgentError {}
+
+/** Something else than a sandbox-agent daemon answered. */
+export class NotADaemon extends SandboxAgentError {}
+
+/** A turn did not come to a good end. */
+export class TurnError extends SandboxAgentError {
+  constructor(
+    message: string,
+    /** What happened up to here. */
+    readonly transcript: Transcript,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** The turn ended with the stop reason `error`, `limit` or `outcome_unknown`. */
+export class TurnFailed extends TurnError {
+  constructor(
+    /** The agent's own words, where it gave any. */
+    message: string,
+    /** The code of the error event, e.g. `rate_limited`; null where there is no such event, or it has no code. */
+    readonly code: string | null,
+    readonly stopReason: StopReason,
+    transcript: Transcript,
+  ) {
+    super(message, transcript);
+  }
+}
+
+/** The turn took longer than `timeoutMs`. */
+export class TurnTimeout extends TurnError {}
+
+/** The agent asks for something, and nobody answered within `answerTimeoutMs`. The turn goes on. */
+export class AnswerNeeded extends TurnError {
+  constructor(
+    message: string,
+    /** What waits for an answer. */
+    readonly request: PermissionRequested | QuestionRequested,
+    transcript: Transcript,
+  ) {
+    super(message, transcript);
+  }
+}
 
 /** The members of a problem (RFC 9457); every member besides the first five is a fact. */
 export interface ProblemDetails {

@@ -47,8 +47,13 @@ export type Usage = Schemas["Usage"];
 export type StopReason = Schemas["TurnMetadata"]["stop_reason"];
 export type Stderr = Schemas["Stderr"];
 export type SessionMetadata = Schemas["SessionMetadata"];
-export type Permission = Schemas["PermissionRequested"];
-export type Question = Schemas["QuestionRequested"];
+export type PermissionMetadata = Schemas["PermissionMetadata"];
+/** What an agent wants to do, as `onPermission` gets it. */
+export type PermissionRequested = Schemas["PermissionRequested"];
+export type PermissionResolved = Schemas["PermissionResolved"];
+/** What an agent asks, as `onQuestion` gets it. */
+export type QuestionRequested = Schemas["QuestionRequested"];
+export type QuestionResolved = Schemas["QuestionResolved"];
 export type AskedQuestion = Schemas["AskedQuestion"];
 export type DecidedBy = "client" | "rule" | "agent" | "daemon";
 export type FileRef = Schemas["FileRef"];

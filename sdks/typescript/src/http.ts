@@ -4,7 +4,15 @@
  * What is tried again: whatever the daemon put off (429, 503), and whatever got no answer, unless a second try could do
  * it twice. Waits grow, have jitter, and honour `Retry-After`.
  */
-import { DaemonUnreachable, problemOf, Problem, type ProblemDetails, WrongUsage } from "./errors.js";
+import {
+  DaemonUnreachable,
+  NotADaemon,
+  problemOf,
+  Problem,
+  type ProblemDetails,
+  type SandboxAgentError,
+  WrongUsage,
+} from "./errors.js";
 import { type operations, ROUTES } from "./openapi.js";
 import { VERSION } from "./version.js";
 
@@ -52,6 +60,7 @@ const REPEATABLE: ReadonlySet<Operation> = new Set([
   "sessions.update",
   "sessions.cancel",
   "sessions.terminate",
+  "sessions.suspend",
   "sessions.send_message",
   "sessions.stream_message",
   "sessions.run_command",
@@ -80,8 +89,16 @@ export class Http {
   }
 
   async json<Answer>(operation: Operation, call: Call = {}): Promise<Answer> {
-    const answer = await this.send(operation, call);
-    return (await answer.json()) as Answer;
+    return this.decoded(await this.send(operation, call));
+  }
+
+  async decoded<Answer>(answer: Response): Promise<Answer> {
+    const text = await answer.text();
+    try {
+      return JSON.parse(text) as Answer;
+    } catch {
+      throw new NotADaemon(`${this.baseUrl} did not answer as a sandbox-agent daemon does: ${text.slice(0, 200)}`);
+    }
   }
 
   /** For operations that answer nothing. */
@@ -119,7 +136,7 @@ export class Http {
       });
     }
     this.#compareVersions(answer.headers.get("x-sandbox-agent-version"));
-    if (!answer.ok) throw await problemFrom(answer);
+    if (!answer.ok) throw await problemFrom(answer, this.baseUrl);
     return answer;
   }
 
@@ -182,18 +199,26 @@ function queryOf(values: object = {}): string {
   return `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
 }
 
-async function problemFrom(answer: Response): Promise<Problem> {
+async function problemFrom(answer: Response, baseUrl: string): Promise<SandboxAgentError> {
   const retryAfter = secondsOf(answer.headers.get("retry-after"));
   const body = await answer.text();
   try {
     const details = JSON.parse(body) as ProblemDetails;
-    if (typeof details.type === "string" && typeof details.detail === "string") return problemOf(details, retryAfter);
+    if (typeof details.type === "string" && typeof details.detail === "string") {
+      return problemOf(answer.status === 401 ? withHint(details) : details, retryAfter);
+    }
   } catch {
     // Not a daemon: a proxy before it, or another server.
   }
-  const title = `HTTP ${answer.status}`;
-  const detail = `${title} without a problem from ${answer.url}; is there a sandbox-agent daemon? ${body.slice(0, 200)}`;
-  return new Problem({ type: "about:blank", title, status: answer.status, detail: detail.trim() }, retryAfter);
+  const told = `${baseUrl} answered with status ${answer.status}`;
+  if ([502, 503, 504].includes(answer.status)) {
+    return new DaemonUnreachable(`${told}: the daemon behind it cannot be reached`);
+  }
+  return new NotADaemon(`${told}: it is not a sandbox-agent daemon`);
+}
+
+function withHint(details: ProblemDetails): ProblemDetails {
+  return { ...details, detail: `${details.detail}: give the daemon's token, as in connect({ baseUrl, token })` };
 }
 
 /** `Retry-After` is seconds or a date. */

@@ -1,4 +1,5 @@
 /** The TypeScript client of sandbox-agent. */
+export type { Handlers, OnPermission, OnQuestion, PermissionAnswer, QuestionAnswer, Reply } from "./answers.js";
 export { SandboxAgent, type ConnectOptions } from "./client.js";
 export type { StartOptions } from "./daemon.js";
 export type * from "./entries.js";
@@ -9,14 +10,5 @@ export { METHODS } from "./operations.js";
 export type * from "./operations.js";
 export type { Session, Sessions, CreateOptions, EventsOptions, PromptOptions } from "./session.js";
 export { foldTranscript, TranscriptFold } from "./transcript.js";
-export type {
-  Handlers,
-  OnPermission,
-  OnQuestion,
-  PermissionAnswer,
-  QuestionAnswer,
-  Reply,
-  Turn,
-  TurnResult,
-} from "./turn.js";
+export type { Turn, TurnOptions, TurnResult } from "./turn.js";
 export { VERSION } from "./version.js";

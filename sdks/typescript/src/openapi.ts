@@ -164,6 +164,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions/{session_id}/suspend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop the process of an idle agent; the next message resumes the conversation.
+         * @description The daemon does the same after `--idle-seconds`. Nothing happens while a turn runs or a message waits, nor to an agent that could
+         *     not go on with its conversation.
+         */
+        post: operations["sessions.suspend"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions/{session_id}/queue": {
         parameters: {
             query?: never;
@@ -640,7 +661,9 @@ export interface components {
             state: "ended" | "idle" | "requires_action" | "running";
             ended: boolean;
             eventCount: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             createdAt: string;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             updatedAt: string;
             usage: components["schemas"]["SessionUsage"];
         };
@@ -681,6 +704,7 @@ export interface components {
         QueuedMessageInfo: {
             turnId: string;
             message: string;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             createdAt: string;
             attachments: components["schemas"]["Attachment"][];
         };
@@ -709,8 +733,7 @@ export interface components {
             action: string;
             /** @enum {unknown} */
             status: "accept" | "accept_for_session" | "reject" | "requested";
-            /** @default null */
-            metadata?: components["schemas"]["PermissionMetadata"] | null;
+            metadata: components["schemas"]["PermissionMetadata"];
         };
         /** PermissionMetadata */
         PermissionMetadata: {
@@ -818,6 +841,42 @@ export interface components {
         Readiness: {
             /** @enum {unknown} */
             status: "ready";
+        };
+        /**
+         * Progress
+         * @description One step of an installation.
+         */
+        Progress: {
+            /**
+             * @description `waiting` is for another installation of the agent to end; after `failed` the next source is asked.
+             * @enum {unknown}
+             */
+            stage: "asking" | "checking" | "downloading" | "failed" | "unpacking" | "waiting";
+            /**
+             * @description Where from: `publisher`, `npm` or `mirror`.
+             * @default null
+             */
+            source?: string | null;
+            /**
+             * @description What is downloaded.
+             * @default null
+             */
+            file?: string | null;
+            /**
+             * @description How much of it is there.
+             * @default 0
+             */
+            bytes?: number;
+            /**
+             * @description How much it is, where that is known.
+             * @default null
+             */
+            total?: number | null;
+            /**
+             * @description Why this source failed.
+             * @default null
+             */
+            reason?: string | null;
         };
         /** InstallAgentBody */
         InstallAgentBody: {
@@ -1243,8 +1302,7 @@ export interface components {
             action: string;
             /** @enum {unknown} */
             status: "accept" | "accept_for_session" | "reject" | "requested";
-            /** @default null */
-            metadata?: components["schemas"]["PermissionMetadata"] | null;
+            metadata: components["schemas"]["PermissionMetadata"];
         };
         /** QuestionResolved */
         QuestionResolved: {
@@ -1279,6 +1337,7 @@ export interface components {
         SessionStartedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1298,6 +1357,7 @@ export interface components {
         SessionEndedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1317,6 +1377,7 @@ export interface components {
         TurnStartedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1336,6 +1397,7 @@ export interface components {
         TurnEndedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1355,6 +1417,7 @@ export interface components {
         ItemStartedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1374,6 +1437,7 @@ export interface components {
         ItemDeltaEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1393,6 +1457,7 @@ export interface components {
         ItemCompletedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1412,6 +1477,7 @@ export interface components {
         PermissionRequestedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1431,6 +1497,7 @@ export interface components {
         PermissionResolvedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1450,6 +1517,7 @@ export interface components {
         QuestionRequestedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1469,6 +1537,7 @@ export interface components {
         QuestionResolvedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1488,6 +1557,7 @@ export interface components {
         ErrorEventEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -1507,6 +1577,7 @@ export interface components {
         AgentUnparsedEnvelope: {
             event_id: string;
             sequence: number;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             time: string;
             session_id: string;
             native_session_id: string | null;
@@ -2074,7 +2145,7 @@ export interface operations {
     "sessions.list": {
         parameters: {
             query?: {
-                /** @description How many at most. */
+                /** @description How many to a page. */
                 limit?: number;
                 /** @description `nextCursor` of the page before. */
                 cursor?: string | null;
@@ -2417,6 +2488,45 @@ export interface operations {
             };
             /** @description `unavailable` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "sessions.suspend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `session_not_found` */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3684,6 +3794,7 @@ export const ROUTES = {
   "sessions.send_message": "POST /v1/sessions/{session_id}/messages",
   "sessions.cancel": "POST /v1/sessions/{session_id}/cancel",
   "sessions.terminate": "POST /v1/sessions/{session_id}/terminate",
+  "sessions.suspend": "POST /v1/sessions/{session_id}/suspend",
   "sessions.queue": "GET /v1/sessions/{session_id}/queue",
   "sessions.withdraw": "DELETE /v1/sessions/{session_id}/queue/{turn_id}",
   "permissions.list": "GET /v1/sessions/{session_id}/permissions",

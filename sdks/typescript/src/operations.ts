@@ -1,6 +1,8 @@
 /** One method for each operation of the daemon, as docs/operations.md lists them. */
+import { type ProblemDetails, problemOf, StreamError } from "./errors.js";
 import type { Event } from "./events.js";
 import { type CallOptions, Http, type HttpOptions, type Operation } from "./http.js";
+import { randomHex } from "./ids.js";
 import type { components, operations } from "./openapi.js";
 import { endsTurn, eventOf, follow, followSession } from "./stream.js";
 
@@ -10,6 +12,8 @@ type QueryOf<Name extends Operation> = NonNullable<operations[Name]["parameters"
 export type AgentList = Schemas["AgentList"];
 export type AgentInfo = Schemas["AgentInfo"];
 export type Installed = Schemas["Installed"];
+/** One step of an installation. */
+export type Progress = Schemas["Progress"];
 export type Modes = Schemas["Modes"];
 export type Models = Schemas["Models"];
 export type SessionInfo = Schemas["SessionInfo"];
@@ -35,6 +39,11 @@ export type Readiness = Schemas["Readiness"];
 export interface MessageOptions extends CallOptions {
   /** The same key gives the same turn, however often it is sent. A new one unless given. */
   idempotencyKey?: string | undefined;
+}
+
+export interface InstallOptions extends CallOptions {
+  /** Is called with the latest step while it goes on. */
+  onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 /** What the stream of all sessions says: an event with its place in the whole log, or news of a session. */
@@ -64,8 +73,23 @@ export class Operations {
   }
 
   /** Install an agent, or say where it is. */
-  installAgent(agent: string, body: Schemas["InstallAgentBody"] = {}, options: CallOptions = {}): Promise<Installed> {
-    return this.http.json("agents.install", { path: { agent }, body, ...options });
+  async installAgent(
+    agent: string,
+    body: Schemas["InstallAgentBody"] = {},
+    options: InstallOptions = {},
+  ): Promise<Installed> {
+    const { onProgress, signal } = options;
+    const call = { path: { agent }, body, signal };
+    if (!onProgress) return this.http.json("agents.install", call);
+    // Whoever asks for the same thing again is told how the first request gets on.
+    const headers = { accept: "text/event-stream" };
+    for await (const { name, data } of follow(this.http, "agents.install", { ...call, headers })) {
+      if (name === "progress") onProgress(JSON.parse(data) as Progress);
+      if (name === "result") return JSON.parse(data) as Installed;
+      if (name === "problem") throw problemOf(JSON.parse(data) as ProblemDetails);
+    }
+    const detail = "the daemon ended the stream without a result";
+    throw new StreamError({ type: "stream_error", title: "Stream error", status: 502, detail });
   }
 
   /** List an agent's modes in a directory. */
@@ -118,6 +142,11 @@ export class Operations {
   /** End the session and every process it started. */
   terminateSession(sessionId: string, options: CallOptions = {}): Promise<void> {
     return this.http.done("sessions.terminate", { path: { session_id: sessionId }, ...options });
+  }
+
+  /** Stop the process of an idle agent; the next message resumes the conversation. */
+  suspendSession(sessionId: string, options: CallOptions = {}): Promise<void> {
+    return this.http.done("sessions.suspend", { path: { session_id: sessionId }, ...options });
   }
 
   // -- messages -----------------------------------------------------------------------------------
@@ -285,6 +314,7 @@ export const METHODS = {
   "sessions.delete": "deleteSession",
   "sessions.cancel": "cancelSession",
   "sessions.terminate": "terminateSession",
+  "sessions.suspend": "suspendSession",
   "sessions.send_message": "sendMessage",
   "sessions.stream_message": "streamMessage",
   "sessions.commands": "listCommands",
@@ -309,7 +339,7 @@ export const METHODS = {
 
 /** A message, or a command, under a key: it becomes one turn, however often it is sent. */
 function keyed(options: MessageOptions) {
-  const headers = { "idempotency-key": options.idempotencyKey ?? crypto.randomUUID() };
+  const headers = { "idempotency-key": options.idempotencyKey ?? randomHex() };
   return { headers, signal: options.signal };
 }
 

@@ -1,27 +1,27 @@
 /** What the entries of permissions and questions take from their events. */
-import type { Permission, Question } from "./events.js";
+import type { PermissionRequested, PermissionResolved, QuestionRequested, QuestionResolved } from "./events.js";
 
-export function permissionFacts(data: Permission) {
+export function permissionFacts(data: PermissionRequested | PermissionResolved) {
   const told = data.metadata;
   return {
     kind: "permission" as const,
     permissionId: data.permission_id,
     action: data.action,
-    toolName: told?.tool_name ?? data.action,
-    toolKind: told?.kind ?? "other",
-    title: told?.title || data.action,
-    callId: told?.call_id ?? null,
-    input: told?.input ?? null,
-    paths: told?.paths ?? [],
-    diff: told?.diff ?? null,
-    reason: told?.reason ?? null,
+    toolName: told.tool_name,
+    toolKind: told.kind ?? "other",
+    title: told.title || data.action,
+    callId: told.call_id ?? null,
+    input: told.input ?? null,
+    paths: told.paths ?? [],
+    diff: told.diff ?? null,
+    reason: told.reason ?? null,
     state: data.status,
-    decidedBy: told?.decided_by ?? null,
-    message: told?.message ?? null,
+    decidedBy: told.decided_by ?? null,
+    message: told.message ?? null,
   };
 }
 
-export function questionFacts(data: Question) {
+export function questionFacts(data: QuestionRequested | QuestionResolved) {
   const told = data.metadata;
   return {
     kind: "question" as const,

@@ -1,4 +1,12 @@
 /** Sessions as objects: one conversation with one agent. */
+import {
+  type Handlers,
+  labelsOf,
+  type PermissionAnswer,
+  permissionBody,
+  preferred,
+  type QuestionAnswer,
+} from "./answers.js";
 import { type ProblemDetails, problemOf, WrongUsage } from "./errors.js";
 import type { Event } from "./events.js";
 import type { CallOptions } from "./http.js";
@@ -13,22 +21,14 @@ import type {
 } from "./operations.js";
 import { TranscriptFold } from "./transcript.js";
 import type { Transcript } from "./entries.js";
-import {
-  type Handlers,
-  labelsOf,
-  type PermissionAnswer,
-  permissionBody,
-  preferred,
-  type QuestionAnswer,
-  Turn,
-} from "./turn.js";
+import { Turn, type TurnOptions } from "./turn.js";
 
 export interface CreateOptions extends SessionSettings, Handlers, CallOptions {
   /** The session's id; the daemon makes one unless given. */
   id?: string | undefined;
 }
 
-export interface PromptOptions extends Handlers, CallOptions, Omit<Message, "message"> {
+export interface PromptOptions extends TurnOptions, Omit<Message, "message"> {
   /** The same key gives the same turn: with one of your own, a program that was restarted finds its turn again. */
   idempotencyKey?: string | undefined;
 }
@@ -105,13 +105,17 @@ export class Session {
     if (typeof message !== "string" || message === "") {
       throw new WrongUsage("a prompt is a string that is not empty; files go into `attachments`");
     }
-    const { onPermission, onQuestion, signal, idempotencyKey, ...rest } = options;
+    const { onPermission, onQuestion, signal, idempotencyKey, timeoutMs, answerTimeoutMs, throwOnError, ...rest } =
+      options;
     // A key of the caller's may name a turn of the past.
     const offset = idempotencyKey === undefined ? this.#seen : 0;
     const sent = this.#client.sendMessage(this.id, { message, ...rest }, { idempotencyKey, signal });
     const handlers = preferred({ onPermission, onQuestion }, this.#handlers);
     return new Turn(this.#client.http, this.id, sent, {
       ...handlers,
+      timeoutMs,
+      answerTimeoutMs,
+      throwOnError,
       offset,
       signal,
       saw: (event) => this.#saw(event),
@@ -167,6 +171,11 @@ export class Session {
   /** End the session and every process it started. */
   terminate(options: CallOptions = {}): Promise<void> {
     return this.#client.terminateSession(this.id, options);
+  }
+
+  /** Stop the process of an idle agent; the next message resumes the conversation. */
+  suspend(options: CallOptions = {}): Promise<void> {
+    return this.#client.suspendSession(this.id, options);
   }
 
   /** Terminate and forget it. */

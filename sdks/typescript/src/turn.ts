@@ -4,29 +4,37 @@
  * The message is sent at once. Then iterate over the turn's events or over the text of the answer, or await it for the
  * result; permissions and questions are answered by the handlers in the meantime.
  */
+import {
+  type Handlers,
+  type OnPermission,
+  type OnQuestion,
+  labelsOf,
+  permissionBody,
+  type Request,
+  requestId,
+} from "./answers.js";
 import type { ErrorEntry, Transcript } from "./entries.js";
-import { Conflict, NotFound, WrongUsage } from "./errors.js";
-import type { Event, ItemDelta, Permission, Question, StopReason, Usage } from "./events.js";
-import type { Http } from "./http.js";
-import type { components } from "./openapi.js";
-import type { PermissionList, QuestionList, SentMessage } from "./operations.js";
+import { AnswerNeeded, Conflict, DaemonUnreachable, NotFound, TurnFailed, TurnTimeout, WrongUsage } from "./errors.js";
+import type { Event, ItemDelta, PermissionRequested, QuestionRequested, StopReason, Usage } from "./events.js";
+import type { CallOptions, Http } from "./http.js";
+import type { EventPage, PermissionList, QuestionList, SentMessage } from "./operations.js";
+import { Reading } from "./reading.js";
 import { endsTurn, followSession } from "./stream.js";
 import { TranscriptFold } from "./transcript.js";
 
-export type Reply = components["schemas"]["ReplyPermissionBody"]["reply"];
-/** True is `once` and false is `reject`; an object can say why. */
-export type PermissionAnswer = Reply | boolean | { reply: Reply; message?: string };
-/** A text to a single question; a text or the chosen labels to each of several; null refuses to answer. */
-export type QuestionAnswer = string | readonly (string | readonly string[])[] | null;
+const ANSWER_TIMEOUT_MS = 60_000;
+const CANCEL_TIMEOUT_MS = 10_000;
 
-export type OnPermission = (permission: Permission) => PermissionAnswer | Promise<PermissionAnswer>;
-export type OnQuestion = (question: Question) => QuestionAnswer | Promise<QuestionAnswer>;
-
-export interface Handlers {
-  /** Decides what the agent may do: `once`, `always` (in this session) or `reject`. */
-  onPermission?: OnPermission | undefined;
-  /** Answers what the agent asks. */
-  onQuestion?: OnQuestion | undefined;
+export interface TurnOptions extends Handlers, CallOptions {
+  /** Milliseconds that the turn may take. Then it is cancelled, and `TurnTimeout` is thrown. */
+  timeoutMs?: number | undefined;
+  /**
+   * Milliseconds that a permission or question without a handler may wait; 60,000 unless given. Then `AnswerNeeded` is
+   * thrown, and the turn goes on. Null waits for another client to answer.
+   */
+  answerTimeoutMs?: number | null | undefined;
+  /** Whether `await` and `text()` throw `TurnFailed` for a turn that failed; true unless given. */
+  throwOnError?: boolean | undefined;
 }
 
 export interface TurnResult {
@@ -42,15 +50,29 @@ export interface TurnResult {
   readonly transcript: Transcript;
 }
 
+/** Stop reasons that are thrown, and what to say where the agent gave no words. */
+const FAILURES: Partial<Record<StopReason, string>> = {
+  error: "the agent reported an error",
+  limit: "the turn reached a limit",
+  outcome_unknown: "the daemon was restarted during the turn: what the agent did last is not known",
+};
+
 export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
   /** Resolves when the message is durable, which is before the agent has seen it. */
   readonly sent: Promise<SentMessage>;
   readonly #http: Http;
   readonly #sessionId: string;
-  readonly #offset: number;
-  readonly #handlers: Handlers;
-  readonly #signal: AbortSignal | undefined;
+  readonly #options: TurnOptions;
   readonly #saw: (event: Event) => void;
+  readonly #began = Date.now();
+  readonly #fold = new TranscriptFold();
+  /** What waits for an answer. */
+  readonly #waiting = new Map<string, Request>();
+  #offset: number;
+  #isTaken = false;
+  #isStarted = false;
+  #isOver = false;
+  #isTimed = false;
   #isRead = false;
   #result: Promise<TurnResult> | null = null;
 
@@ -59,26 +81,25 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
     http: Http,
     sessionId: string,
     sent: Promise<SentMessage>,
-    options: Handlers & { offset: number; signal: AbortSignal | undefined; saw: (event: Event) => void },
+    options: TurnOptions & { offset: number; saw: (event: Event) => void },
   ) {
     this.sent = sent;
     this.#http = http;
     this.#sessionId = sessionId;
     this.#offset = options.offset;
-    this.#handlers = options;
-    this.#signal = options.signal;
+    this.#options = options;
     this.#saw = options.saw;
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<Event, void, undefined> {
-    return this.#begin(this.#handlers);
+    return this.#begin();
   }
 
   /** The agent's answer while it is written, piece by piece: no thinking, no tools, no sub-agents. */
   async *text(): AsyncGenerator<string, void, undefined> {
     const calls = new Set<string>();
     const inner = new Set<string>();
-    for await (const { type, data } of this.#begin(preferred(this.#handlers, NOBODY))) {
+    for await (const { type, data } of this.#begin()) {
       if (type === "item.started") {
         const { item_id, kind, parent_id } = data.item;
         if (kind === "tool_call") calls.add(item_id);
@@ -87,6 +108,7 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
       }
       if (type === "item.delta" && isAnswer(data) && !inner.has(data.item_id)) yield data.delta;
     }
+    await this.#checked();
   }
 
   then<Done = TurnResult, Failed = never>(
@@ -97,74 +119,181 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
     return this.#result.then(done, failed);
   }
 
-  async #collect(): Promise<TurnResult> {
-    const fold = new TranscriptFold();
-    for await (const event of this.#begin(preferred(this.#handlers, NOBODY))) fold.apply(event);
-    return resultOf((await this.sent).turnId, fold.transcript);
+  /** End this turn and no other; its last events still come. One that waits in the queue is withdrawn. */
+  async cancel(options: CallOptions = {}): Promise<void> {
+    const { turnId } = await this.sent;
+    if (this.#isOver) return;
+    const path = { session_id: this.#sessionId };
+    if (!this.#isStarted) {
+      const withdrawn = this.#http.done("sessions.withdraw", { path: { ...path, turn_id: turnId }, ...options });
+      if (await withdrawn.then(() => true, isNotThere)) return;
+    }
+    // The session may be running another turn by now.
+    if (!(await this.#hasEnded(turnId, options))) await this.#http.done("sessions.cancel", { path, ...options });
   }
 
-  #begin(handlers: Handlers): AsyncGenerator<Event, void, undefined> {
+  async #hasEnded(turnId: string, options: CallOptions): Promise<boolean> {
+    for (let offset = this.#offset, more = true; more;) {
+      const call = { path: { session_id: this.#sessionId }, query: { offset, limit: 1000 }, ...options };
+      const page = await this.#http.json<EventPage>("sessions.events", call);
+      if (page.events.some((event) => endsTurn(event, turnId))) return true;
+      offset = page.events.at(-1)?.sequence ?? offset;
+      more = page.hasMore;
+    }
+    return false;
+  }
+
+  async #collect(): Promise<TurnResult> {
+    for await (const event of this.#begin()) void event;
+    return this.#checked();
+  }
+
+  async #checked(): Promise<TurnResult> {
+    const result = resultOf((await this.sent).turnId, this.#fold.transcript);
+    const { stopReason, transcript } = result;
+    const fallback = stopReason === null ? undefined : FAILURES[stopReason];
+    if (this.#options.throwOnError === false || stopReason === null || fallback === undefined) return result;
+    const error = result.errors.at(-1);
+    throw new TurnFailed(error?.message ?? fallback, error?.code ?? null, stopReason, transcript);
+  }
+
+  #begin(): AsyncGenerator<Event, void, undefined> {
     if (this.#isRead) {
       throw new WrongUsage("a turn can be read once: keep its events, or read the session's with `session.events()`");
     }
     this.#isRead = true;
-    return this.#read(handlers);
+    return this.#read();
   }
 
-  async *#read(handlers: Handlers): AsyncGenerator<Event, void, undefined> {
-    const { turnId } = await this.sent;
-    const control = new AbortController();
-    const stop = (): void => control.abort(this.#signal?.reason);
-    if (this.#signal?.aborted) stop();
-    this.#signal?.addEventListener("abort", stop);
-    const answers: Promise<void>[] = [];
+  /** Hands out the events. After an error the turn can be read on: nothing is handed out twice. */
+  async *#read(): AsyncGenerator<Event, void, undefined> {
+    const reading = new Reading(this.#options.signal);
+    const cancelled = this.#limitTime(reading);
     try {
-      let started = false;
-      const options = { offset: this.#offset, signal: control.signal };
-      for await (const event of followSession(this.#http, this.#sessionId, options)) {
-        this.#saw(event);
-        started ||= event.type === "turn.started" && event.data.turn_id === turnId;
-        const last = endsTurn(event, turnId);
-        if (!started && !last) continue;
-        // Answers are given beside the stream: agents may ask for several things at once.
-        answers.push(this.#answer(event, handlers).catch((error: unknown) => control.abort(error)));
-        yield event;
-        if (last) break;
-      }
-      await Promise.all(answers);
-      control.signal.throwIfAborted();
+      yield* this.#events(reading);
+    } catch (error) {
+      this.#isRead = false;
+      this.#result = null;
+      if (error instanceof TurnTimeout) await cancelled();
+      throw error;
     } finally {
-      this.#signal?.removeEventListener("abort", stop);
+      reading.close();
     }
   }
 
-  async #answer(event: Event, { onPermission, onQuestion }: Handlers): Promise<void> {
+  async *#events(reading: Reading): AsyncGenerator<Event, void, undefined> {
+    const { turnId } = await reading.unlessStopped(this.sent);
+    this.#isTaken = true;
+    for (const request of this.#waiting.values()) this.#ask(request, reading);
+    const options = { offset: this.#offset, signal: reading.signal };
+    for await (const event of followSession(this.#http, this.#sessionId, options)) {
+      this.#saw(event);
+      this.#isStarted ||= event.type === "turn.started" && event.data.turn_id === turnId;
+      this.#isOver = endsTurn(event, turnId);
+      this.#offset = event.sequence;
+      if (!this.#isStarted && !this.#isOver) continue;
+      const asked = this.#take(event);
+      // Handlers answer beside the stream: agents may ask for several things at once.
+      if (asked && this.#hasHandler(asked)) this.#ask(asked, reading);
+      yield event;
+      if (this.#isOver) break;
+      // A loop that answers by itself has done so by now.
+      if (asked && !this.#hasHandler(asked)) this.#ask(asked, reading);
+    }
+    await reading.answered();
+  }
+
+  /** Follow what waits for an answer; gives the request that an event is. */
+  #take(event: Event): Request | null {
+    this.#fold.apply(event);
+    switch (event.type) {
+      case "permission.requested":
+      case "question.requested":
+        this.#waiting.set(requestId(event.data), event.data);
+        return event.data;
+      case "permission.resolved":
+        this.#waiting.delete(event.data.permission_id);
+        return null;
+      case "question.resolved":
+        this.#waiting.delete(event.data.question_id);
+        return null;
+      default:
+        return null;
+    }
+  }
+
+  /** Gives a function that waits until a turn whose time is up is cancelled. */
+  #limitTime(reading: Reading): () => Promise<void> {
+    const { timeoutMs } = this.#options;
+    let cancelled: Promise<void> = Promise.resolve();
+    // The turn's own time is up only once: what is left of a cancelled turn can be read.
+    if (timeoutMs !== undefined && !this.#isTimed) {
+      reading.after(this.#began + timeoutMs - Date.now(), () => {
+        this.#isTimed = true;
+        cancelled = this.#giveUp();
+        cancelled.catch(() => {});
+        reading.stop(new TurnTimeout(`the turn took longer than ${timeoutMs} ms`, this.#fold.transcript));
+      });
+    }
+    return () =>
+      cancelled.catch((error: Error) => {
+        const words = `the turn took longer than ${timeoutMs} ms, and could not be cancelled: ${error.message}`;
+        throw new TurnTimeout(words, this.#fold.transcript, { cause: error });
+      });
+  }
+
+  async #giveUp(): Promise<void> {
+    if (this.#isTaken) return this.cancel({ signal: AbortSignal.timeout(CANCEL_TIMEOUT_MS) });
+    // The request may still get through: then it is too late for the message.
+    this.sent.then(() => this.cancel()).catch(() => {});
+    throw new DaemonUnreachable("the daemon has not taken the message yet");
+  }
+
+  #hasHandler(request: Request): boolean {
+    return Boolean("permission_id" in request ? this.#options.onPermission : this.#options.onQuestion);
+  }
+
+  #ask(request: Request, reading: Reading): void {
+    if (this.#hasHandler(request)) return reading.meanwhile(this.#answer(request));
+    const { answerTimeoutMs = ANSWER_TIMEOUT_MS } = this.#options;
+    if (answerTimeoutMs === null) return;
+    reading.after(answerTimeoutMs, async () => {
+      if (!(await this.#stillWaits(request))) return;
+      reading.stop(new AnswerNeeded(needOf(request, answerTimeoutMs), request, this.#fold.transcript));
+    });
+  }
+
+  async #answer(request: Request): Promise<void> {
+    const { onPermission, onQuestion } = this.#options;
     try {
-      if (event.type === "permission.requested" && onPermission) await this.#decide(event.data, onPermission);
-      if (event.type === "question.requested" && onQuestion) await this.#reply(event.data, onQuestion);
+      // What a rule has decided, or lies in the past of a turn that is read again, is not asked.
+      if (!(await this.#stillWaits(request))) return;
+      if ("permission_id" in request) await this.#decide(request, onPermission!);
+      else await this.#reply(request, onQuestion!);
     } catch (error) {
       // Somebody else was quicker, or the turn ended meanwhile: the stream tells.
       if (!(error instanceof Conflict) && !(error instanceof NotFound)) throw error;
     }
   }
 
-  async #decide({ permission_id }: Permission, onPermission: OnPermission): Promise<void> {
-    const path = { session_id: this.#sessionId, permission_id };
-    const { permissions } = await this.#http.json<PermissionList>("permissions.list", { path });
-    // What a rule has decided, or lies in the past of a turn that is read again, is not asked.
-    const waiting = permissions.find((one) => one.permission_id === permission_id);
-    if (waiting) {
-      const body = permissionBody(await onPermission(waiting));
-      await this.#http.done("permissions.reply", { path, body });
+  async #stillWaits(request: Request): Promise<boolean> {
+    const path = { session_id: this.#sessionId };
+    if ("permission_id" in request) {
+      const { permissions } = await this.#http.json<PermissionList>("permissions.list", { path });
+      return permissions.some((one) => one.permission_id === request.permission_id);
     }
+    const { questions } = await this.#http.json<QuestionList>("questions.list", { path });
+    return questions.some((one) => one.question_id === request.question_id);
   }
 
-  async #reply({ question_id }: Question, onQuestion: OnQuestion): Promise<void> {
-    const path = { session_id: this.#sessionId, question_id };
-    const { questions } = await this.#http.json<QuestionList>("questions.list", { path });
-    const waiting = questions.find((one) => one.question_id === question_id);
-    if (!waiting) return;
-    const answer = await onQuestion(waiting);
+  async #decide(request: PermissionRequested, onPermission: OnPermission): Promise<void> {
+    const path = { session_id: this.#sessionId, permission_id: request.permission_id };
+    await this.#http.done("permissions.reply", { path, body: permissionBody(await onPermission(request)) });
+  }
+
+  async #reply(request: QuestionRequested, onQuestion: OnQuestion): Promise<void> {
+    const path = { session_id: this.#sessionId, question_id: request.question_id };
+    const answer = await onQuestion(request);
     if (answer === null) await this.#http.done("questions.reject", { path });
     else await this.#http.done("questions.reply", { path, body: { answers: labelsOf(answer) } });
   }
@@ -175,49 +304,20 @@ function isAnswer({ kind, role, visibility }: ItemDelta): boolean {
   return kind === "message" && role === "assistant" && visibility === undefined;
 }
 
-/** Nobody sees the events of a turn that is awaited, or read for its text: without a handler it would wait for ever. */
-const NOBODY = {
-  onPermission({ action }: Permission): never {
-    throw new WrongUsage(
-      `the agent asks for permission (${action}) and nobody answers: give \`onPermission\` to \`sessions.create\` or ` +
-        "`prompt`, choose another permissionMode, or iterate over the turn and call `session.replyPermission`",
-    );
-  },
-  onQuestion({ prompt }: Question): never {
-    throw new WrongUsage(
-      `the agent asks "${prompt}" and nobody answers: give \`onQuestion\` to \`sessions.create\` or \`prompt\`, ` +
-        "or iterate over the turn and call `session.replyQuestion`",
-    );
-  },
-};
-
-/** The handlers of the nearest place that has some. */
-export function preferred(near: Handlers, far: Handlers): Handlers {
-  return { onPermission: near.onPermission ?? far.onPermission, onQuestion: near.onQuestion ?? far.onQuestion };
+function isNotThere(error: unknown): false {
+  if (error instanceof NotFound) return false;
+  throw error;
 }
 
-const REPLIES: readonly string[] = ["once", "always", "reject", "accept", "accept_for_session", "approved", "denied"];
-
-/** What a handler, or the caller of `replyPermission`, said, as the daemon wants it. */
-export function permissionBody(answer: PermissionAnswer): { reply: Reply; message?: string } {
-  if (typeof answer === "boolean") return { reply: answer ? "once" : "reject" };
-  const body = typeof answer === "string" ? { reply: answer } : answer;
-  if (REPLIES.includes(body?.reply)) return body;
-  throw new WrongUsage(
-    `the answer to a permission is ${JSON.stringify(answer)}: it must be "once", "always" or "reject", true or false, ` +
-      "or { reply, message }",
-  );
-}
-
-/** The labels that were chosen, question by question. */
-export function labelsOf(answer: Exclude<QuestionAnswer, null>): string[][] {
-  const entries = typeof answer === "string" ? [answer] : answer;
-  if (Array.isArray(entries) && entries.every((entry) => [entry].flat().every((label) => typeof label === "string"))) {
-    return entries.map((entry: string | readonly string[]) => [entry].flat());
-  }
-  throw new WrongUsage(
-    `the answer to a question is ${JSON.stringify(answer)}: it must be a text, a list with a text or a list of labels ` +
-      'for each question, e.g. ["Small", ["Cheese", "Basil"]], or null to refuse',
+function needOf(request: Request, milliseconds: number): string {
+  const isPermission = "permission_id" in request;
+  const wanted = isPermission ? `permission to use \`${request.action}\`` : `an answer to: ${request.prompt}`;
+  const handler = isPermission ? "onPermission" : "onQuestion";
+  const reply = isPermission ? "replyPermission" : "replyQuestion";
+  return (
+    `the agent waits for ${wanted}, and nobody answered within ${milliseconds} ms: give \`${handler}\` to ` +
+    `\`sessions.create\` or \`prompt\`, answer with \`session.${reply}\`, or let it wait for another client with ` +
+    "`answerTimeoutMs: null`"
   );
 }
 

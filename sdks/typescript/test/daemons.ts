@@ -63,6 +63,10 @@ export class TestDaemon {
     });
   }
 
+  signal(signal: NodeJS.Signals): void {
+    this.#process?.kill(signal);
+  }
+
   /** SIGKILL: what a crash looks like from outside. */
   async kill(): Promise<void> {
     await this.#end("SIGKILL");

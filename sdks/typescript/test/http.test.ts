@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as sdk from "sandbox-agentd";
 import { SandboxAgent } from "sandbox-agentd";
-import { hangUp, json, problem, scripted, type ScriptedServer } from "./servers.js";
+import { type Answer, hangUp, json, problem, scripted, type ScriptedServer } from "./servers.js";
 
 const SENT = json({ turnId: "turn_1", queued: false }, 202);
 
@@ -37,15 +37,47 @@ test("a queue is read page by page", async () => {
   assert.equal(server.requests[2]?.path, "/v1/sessions/s/queue?cursor=1");
 });
 
-test("a problem of an unknown type, and an answer of another server, are plain problems", async () => {
+test("a problem of an unknown type is a plain problem", async () => {
   const client = await connect(await scripted(problem("out_of_coffee", 418)));
   await assert.rejects(client.getHealth(), (error) => {
     assert.ok(error instanceof sdk.Problem && error.constructor === sdk.Problem);
     assert.equal(error.type, "out_of_coffee");
     return true;
   });
-  const proxy = await connect(await scripted(json("<html>", 502)));
-  await assert.rejects(proxy.getHealth(), /HTTP 502 without a problem.*is there a sandbox-agent daemon/);
+});
+
+test("an answer of another server is told apart from a daemon's", async () => {
+  const proxy = await connect(await scripted(json("<html>", 502)), { maxRetries: 0 });
+  await assert.rejects(proxy.getHealth(), {
+    name: "DaemonUnreachable",
+    message: /status 502: the daemon behind it cannot be reached/,
+  });
+  const page: Answer = (answer) => answer.end("<html>");
+  for (const other of [json("<html>", 404), page]) {
+    const client = await connect(await scripted(other));
+    await assert.rejects(client.getHealth(), { name: "NotADaemon" });
+  }
+  const index = await scripted();
+  await assert.rejects(connect(index, { fetch: async () => Response.json(["an", "index"]) }), { name: "NotADaemon" });
+});
+
+test("an installation tells how it gets on", async () => {
+  const frames = [
+    'event: progress\ndata: {"stage":"downloading","file":"claude","bytes":5,"total":10}\n\n',
+    'event: result\ndata: {"alreadyInstalled":false,"version":"1.0","path":"/p","source":"npm"}\n\n',
+  ];
+  const install: Answer = (answer) => {
+    answer.writeHead(200, { "content-type": "text/event-stream" });
+    answer.end(frames.join(""));
+  };
+  const server = await scripted(install);
+  const steps: sdk.Progress[] = [];
+  const onProgress = (step: sdk.Progress): void => void steps.push(step);
+  const installed = await (await connect(server)).installAgent("claude", {}, { onProgress });
+  assert.deepEqual([installed.version, steps[0]?.stage, steps[0]?.bytes], ["1.0", "downloading", 5]);
+  assert.equal(server.requests[0]?.headers.accept, "text/event-stream");
+  frames[1] = 'event: problem\ndata: {"type":"urn:sandbox-agent:error:install_failed","detail":"no disk"}\n\n';
+  await assert.rejects((await connect(server)).installAgent("claude", {}, { onProgress }), sdk.InstallFailed);
 });
 
 test("a process that exited tells its exit code and stderr", async () => {

@@ -54,10 +54,29 @@ async function install(): Promise<void> {
     filter: (path) => !["node_modules", "build"].includes(path.split("/").at(-1) ?? ""),
   });
   SNIPPETS.forEach((snippet, index) => writeFileSync(join(project, `snippet-${index}.ts`), moduleOf(snippet)));
+  mkdirSync(join(project, "common"));
+  writeFileSync(join(project, "common/program.cts"), COMMON_PROGRAM);
+  writeFileSync(join(project, "common/tsconfig.json"), JSON.stringify(COMMON_OPTIONS));
   mkdirSync(join(project, "page"));
   writeFileSync(join(project, "page/page.ts"), BROWSER_PAGE);
   writeFileSync(join(project, "page/tsconfig.json"), JSON.stringify(BROWSER_OPTIONS));
 }
+
+/** A program in CommonJS, with the package's types checked; its client is closed with its block. */
+const COMMON_OPTIONS = {
+  compilerOptions: { target: "ES2022", module: "NodeNext", strict: true, types: ["node"], outDir: "../build" },
+};
+const COMMON_PROGRAM = `
+import { type PermissionRequested, SandboxAgent, TurnFailed } from "sandbox-agentd";
+async function main(): Promise<void> {
+  await using client = await SandboxAgent.start();
+  const onPermission = ({ metadata }: PermissionRequested) => metadata.kind === "command";
+  const session = await client.sessions.create({ agent: "mock", onPermission });
+  console.log((await session.prompt("permission a")).text);
+  await session.prompt("error").then(undefined, (error: unknown) => console.log(error instanceof TurnFailed));
+}
+void main();
+`;
 
 /** A page has no types of Node's, and checks the types of what it imports too. */
 const BROWSER_OPTIONS = {
@@ -92,10 +111,14 @@ async function tsc(folder: string): Promise<string> {
 }
 
 await install();
-const [compiled, compiledPage] = await Promise.all([tsc(project), tsc(join(project, "page"))]);
+const compiled = await Promise.all([project, join(project, "page"), join(project, "common")].map(tsc));
 
-test("examples, snippets and a page compile strictly, with the package's own types checked", () => {
-  assert.deepEqual([compiled, compiledPage], ["", ""]);
+test("examples, snippets, a page and CommonJS compile strictly, with the package's own types checked", () => {
+  assert.deepEqual(compiled, ["", "", ""]);
+});
+
+test("a program in CommonJS runs, and ends with its client", async () => {
+  assert.equal(await printed(example("program.cjs")), "The command said: a\ntrue\n");
 });
 
 // -- the docs ------------------------------------------------------------------------------------
@@ -154,7 +177,7 @@ test("every method is in the docs", async () => {
 function example(name: string, ...words: string[]): ChildProcess {
   const folder = temporaryFolder();
   const PATH = `${dirname(COMMAND[0])}:${process.env.PATH}`;
-  return spawn(process.execPath, [join(project, "build", `${name}.js`), ...words], {
+  return spawn(process.execPath, [join(project, "build", name), ...words], {
     cwd: folder,
     env: { PATH, HOME: folder },
   });
@@ -170,22 +193,36 @@ async function printed(child: ChildProcess): Promise<string> {
   return text;
 }
 
-test("the chat answers and asks", async () => {
-  const child = example("chat", "mock");
+test("without arguments and input an example ends well", async () => {
+  assert.equal(await printed(example("chat.js")), "");
+  assert.match(await printed(example("approve-by-policy.js")), /^accept/);
+});
+
+test("the chat answers and asks", { timeout: 120_000 }, async () => {
+  const child = example("chat.js", "mock");
   let text = "";
+  // What to type when something was printed; the answer comes in pieces.
+  const dialogue: [string, string][] = [
+    ["allow bash:", "yes\n"],
+    ["The command said: a\n", "hello\n"],
+    ["You said: hello", ""],
+  ];
   child.stdout?.setEncoding("utf8").on("data", (part: string) => {
     text += part;
-    if (part.includes("allow bash?")) child.stdin?.write("yes\n");
-    if (part.includes("The command said: a")) child.stdin?.end("hello\n");
+    const [wanted, typed] = dialogue[0] ?? ["", ""];
+    if (!wanted || !text.includes(wanted)) return;
+    dialogue.shift();
+    if (typed) child.stdin?.write(typed);
+    else child.stdin?.end();
   });
   child.stdin?.write("permission a\n");
   await once(child, "close");
   assert.equal(child.exitCode, 0);
-  assert.match(text, /allow bash\?[^]*The command said: a\nYou said: hello \(message 2 of this conversation\)\n/);
+  assert.match(text, /allow bash: echo a\?[^]*The command said: a\nYou said: hello \(message 2 of this conversation\)\n/);
 });
 
 test("the policy lets a harmless command and an edit pass, and nothing else", async () => {
-  const text = await printed(example("approve-by-policy", "mock", "permission a", "edit", "permission a; rm -r /"));
+  const text = await printed(example("approve-by-policy.js", "mock", "permission a", "edit", "permission a; rm -r /"));
   const decisions = text
     .trim()
     .split("\n")
@@ -194,7 +231,7 @@ test("the policy lets a harmless command and an edit pass, and nothing else", as
 });
 
 test("the batch gives a row for each agent and prompt", async () => {
-  const text = await printed(example("batch", "mock,mock,mock", "hello", "error"));
+  const text = await printed(example("batch.js", "mock,mock,mock", "hello", "error"));
   assert.equal(text.match(/You said: hello/g)?.length, 3);
   assert.equal(text.match(/'error' +│ 'error'/g)?.length, 3);
 });
@@ -212,7 +249,9 @@ test("a bundle for browsers needs nothing of Node's", async () => {
   });
   assert.deepEqual(warnings, []);
   // What a browser has, and no more: no process, no require, no import.
-  const { fetch, URL, URLSearchParams, TextDecoder, AbortController, crypto, Blob } = globalThis;
+  const { fetch, URL, URLSearchParams, TextDecoder, AbortController, Blob } = globalThis;
+  // A page that is served over plain HTTP has no more of it.
+  const crypto = { getRandomValues: (array: Uint8Array<ArrayBuffer>) => globalThis.crypto.getRandomValues(array) };
   const timers = { setTimeout, clearTimeout, console };
   const finished = await new Promise((resolve) => {
     const window = { fetch, URL, URLSearchParams, TextDecoder, AbortController, crypto, Blob, ...timers };

@@ -3,7 +3,15 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import type { Event, PromptOptions, SandboxAgent, Session } from "sandbox-agentd";
+import {
+  AnswerNeeded,
+  type Event,
+  type PromptOptions,
+  type SandboxAgent,
+  type Session,
+  type Transcript,
+  TurnFailed,
+} from "sandbox-agentd";
 import { ROOT, TestDaemon } from "./daemons.js";
 
 interface Deltas {
@@ -29,9 +37,21 @@ interface Prompt {
   };
 }
 
+interface Result {
+  do: "result";
+  message: string;
+  raise_on_error?: boolean;
+  timeout_seconds?: number;
+  answer_timeout_seconds?: number;
+  reply?: "once" | "always" | "reject";
+  answer?: string;
+  expect: { raises?: string; code?: string; message?: string; asks?: string; stop_reason: string; text?: string };
+}
+
 type Step =
   | { do: "create"; session_id: string; agent: string; expect: { healthy: boolean; state: string } }
   | Prompt
+  | Result
   | { do: "read_back" | "end_of_follower" | "read_past_the_end" }
   | { do: "terminate"; expect: { state: string } };
 
@@ -62,6 +82,8 @@ class Run {
       }
       case "prompt":
         return this.prompt(step);
+      case "result":
+        return this.result(step);
       case "read_back":
         return this.readBack();
       case "terminate":
@@ -102,6 +124,41 @@ class Run {
     checkTurn(events, step, deltas);
   }
 
+  async result(step: Result): Promise<void> {
+    const { timeout_seconds: timeout, answer_timeout_seconds: answerTimeout } = step;
+    const turn = this.session.prompt(step.message, {
+      throwOnError: step.raise_on_error,
+      timeoutMs: timeout === undefined ? undefined : timeout * 1000,
+      answerTimeoutMs: answerTimeout === undefined ? null : answerTimeout * 1000,
+    });
+    const raised = await turn.then(
+      () => null,
+      (error: unknown) => error,
+    );
+    const { raises, stop_reason, text, ...facts } = step.expect;
+    assert.equal(raised instanceof Error ? raised.name : undefined, raises);
+    if (raised instanceof TurnFailed) {
+      assert.deepEqual({ code: raised.code, message: raised.message }, facts);
+      assert.deepEqual([raised.stopReason, saidIn(raised.transcript)], [stop_reason, text]);
+      return;
+    }
+    if (raised instanceof AnswerNeeded) await this.answer(raised, step);
+    const result = await turn;
+    assert.deepEqual([result.stopReason, text === undefined ? text : result.text], [stop_reason, text]);
+  }
+
+  async answer({ request, message }: AnswerNeeded, { reply = "once", answer = "", expect }: Result): Promise<void> {
+    if ("permission_id" in request) {
+      assert.equal(request.action, expect.asks);
+      assert.match(message, /onPermission/);
+      await this.session.replyPermission(request.permission_id, reply);
+    } else {
+      assert.equal(request.prompt, expect.asks);
+      assert.match(message, /onQuestion/);
+      await this.session.replyQuestion(request.question_id, answer);
+    }
+  }
+
   async readBack(): Promise<void> {
     this.log = [];
     for (let more = true; more;) {
@@ -115,6 +172,10 @@ class Run {
       assert.deepEqual(events, this.log.slice(first - 1, first - 1 + events.length));
     }
   }
+}
+
+function saidIn({ entries }: Transcript): string {
+  return entries.flatMap((entry) => (entry.kind === "message" && entry.role === "assistant" ? [entry.text] : [])).join();
 }
 
 function answers(step: Prompt): PromptOptions {

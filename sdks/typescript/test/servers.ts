@@ -11,7 +11,7 @@ export interface Seen {
   readonly body: string;
 }
 
-type Answer = (answer: ServerResponse, seen: Seen) => void;
+export type Answer = (answer: ServerResponse, seen: Seen) => void;
 
 export interface ScriptedServer {
   readonly baseUrl: string;

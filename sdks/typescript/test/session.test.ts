@@ -41,7 +41,7 @@ test("an awaited turn is its result", async () => {
     ["end_turn", "You said: hello (message 1 of this conversation)", []],
   );
   assert.ok(result.durationMs !== null && result.usage?.output_tokens);
-  const failed = await session.prompt("error");
+  const failed = await session.prompt("error", { throwOnError: false });
   assert.deepEqual([failed.stopReason, failed.errors.length], ["error", 1]);
 });
 
@@ -53,6 +53,70 @@ test("the text of a turn is the agent's answer, without thinking, tools and sub-
     assert.ok(text);
     assert.equal(pieces.join(""), text.replaceAll("\n\n", ""), prompt);
   }
+});
+
+test("a failed turn throws where its text is read, and not where its events are", async () => {
+  const session = await mock();
+  const pieces: string[] = [];
+  await assert.rejects(async () => {
+    for await (const piece of session.prompt("error").text()) pieces.push(piece);
+  }, /^TurnFailed: the model is overloaded/);
+  assert.equal(pieces.join(""), "I am about to fail.");
+  for await (const event of session.prompt("error")) void event;
+});
+
+test("a turn that waits too long in the queue is withdrawn, and the running one goes on", async () => {
+  const session = await mock();
+  const running = session.prompt("pace 1000 50");
+  await running.sent;
+  await assert.rejects(async () => await session.prompt("second", { timeoutMs: 300 }), {
+    name: "TurnTimeout",
+    message: "the turn took longer than 300 ms",
+  });
+  assert.equal((await client.getQueue(session.id)).messages.length, 0);
+  assert.equal((await session.info()).state, "running");
+  await running.cancel();
+  assert.equal((await running).stopReason, "interrupted");
+});
+
+test("a turn that has ended cancels no other", async () => {
+  const session = await mock();
+  const first = session.prompt("hello");
+  await first.sent;
+  const other = session.prompt("pace 1000 50");
+  let isCancelled = false;
+  for await (const event of other) {
+    if (isCancelled || event.type !== "item.delta" || event.source !== "agent") continue;
+    await first.cancel();
+    assert.equal((await session.info()).state, "running");
+    await other.cancel();
+    isCancelled = true;
+  }
+  assert.ok(isCancelled);
+  assert.equal((await first).stopReason, "end_turn");
+});
+
+test("a time limit holds for a daemon that does not answer", async () => {
+  const mortal = await TestDaemon.running();
+  const session = await (await mortal.connect()).sessions.create({ agent: "mock" });
+  mortal.signal("SIGSTOP");
+  await assert.rejects(async () => await session.prompt("hello", { timeoutMs: 500 }), {
+    name: "TurnTimeout",
+    message: /the daemon has not taken the message yet/,
+  });
+  await mortal.kill();
+});
+
+test("a time limit holds while the daemon is away", async () => {
+  const mortal = await TestDaemon.running();
+  const session = await (await mortal.connect({ maxRetries: 1 })).sessions.create({ agent: "mock" });
+  const turn = session.prompt("pace 1000 50", { timeoutMs: 1500 });
+  await turn.sent;
+  await mortal.kill();
+  await assert.rejects(async () => await turn, {
+    name: "TurnTimeout",
+    message: /longer than 1500 ms, and could not be cancelled/,
+  });
 });
 
 test("a turn that nobody reads runs all the same", async () => {
@@ -123,7 +187,7 @@ test("what was answered with always is not asked again", async () => {
 test("a loop may answer by itself", async () => {
   const session = await mock();
   const texts: string[] = [];
-  for await (const event of session.prompt("demo")) {
+  for await (const event of session.prompt("demo", { answerTimeoutMs: 0 })) {
     if (event.type === "permission.requested") await session.replyPermission(event.data.permission_id, "once");
     if (event.type === "question.requested") await session.replyQuestion(event.data.question_id, "Green");
     if (event.type === "question.resolved") texts.push(event.data.response ?? "");
@@ -147,8 +211,9 @@ test("the error of a handler is thrown where the turn is read", async () => {
   const onPermission = (): never => {
     throw new Error("I do not know");
   };
-  await assert.rejects(async () => await session.prompt("permission a", { onPermission }), /I do not know/);
-  await session.cancel();
+  const turn = session.prompt("permission a", { onPermission });
+  for (const _ of [1, 2]) await assert.rejects(async () => await turn, /I do not know/);
+  await turn.cancel();
 });
 
 test("a signal ends the reading and not the turn", async () => {
@@ -256,8 +321,13 @@ test("a wrong address says what one looks like", async () => {
 });
 
 test("a wrong token shows when the program connects", async () => {
-  await assert.rejects(SandboxAgent.connect({ baseUrl: daemon.baseUrl, token: "wrong" }), TokenInvalid);
-  await assert.rejects(SandboxAgent.connect({ baseUrl: daemon.baseUrl }), TokenInvalid);
+  for (const options of [{ token: "wrong" }, {}]) {
+    await assert.rejects(SandboxAgent.connect({ baseUrl: daemon.baseUrl, ...options }), (error) => {
+      assert.ok(error instanceof TokenInvalid);
+      assert.match(error.message, /give the daemon's token, as in connect\({ baseUrl, token }\)/);
+      return true;
+    });
+  }
   assert.match(await words(SandboxAgent.connect({ baseUrl: daemon.baseUrl, token: "t\n" })), /use `\.trim\(\)`/);
 });
 
@@ -287,16 +357,6 @@ test("a session without an agent, and one that exists, are told so", async () =>
 test("an empty prompt is told so", async () => {
   const session = await mock();
   assert.match(await words(() => session.prompt("")), /a prompt is a string that is not empty/);
-});
-
-test("a turn that is awaited and asks says who should answer", async () => {
-  const session = await mock();
-  const permission = await words(async () => await session.prompt("permission a"));
-  assert.match(permission, /asks for permission \(bash\) and nobody answers: give `onPermission`/);
-  await session.cancel();
-  const question = await words(async () => await session.prompt("question"));
-  assert.match(question, /asks "Which colour do you like\?" and nobody answers: give `onQuestion`/);
-  await session.cancel();
 });
 
 test("a handler that returns nonsense is told what to return", async () => {

@@ -317,7 +317,7 @@ class Launch(Struct, frozen=True):
     """Files to write, readable by the owner alone, before the start: what the process list must not show.
     One that begins with `#!` is made executable, again for the owner alone."""
     delegate: bool = False
-    """The agent asks for permission through a program of ours: the runtime listens for it (see `amp`)."""
+    """The agent asks through programs of ours: the runtime listens for them (see `amp`)."""
 
 
 class Agent(ABC):
@@ -339,12 +339,18 @@ class Agent(ABC):
     """Commands that it always has; more may be in its catalogue."""
     credentials: ClassVar[Sources | None] = Sources()
     """Where it finds its keys; None when it needs none, or when that is its own business."""
+    needs_credentials: ClassVar[bool] = True
+    """Without a key it can do nothing."""
     chooses: ClassVar[frozenset[Literal["model", "variant"]]] = frozenset()
     """What it chooses from its own list alone: anything else it would leave aside, or fail at."""
+    ignores: ClassVar[frozenset[Literal["model", "variant"]]] = frozenset()
+    """What it lets nobody choose."""
     quiet: ClassVar[Mapping[str, str]] = {}
     """Variables that keep it from the network where it is only asked for its version."""
     gaps: Mapping[str, str] = {}
     """Features of the live suite that this agent cannot have, each with the reason; the suite checks that it is so."""
+    makes_in_git: ClassVar[tuple[str, ...]] = ()
+    """Files that it makes in the `.git` of the user's repository: removed where they were not before."""
     notes: ClassVar[tuple[str, ...]] = ()
     """What a user should know of this agent before choosing it; for docs/agents.md."""
     reads_from_workspace: ClassVar[str] = ""
@@ -362,13 +368,25 @@ class Agent(ABC):
         """A conversation id of our choice, for agents that let the client choose."""
         return None
 
+    def rewrites(self, directory: str, environ: Mapping[str, str]) -> Iterable[str]:
+        """The user's own settings that it writes to when it reads them: they are put back."""
+        return ()
+
+    def rewritten(self, settings: bytes) -> bytes:
+        """What it makes of them."""
+        return settings
+
     def is_gone(self, stderr: str) -> bool:
         """Whether a process that ended at its start says that it does not know the conversation to resume."""
         return False
 
+    def modes_of(self, version: str | None) -> tuple[Mode, ...]:
+        """The modes that this version has without being asked."""
+        return self.modes
+
     def takes_model(self, model: str, catalogue: Catalogue) -> bool:
-        """Whether it would work with this model. The lists of most agents are not all that they take."""
-        return True
+        """Whether it would work with this model, where it `chooses` from its list. One that lists none may have any."""
+        return not catalogue.models or model in {one.id for one in catalogue.models}
 
     def takes_variant(self, variant: str, model: str | None, catalogue: Catalogue) -> bool:
         """Whether it would work with this variant; a model that is not listed may have any that another one has."""

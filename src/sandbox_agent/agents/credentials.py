@@ -84,6 +84,14 @@ class Sources(Struct, frozen=True):
     provider_families: tuple[str, ...] = ()
     """Prefixes of the variables of model providers: which of them hold a key shows in how they end."""
     files: tuple[KeyFile, ...] = ()
+    login: str = "`{program}`"
+    """How a person logs in, with the program's own command."""
+
+    @property
+    def usual_variable(self) -> str:
+        """The variable that most people put a key into."""
+        keys = (variable.name for variable in self.variables if variable.kind == "api_key")
+        return next(keys, PROVIDER_VARIABLES["anthropic"])
 
     def in_environment(self, environ: Mapping[str, str]) -> Iterator[Credential]:
         for variable in self.variables:

@@ -228,17 +228,18 @@ class Told(Struct, frozen=True):
 def read_diffs(text: str) -> list[Told]:
     """The diffs in a text, one for each file; hunks without any header are a file without a name."""
     files: list[Told] = []
-    old = new = None
+    old = new = alone = None
     created = deleted = False
     hunks: list[Hunk] = []
     lines = text.split("\n")
     at = 0
 
     def finish() -> None:
-        nonlocal old, new, created, deleted, hunks
+        nonlocal old, new, alone, created, deleted, hunks
         if hunks or created or deleted or old:
-            files.append(Told(old, new, tuple(hunks), created or old == _NOTHING, deleted or new == _NOTHING))
-        old, new, created, deleted, hunks = None, None, False, False, []
+            names = old or alone, new or alone
+            files.append(Told(*names, tuple(hunks), created or old == _NOTHING, deleted or new == _NOTHING))
+        old, new, alone, created, deleted, hunks = None, None, None, False, False, []
 
     while at < len(lines):
         line = lines[at]
@@ -248,7 +249,9 @@ def read_diffs(text: str) -> list[Told]:
             continue
         if line.startswith(("diff --git ", "Index: ")) or (line.startswith("--- ") and (hunks or old)):
             finish()
-        if line.startswith("--- "):
+        if line.startswith("diff --git "):
+            alone = _alone(line.removeprefix("diff --git ").rstrip("\r"))
+        elif line.startswith("--- "):
             old = _read_name(line[4:])
         elif line.startswith("+++ "):
             new = _read_name(line[4:])
@@ -349,6 +352,13 @@ def _quoted(name: str, more: str = "") -> str:
     if not _UNSAFE.search(name) and not (more and more in name):
         return name
     return '"' + _UNSAFE.sub(lambda found: _ESCAPES.get(found[0]) or f"\\{ord(found[0]):03o}", name) + '"'
+
+
+def _alone(told: str) -> str | None:
+    """The name of the one file in a Git header, which an empty file has nowhere else. A space may be part of it."""
+    half = len(told) // 2
+    old, new = told[:half], told[half + 1 :]
+    return old if told[half : half + 1] == " " and _LETTER.sub("", old) == _LETTER.sub("", new) else None
 
 
 def _read_name(told: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from ..config import PREFIX
 from .base import Agent
@@ -19,9 +19,19 @@ def environment(agent: Agent, ours: Mapping[str, str], session: Mapping[str, str
     return {**dict(_allowed(agent, ours)), **session}
 
 
+def own_family(agent: Agent, ours: Mapping[str, str]) -> dict[str, str]:
+    """The variables of ours that belong to the agent: its keys, and what else it is told that way."""
+    return dict(_named(agent.env_families, ours))
+
+
 def _allowed(agent: Agent, ours: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    names = BASE_VARIABLES | {family for family in agent.env_families if not family.endswith("_")}
-    prefixes = BASE_PREFIXES + tuple(family for family in agent.env_families if family.endswith("_"))
+    return _named((*BASE_VARIABLES, *BASE_PREFIXES, *agent.env_families), ours)
+
+
+def _named(families: Collection[str], ours: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """A family that ends with an underscore is a prefix, any other the name of one variable."""
+    names = {family for family in families if not family.endswith("_")}
+    prefixes = tuple(family for family in families if family.endswith("_"))
     for name, value in ours.items():
         # Our own settings hold the token: they are for no agent, whatever its families are.
         if (name in names or name.startswith(prefixes)) and not name.startswith(PREFIX):

@@ -32,6 +32,8 @@ class DelegateReply(Struct, frozen=True, tag_field="type", tag="delegate_reply",
     id: str
     allow: bool
     message: str | None = None
+    answers: tuple[tuple[str, ...], ...] | None = None
+    """To questions for the user; None where they were rejected."""
 
 
 OutFrame = bytes | HttpRequest | DelegateReply
@@ -62,7 +64,7 @@ class Lost(Struct, frozen=True):
 
 
 class DelegateAsk(Struct, frozen=True):
-    """The program by which an agent asks for permission wants to know something."""
+    """A program by which an agent asks for permission, or asks the user, wants to know something."""
 
     id: str
     body: bytes

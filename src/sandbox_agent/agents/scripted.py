@@ -39,10 +39,12 @@ class Scripted(Struct, frozen=True):
     """It tells the exit code of a command that went well."""
     failed_output: str = "to-stderr\n"
     """What it makes of a command that writes `to-stderr` and ends with 3."""
-    tells_overwritten: bool = True
-    """A file that it writes over without asking is not told as a new one."""
+    writes_unseen: bool = False
+    """In `bypass` it writes a file at once, and tells nothing but that it did: a busy daemon may look too late to make the diff."""
     ends_when_rejected: bool = False
     """A question that is rejected ends the turn: its model is asked no more."""
+    tells_arguments: bool = True
+    """It tells which arguments a command takes."""
     fails_late: bool = False
     """A resumed process begins with the message that failed, until it has read the new one. Where the model fails at once, as
     none does over a network, that may be too late, and the new turn fails over the old message."""

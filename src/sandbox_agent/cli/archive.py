@@ -33,7 +33,7 @@ def export(args: argparse.Namespace) -> int:
     return 0
 
 
-def all_events(remote: Remote, session_id: str, *, include_raw: bool) -> Iterator[bytes]:
+def all_events(remote: Remote, session_id: str, *, include_raw: bool = False) -> Iterator[bytes]:
     """Every event of a session, page by page, byte for byte."""
     offset, more = 0, True
     while more:
@@ -134,7 +134,9 @@ def _show(doomed: list[SessionInfo], args: argparse.Namespace) -> None:
 def _confirmed(count: int) -> bool:
     if not sys.stdin.isatty():
         raise WrongUsage("nobody can be asked here: give --yes to delete, or --dry-run to look")
-    return input(f"delete {count} sessions for good? [y/N] ").strip().lower() in ("y", "yes")
+    from .asking import confirmed
+
+    return confirmed(f"delete {count} sessions for good?")
 
 
 def _with_progress(sessions: list[SessionInfo]) -> Iterator[SessionInfo]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import termios
 from collections.abc import Callable
 
 from rich.console import Console
@@ -18,6 +20,22 @@ ReadLine = Callable[[str], str]
 REPLIES = {"o": "once", "a": "always", "r": "reject", "y": "once", "n": "reject"}
 
 
+def forget_what_was_typed() -> None:
+    """What was typed before a question could be seen is no answer to it."""
+    try:
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
+    except (termios.error, OSError, ValueError):
+        pass  # stdin is no terminal
+
+
+def confirmed(question: str) -> bool:
+    forget_what_was_typed()
+    try:
+        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
+
+
 def ask_permission(request: PermissionRequested, console: Console, read: ReadLine) -> Decision:
     """Once, always or reject with a reason. The end of input rejects."""
     facts = request.metadata
@@ -30,6 +48,7 @@ def ask_permission(request: PermissionRequested, console: Console, read: ReadLin
         console.print(Text(f"  {printable(facts.reason)}", style="dim"))
     if facts and facts.diff:
         console.print(coloured_diff(printable(facts.diff)))
+    forget_what_was_typed()
     try:
         while True:
             given = read("  allow? [o]nce, [a]lways, [r]eject: ").strip().lower()
@@ -57,6 +76,7 @@ def _ask_one(question: AskedQuestion, console: Console, read: ReadLine) -> tuple
     for number, option in enumerate(question.options, 1):
         told = f"  {printable(option.description)}" if option.description else ""
         console.print(Text.assemble(f"  {number}. {printable(option.label)}", (told, "dim")))
+    forget_what_was_typed()
     several = "numbers with commas" if question.multi_select else "a number"
     hint = f"  {several}, or your own words (Ctrl-D rejects): " if question.options else "  answer: "
     while True:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from .command import Command
 from .failures import CommandFailed, ProblemAnswered
 from .output import print_answer, print_json, say, write_line, written
-from .remote import Call, Remote, find_address
+from .remote import Call, Remote, caller_directory, find_address
 from .request import call_of
 from .table import COMMANDS
 
@@ -38,6 +38,8 @@ def call(args: argparse.Namespace) -> int:
     if command.name == "sessions create" and args.session_id is None:
         command = next(one for one in COMMANDS if one.name == "sessions new")
     with Remote(find_address(args)) as remote:
+        if any(argument.name == "directory" for argument in command.arguments):
+            args.directory = caller_directory(args, remote.address)
         request = call_of(command, args, remote.upload)
         match command.answer:
             case "stream":

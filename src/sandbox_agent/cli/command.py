@@ -36,6 +36,11 @@ class Argument(NamedTuple):
     def flag(self) -> str:
         return "--" + self.name.replace("_", "-")
 
+    @property
+    def is_message(self) -> bool:
+        """What a command is mainly about: it may also be given as a word, or on stdin."""
+        return self.name == "message" and self.required
+
 
 class Command(NamedTuple):
     """An operation, as the command line needs it."""
@@ -49,6 +54,8 @@ class Command(NamedTuple):
     description: str
     answer: Answer
     arguments: tuple[Argument, ...]
+    examples: str = ""
+    """Lines to paste into a shell."""
 
     @property
     def name(self) -> str:

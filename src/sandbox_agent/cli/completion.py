@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from .main import AGENT_NAMES, PROG, parser
+from .command_line import parser
+from .own_commands import AGENT_NAMES
+from .parser import PROG
 from .walk import Node, arguments, walk
 
 FILES = {"--attach", "--output", "--token-file", "content", "file"}

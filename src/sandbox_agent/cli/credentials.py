@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import shlex
+import shutil
 import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -134,6 +135,18 @@ def _variables(agents: Iterable[Agent]) -> Iterator[tuple[str, str]]:
                 yield one.env, one.value
             elif first.value != one.value:
                 say(f"{one.env} is taken from {first.source}; {one.source} has another")
+
+
+def how_to_log_in(agent: Agent, program: Path | None = None) -> str:
+    """The next thing to type, for somebody whose agent has no key."""
+    assert agent.credentials is not None
+    variable = f"`export {agent.credentials.usual_variable}=...`"
+    if program is None:
+        return variable
+    # A program that is not on PATH is named by its whole path.
+    name = agent.executables[0]
+    shown = name if shutil.which(name) == str(program) else shlex.quote(str(program))
+    return f"{variable}, or log in with {agent.credentials.login.format(program=shown)}"
 
 
 def redacted(value: str) -> str:

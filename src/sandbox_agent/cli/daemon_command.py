@@ -1,4 +1,4 @@
-"""`daemon start|stop|status`: a daemon in the background, whose address and token the other commands find."""
+"""`daemon start|restart|stop|status`: a daemon in the background, whose address and token the other commands find."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import urlsplit
 
 from .. import __version__
 from ..client.child import Child, log_file
 from ..config import Config
 from ..errors import InvalidRequest
 from ..presence import STATE_FILE
+from .daemon_log import LOG_FILE
 from .failures import CommandFailed, ProblemAnswered, WrongUsage
 from .output import print_facts, print_json, say, wants_json
 from .remote import Address, Remote
@@ -35,16 +37,50 @@ def start(args: argparse.Namespace) -> int:
         say(f"a daemon runs already at {state.endpoint}")
         _print(_facts(state, alreadyRunning=True), args)
         return 0
+    flags = (*_flags(args), "--data-dir", str(folder))
+    return _start(args, folder, flags, _token(config))
+
+
+def restart(args: argparse.Namespace) -> int:
+    """At the same address and with the same token, so that clients go on with it."""
+    folder = data_dir(args)
+    config = config_of(args)
+    state = running_daemon(folder)
+    if state is None:
+        say("no daemon runs; starting one")
+        return start(args)
+    _stop(folder, state)
+    port = urlsplit(state.endpoint).port
+    # Of a flag that is given twice the later one counts.
+    flags = (*state.flags, f"--port={port}", *_flags(args))
+    token = _token(config) if _names_token(config) else state.token
+    return _start(args, folder, flags, token, state.directory)
+
+
+def _start(
+    args: argparse.Namespace,
+    folder: Path,
+    flags: tuple[str, ...],
+    token: str | None,
+    directory: str | None = None,
+) -> int:
     if holder := lock_holder(folder):
         raise CommandFailed(
             f"a daemon (pid {holder}) that is starting or stopping uses {folder}: try again in a moment, "
             "or give this one another --data-dir"
         )
-    token = _token(config)
-    flags = [*_flags(args), "--data-dir", str(folder)]
-    child = Child(flags, token, _new_log(folder), ends_with_us=False)
+    there = directory if directory and os.path.isdir(directory) else os.getcwd()
+    child = Child(flags, token, _new_log(folder), cwd=there, ends_with_us=False)
     with Remote(child) as remote:
-        state = DaemonState(child.process.pid, remote.address.endpoint, token, __version__, background=True)
+        state = DaemonState(
+            child.process.pid,
+            remote.address.endpoint,
+            token,
+            __version__,
+            background=True,
+            flags=flags,
+            directory=there,
+        )
         save(folder, state)
         child.leave()
     from ..http.inspector import address_of  # not needed by the other commands
@@ -61,16 +97,22 @@ def start(args: argparse.Namespace) -> int:
 def stop(args: argparse.Namespace) -> int:
     folder = data_dir(args)
     state = running_daemon(folder)
-    holder = lock_holder(folder)
-    if holder is not None and not (state and state.background):
-        raise CommandFailed(
-            f"the daemon here (pid {holder}) was not started by `daemon start`: stop it yourself"
-        )
-    if state is None:
+    if state is None and lock_holder(folder) is None:
         forget(folder)
         say("no daemon runs")
         _print({"stopped": False}, args)
         return 0
+    stopped = _stop(folder, state)
+    _print({"stopped": True, "pid": stopped.pid}, args)
+    return 0
+
+
+def _stop(folder: Path, state: DaemonState | None) -> DaemonState:
+    """Stop a daemon of `daemon start` and wait until it is gone."""
+    if state is None or not state.background:
+        raise CommandFailed(
+            f"the daemon here (pid {lock_holder(folder)}) was not started by `daemon start`: stop it yourself"
+        )
     os.kill(state.pid, signal.SIGTERM)
     deadline = time.monotonic() + STOP_SECONDS
     while is_alive(state.pid) and lock_holder(folder) == state.pid:
@@ -79,8 +121,7 @@ def stop(args: argparse.Namespace) -> int:
         time.sleep(POLL_SECONDS)
     forget(folder)
     say(f"stopped the daemon at {state.endpoint}")
-    _print({"stopped": True, "pid": state.pid}, args)
-    return 0
+    return state
 
 
 def status(args: argparse.Namespace) -> int:
@@ -107,7 +148,7 @@ def _new_log(folder: Path) -> IO[bytes]:
     """The daemon's log, in a state folder that is made where there is none."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return log_file(folder / "daemon.log")
+        return log_file(folder / LOG_FILE)
     except OSError as error:
         raise CommandFailed(f"cannot keep state in --data-dir {folder}: {error.strerror}") from None
 
@@ -123,6 +164,10 @@ def _token(config: Config) -> str | None:
     if given is not None:
         return given.text
     return None if config.no_token or config.insecure_no_token else secrets.token_urlsafe(24)
+
+
+def _names_token(config: Config) -> bool:
+    return any((config.token, config.token_file, config.no_token, config.insecure_no_token))
 
 
 def _flags(args: argparse.Namespace) -> Iterator[str]:

@@ -25,6 +25,7 @@ from ..install.machine import this_machine
 from ..install.npm_settings import read_npm_settings
 from ..runtime.credentials import find_credentials
 from ..runtime.programs import Programs
+from .credentials import how_to_log_in
 from .failures import CommandFailed
 from .output import console, print_json, size, wants_json
 from .remote import Remote, find_address
@@ -153,8 +154,9 @@ def _agent(agent: Agent, programs: Programs) -> Iterator[Finding]:
         if why := why_not_here(agent.name, this_machine(), os.environ):
             yield Finding(agent.name, "warning", f"not installed: {why}", "put a program of your own on PATH")
             return
-        todo = f"it is installed when it is needed, or now by `sandbox-agent install-agent {agent.name}`"
+        todo = f"`sandbox-agent install-agent {agent.name}`; the first `run` installs it too"
         yield Finding(agent.name, "warning", "not installed", todo)
+        yield from _credentials(agent, None)
         return
     version = asyncio.run(programs.version(agent, path))
     if version is None:
@@ -167,21 +169,21 @@ def _agent(agent: Agent, programs: Programs) -> Iterator[Finding]:
         yield Finding(agent.name, "warning", f"{version} at {path}; tested is {agent.tested_version}", todo)
     else:
         yield Finding(agent.name, "ok", f"{version} at {path}")
-    yield from _credentials(agent)
+    yield from _credentials(agent, path)
 
 
-def _credentials(agent: Agent) -> Iterator[Finding]:
+def _credentials(agent: Agent, program: Path | None) -> Iterator[Finding]:
     if agent.credentials is None:
         return
     now = time.time()
     found = find_credentials(agent, os.environ, Path.home())
     usable = [one.source for one in found.credentials if one.is_usable(now)]
-    families = ", ".join(f"{family}*" for family in agent.env_families[:2])
-    todo = f"log in with `{agent.executables[0]}`, or set its variables ({families})"
+    todo = how_to_log_in(agent, program)
     for problem in found.problems:
         yield Finding(agent.name, "warning", problem, todo)
     if usable:
-        yield Finding(agent.name, "ok", f"credentials in {', '.join(dict.fromkeys(usable))}")
+        told = f"credentials in {', '.join(dict.fromkeys(usable))}"
+        yield Finding(agent.name, "ok", told, f'`sandbox-agent run {agent.name} "Explain this folder"`')
     elif found.credentials:
         expired = ", ".join(one.source for one in found.credentials)
         yield Finding(agent.name, "warning", f"credentials have expired: {expired}", todo)

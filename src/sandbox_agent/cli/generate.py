@@ -9,7 +9,7 @@ from msgspec import inspect as types
 
 from ..agents import AGENTS
 from ..config import Config
-from ..ops import OPERATIONS, Operation
+from ..ops import GROUPS, OPERATIONS, Operation
 from ..ops.operation import Content, Stream
 from ..schema.inputs import Attachment, McpServer
 from .command import Answer, Argument, Command, Kind, Place
@@ -29,20 +29,22 @@ from .command import Argument, Command
 def render() -> str:
     """The text of `table.py`."""
     agents = "\n".join(f"    {(agent.name, agent.title)!r}," for agent in AGENTS.values())
+    groups = "\n".join(f"    {name!r}: {about!r}," for name, about in GROUPS.items())
     commands = "\n".join(_command_source(_command(op)) for op in OPERATIONS.values())
     settings = "\n".join(f"    {_argument_source(argument)}," for argument in _settings())
     return (
         f"{HEADER}\nAGENTS: tuple[tuple[str, str], ...] = (\n{agents}\n)\n"
+        f"\nGROUPS: dict[str, str] = {{\n{groups}\n}}\n"
         f"\nCOMMANDS: tuple[Command, ...] = (\n{commands}\n)\n"
         f"\nSETTINGS: tuple[Argument, ...] = (\n{settings}\n)\n"
     )
 
 
 def _command_source(command: Command) -> str:
-    *facts, _ = command
+    *facts, _, examples = command
     lines = "".join(f"            {_argument_source(argument)},\n" for argument in command.arguments)
     arguments = f"(\n{lines}        )" if lines else "()"
-    return f"    Command(\n        {', '.join(map(repr, facts))},\n        {arguments},\n    ),"
+    return f"    Command(\n        {', '.join(map(repr, facts))},\n        {arguments},\n        {examples!r},\n    ),"
 
 
 def _argument_source(argument: Argument) -> str:
@@ -64,6 +66,7 @@ def _command(op: Operation) -> Command:
         op.description,
         _answer(op),
         tuple(_arguments(op)),
+        "\n".join(op.examples),
     )
 
 

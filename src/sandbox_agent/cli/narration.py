@@ -19,6 +19,10 @@ from ..schema.events import (
     ItemCompleted,
     ItemDelta,
     ItemStarted,
+    PermissionRequested,
+    PermissionResolved,
+    QuestionRequested,
+    QuestionResolved,
     SessionEnded,
     Stderr,
     TurnEnded,
@@ -43,6 +47,10 @@ class Tool(NamedTuple):
 
 class View(ABC):
     @abstractmethod
+    def prompt(self, text: str) -> None:
+        """What a user said."""
+
+    @abstractmethod
     def text(self, delta: str, *, thinking: bool) -> None: ...
 
     @abstractmethod
@@ -66,14 +74,20 @@ class View(ABC):
 
 
 class Narrator:
-    def __init__(self, view: View) -> None:
+    """Tells one turn to somebody who has just asked for it, or with `session` a whole session: prompts, ends of turns, and
+    what waits for an answer too."""
+
+    def __init__(self, view: View, session: str | None = None) -> None:
         self._view = view
+        self._session = session
         self._told: str | None = None  # the message that is told as it streams
         self._thinking = False
         self._calls: dict[str, Tool] = {}
         self._call_items: set[str] = set()
 
     def hear(self, event: Event) -> None:
+        if self._session is not None:
+            self._hear_of_session(event, self._session)
         match event.data:
             case ItemStarted(Item(item_id, kind="message", role="assistant")) if self._told is None:
                 self._told = item_id
@@ -86,6 +100,26 @@ class Narrator:
                 self._fail(f"{message} ({code})" if code else message, _stderr_in(details))
             case SessionEnded(reason="error", message=message, stderr=stderr):
                 self._fail(message or "the session ended", stderr)
+
+    def _hear_of_session(self, event: Event, session: str) -> None:
+        match event.data:
+            case ItemCompleted(Item(kind="message", role="user") as item):
+                texts = (part.text for part in item.content if isinstance(part, Text))
+                self._view.prompt(printable("".join(texts)))
+            case TurnEnded() as ended:
+                self._view.notice(summary(ended))
+            case PermissionRequested(permission_id, action):
+                title = titled(action, event.data.metadata.title if event.data.metadata else "")
+                how = f"sandbox-agent permissions reply {session} {permission_id} --reply once"
+                self._view.notice(f"? {title} ({how})")
+            case PermissionResolved(_, action, status):
+                title = titled(action, event.data.metadata.title if event.data.metadata else "")
+                self._view.notice(f"{'rejected' if status == 'reject' else 'allowed'}: {title}")
+            case QuestionRequested(question_id, prompt):
+                how = f"sandbox-agent questions reply {session} {question_id} --answer ..."
+                self._view.notice(f"? {one_line(prompt)} ({how})")
+            case QuestionResolved(status=status) as resolved:
+                self._view.notice(f"{status}: {one_line(resolved.response or resolved.prompt)}")
 
     def _complete(self, item: Item, time: str) -> None:
         match item.content:

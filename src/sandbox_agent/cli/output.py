@@ -1,4 +1,4 @@
-"""What commands print: JSON for machines, tables on a terminal. Data goes to stdout, everything else to stderr."""
+"""What commands print: tables for people, JSON for machines that ask for it. Data goes to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from .failures import CommandFailed
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.measure import Measurement
+    from rich.table import Table
     from rich.text import Text
 
 # The columns of a list, where all that an entry holds would be too much for a table.
@@ -41,12 +42,13 @@ COLUMNS = {
 }
 PATHS = ("path", "directory")
 CELL_WIDTH = 120
+UNLIMITED = 100_000
 PATH_WIDTH = 16
 """What a path is left with, however narrow the terminal: enough of its end to tell it from others."""
 
 
 def wants_json(args: argparse.Namespace) -> bool:
-    return bool(getattr(args, "json", False)) or not sys.stdout.isatty()
+    return bool(getattr(args, "json", False))
 
 
 def no_color() -> bool:
@@ -57,7 +59,10 @@ def console(*, stderr: bool = False) -> Console:
     """A terminal, or what looks like one to those who print on it."""
     from rich.console import Console
 
-    return Console(stderr=stderr, no_color=no_color(), highlight=False, soft_wrap=False)
+    stream = sys.stderr if stderr else sys.stdout
+    # In a pipe a line is as long as it has to be: nothing is cut or broken.
+    width = None if stream.isatty() else UNLIMITED
+    return Console(stderr=stderr, no_color=no_color(), highlight=False, soft_wrap=False, width=width)
 
 
 def say(text: str) -> None:
@@ -108,7 +113,7 @@ def print_json(value: object) -> None:
 
 
 def print_answer(answer: bytes, args: argparse.Namespace) -> None:
-    """An answer of the API: as it came for machines, as a table or a list of facts on a terminal."""
+    """An answer of the API: a table or a list of facts; with `--json` as it came."""
     if wants_json(args):
         print_json(answer)
         return
@@ -141,7 +146,19 @@ def print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]], *, empty:
         table.add_column(heading(name), overflow="fold", no_wrap=name == shown[0])
     for row in found:
         table.add_row(*(_column(name, row.get(name)) for name in shown))
-    console().print(table)
+    _print_table(table)
+
+
+def _print_table(table: Table) -> None:
+    terminal = console()
+    if sys.stdout.isatty():
+        terminal.print(table)
+        return
+    with terminal.capture() as captured:
+        terminal.print(table)
+    # A program that reads lines has no use for what fills up the last column.
+    for line in captured.get().splitlines():
+        print(line.rstrip())
 
 
 def _column(name: str, value: object) -> RenderableType:
@@ -160,7 +177,9 @@ class PathCell:
 
     def __init__(self, path: str) -> None:
         home = os.path.expanduser("~")
-        self._text = _visible("~" + path[len(home) :] if path.startswith(f"{home}/") else path)
+        # A program that reads the table knows no `~`.
+        shortened = path.startswith(f"{home}/") and sys.stdout.isatty()
+        self._text = _visible("~" + path[len(home) :] if shortened else path)
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         from rich.measure import Measurement
@@ -191,7 +210,7 @@ def print_facts(facts: dict[str, Any]) -> None:
     for name, value in facts.items():
         if value is not None:
             table.add_row(heading(name), cell(value))
-    console().print(table)
+    _print_table(table)
 
 
 def heading(name: str) -> str:

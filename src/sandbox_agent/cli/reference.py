@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from .main import CLIENT_FLAGS, EXAMPLES, PROG, parser
+from .command_line import parser
+from .parser import CLIENT_FLAGS, PROG, Parser
 from .table import SETTINGS
 from .walk import Node, arguments, walk
 
@@ -13,17 +14,21 @@ SETTING_FLAGS = {setting.flag for setting in SETTINGS} | {"--json"}
 INTRODUCTION = """\
 # The command line
 
-<!-- Generated from the parser: `pytest tests/cli --accept` rewrites it. -->
+<!-- Generated from the parser: `make gen` rewrites it. -->
 
 `sandbox-agent` runs the daemon (`server`, `daemon start`), talks to it (one command for every operation of the HTTP API), and
-does a few things that take more than one call (`run`, `sessions export`, `doctor` and others).
+does a few things that take more than one call (`run`, `sessions show`, `doctor` and others).
 
 - **Which daemon:** `--endpoint` and `--token` or `--token-file`, else `SANDBOX_AGENT_ENDPOINT` and `SANDBOX_AGENT_TOKEN`, else the one that runs on
-  the state folder (its address is in `daemon.json` there, readable by its owner alone; the token too if `daemon start` or `run` made it, never one that
-  you chose), else `http://127.0.0.1:2468`. The options may stand before the command or after it. `--data-dir` names another state folder; every command that talks to a daemon takes these
+  the data directory (its address is in `daemon.json` there, readable by its owner alone; the token too if `daemon start` or `run` made it, never one that
+  you chose), else `http://127.0.0.1:2468`. The options may stand before the command or after it. `--data-dir` names another data directory; every command that talks to a daemon takes these
   and `--json`.
-- **Output:** data goes to stdout, messages to stderr. On a terminal lists are tables; in a pipe, or with `--json`, they are the JSON that
-  the API answered. Events are always one JSON object per line. `NO_COLOR` turns colours off. With `--json` an error is the daemon's problem object.
+- **Output:** data goes to stdout, messages to stderr. Lists are tables, in a pipe too, where no line is cut or broken; with `--json` they are
+  the JSON that the API answered, and an error is the daemon's problem object. Events are always one JSON object per line. `NO_COLOR` turns colours off.
+- **Directory:** `run`, `sessions create` and `agents models` work in the folder you are in, unless `--directory` names another. A daemon on another machine
+  uses its own.
+- **Variables:** `run` sends the agent's own variables (for Claude Code `ANTHROPIC_*` and `CLAUDE_*`) from your shell to the new session when the daemon is your own on this machine, and prints
+  their names. Any other daemon gets them with `--send-env` alone.
 - **Streams** (`events-sse`, `stream-message`, `events sse`) print one event per line. A lost connection is made again and goes on where it
   was, so that every event is printed exactly once.
 - **Exit codes:** 0 ok, 1 failed, 2 wrong usage, 130 interrupted.
@@ -50,15 +55,15 @@ def _section(node: Node) -> Iterator[str]:
         yield "| argument | |\n|---|---|"
         yield from rows
         yield ""
-    if name in EXAMPLES:
-        yield f"```sh\n{EXAMPLES[name]}\n```\n"
+    if isinstance(node.parser, Parser) and node.parser.examples:
+        yield f"```sh\n{node.parser.examples}\n```\n"
 
 
 def _own_arguments(node: Node) -> list[argparse.Action]:
     """Positional ones first; without those that every client command has, or that `server` lists."""
     hidden = (
         SETTING_FLAGS
-        if node.words == ("daemon", "start")
+        if node.words in (("daemon", "start"), ("daemon", "restart"))
         else set(CLIENT_FLAGS)
         if node.words != ("server",)
         else set()

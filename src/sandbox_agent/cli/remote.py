@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 
@@ -23,9 +24,19 @@ from ..client.frames import Frame
 from ..client.retry import Retry
 from ..errors import SandboxAgentError
 from .failures import CommandFailed, ProblemAnswered, WrongUsage
-from .state import data_dir
+from .state import data_dir, is_own
 
-__all__ = ["Address", "Answer", "Call", "Frame", "Remote", "call", "find_address", "session_path"]
+__all__ = [
+    "Address",
+    "Answer",
+    "Call",
+    "Frame",
+    "Remote",
+    "call",
+    "caller_directory",
+    "find_address",
+    "session_path",
+]
 
 LAST_EVENT_ID = "Last-Event-ID"
 
@@ -35,6 +46,14 @@ def find_address(args: argparse.Namespace) -> Address:
     endpoint, token = getattr(args, "endpoint", None), _given_token(args)
     with _in_words():
         return discovery.find_address(endpoint, token, data_dir(args))
+
+
+def caller_directory(args: argparse.Namespace, address: Address) -> str | None:
+    """Where the agent works: what is given, else the caller's folder. On another machine the daemon's own, which is None."""
+    here = discovery.is_on_this_machine(address.endpoint) or is_own(data_dir(args), address.endpoint)
+    if args.directory is None and not here:
+        return None
+    return os.path.abspath(args.directory or ".")
 
 
 def _given_token(args: argparse.Namespace) -> str | None:
@@ -141,16 +160,25 @@ class _Transport(Transport):
             print("sandbox-agent: the connection was lost, trying again", file=sys.stderr)
         self._is_away = True
 
-    def frames(self, call: Call, connected: Callable[[], None]) -> Generator[Frame, None]:
+    def frames(
+        self, call: Call, connected: Callable[[], None], until: float | None = None
+    ) -> Generator[Frame, None]:
         def is_back() -> None:
             if self._is_away:
                 print("sandbox-agent: connected again", file=sys.stderr)
             self._is_away = False
             connected()
 
-        return super().frames(call, is_back)
+        return super().frames(call, is_back, until)
+
+    _warned: ClassVar[set[str]] = set()
+    """Daemons whose version was warned of: a command may talk to one over several connections."""
 
     def warn_of_version(self, theirs: str) -> None:
+        endpoint = self.address().endpoint
+        if endpoint in self._warned:
+            return
+        self._warned.add(endpoint)
         text = f"the daemon is version {theirs}, this command is {__version__}: something may not work"
         print(f"sandbox-agent: warning: {text}", file=sys.stderr)
 

@@ -50,6 +50,8 @@ def _given(argument: Argument, args: argparse.Namespace, upload: Upload) -> Any:
     value = getattr(args, argument.name, None)
     if argument.kind == "answers":
         return answers(args.answer, args.answers)
+    if argument.is_message:
+        return message(args.words, value)
     if value is None or argument.kind == "file":
         return None
     match argument.kind:
@@ -59,11 +61,19 @@ def _given(argument: Argument, args: argparse.Namespace, upload: Upload) -> Any:
             return mcp_servers(value)
         case "attachments":
             return [attachment(path, args.session_id, upload) for path in value]
-    if argument.name == "message" and argument.required and value == "-":
-        return sys.stdin.read()
     if argument.name == "directory":
         return os.path.abspath(value)
     return value
+
+
+def message(word: str | None, option: str | None) -> str:
+    """A message: as a word, as an option, or on stdin."""
+    if word is not None and option is not None:
+        raise WrongUsage("the message is given twice: as a word and with --message")
+    given = word if word is not None else option
+    if given is None and sys.stdin.isatty():
+        raise WrongUsage("there is no message: give one, or pipe it in")
+    return sys.stdin.read() if given in (None, "-") else given
 
 
 def _text(value: object) -> str:

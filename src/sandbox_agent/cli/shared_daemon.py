@@ -24,17 +24,17 @@ POLL_SECONDS = 0.05
 
 
 @contextlib.contextmanager
-def shared_daemon(folder: Path) -> Iterator[Remote]:
-    """The daemon that runs on this folder, or a new one."""
+def shared_daemon(folder: Path) -> Iterator[tuple[Remote, bool]]:
+    """The daemon that runs on this folder, or a new one, and whether it is new."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (folder / "users").open("w") as users:
         fcntl.flock(users, fcntl.LOCK_SH)  # waits while another command ends the daemon
         if state := _running(folder):
             with Remote(Address(state.endpoint, state.token)) as remote:
-                yield remote
+                yield remote, False
             return
         with _new_daemon(folder) as remote:
-            yield remote
+            yield remote, True
             _wait_until_alone(users.fileno())
 
 

@@ -16,10 +16,21 @@ AGENTS: tuple[tuple[str, str], ...] = (
     ('pi', 'Pi'),
 )
 
+GROUPS: dict[str, str] = {
+    'agents': 'Agents: list, install, what they offer.',
+    'sessions': 'Sessions: create, talk, read, end.',
+    'permissions': 'Permissions that wait for an answer.',
+    'questions': 'Questions that wait for an answer.',
+    'attachments': 'Files that go with messages.',
+    'events': 'The events of all sessions.',
+    'system': 'Health and figures of the daemon.',
+}
+
 COMMANDS: tuple[Command, ...] = (
     Command(
         'agents', 'list', (), 'GET', '/v1/agents', 'List the agents: installed or not, version, credentials, capabilities.', '', 'json',
         (),
+        "sandbox-agent agents list\nsandbox-agent agents list --json | jq -r '.agents[].id'",
     ),
     Command(
         'agents', 'install', (), 'POST', '/v1/agents/{agent}/install', 'Install an agent, or say where it is.', 'A client that accepts `text/event-stream` sees it come: frames named `progress`, then one named `result` with the\nanswer, or `problem` with what went wrong.', 'json',
@@ -28,6 +39,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('reinstall', 'switch', 'body', 'reinstall', 'Install again even if it is there.'),
             Argument('agent_version', 'string', 'body', 'agentVersion', 'Version to install, or `latest`. Without one any that is there will do, and the tested one is fetched.'),
         ),
+        'sandbox-agent agents install codex',
     ),
     Command(
         'agents', 'modes', (), 'GET', '/v1/agents/{agent}/modes', "List an agent's modes in a directory.", '', 'json',
@@ -35,6 +47,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('agent', 'string', 'path', 'agent', 'Which agent, e.g. `claude`.', required=True),
             Argument('directory', 'string', 'query', 'directory', "Where the agent would run; the daemon's own folder when absent."),
         ),
+        '',
     ),
     Command(
         'agents', 'models', (), 'GET', '/v1/agents/{agent}/models', "List an agent's models and their variants in a directory.", '', 'json',
@@ -42,6 +55,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('agent', 'string', 'path', 'agent', 'Which agent, e.g. `claude`.', required=True),
             Argument('directory', 'string', 'query', 'directory', "Where the agent would run; the daemon's own folder when absent."),
         ),
+        'sandbox-agent agents models opencode --directory /srv/project',
     ),
     Command(
         'sessions', 'create', (), 'POST', '/v1/sessions/{session_id}', 'Create a session under an id of yours and start its agent.', 'A session whose agent is installed but cannot be started is created, ended and answered with `healthy: false`.', 'json',
@@ -59,6 +73,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('turn_timeout_ms', 'integer', 'body', 'turnTimeoutMs', 'End a turn that takes longer; off when absent.'),
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
+        "sandbox-agent sessions create demo --agent claude --permission-mode acceptEdits\nsandbox-agent sessions create --agent mock --env DEBUG=1 --env API_KEY\nsandbox-agent sessions create docs --agent codex --mcp files='npx some-server /srv' --mcp web=https://host/mcp",
     ),
     Command(
         'sessions', 'new', (), 'POST', '/v1/sessions', 'Create a session under an id that the daemon makes.', '', 'json',
@@ -75,19 +90,22 @@ COMMANDS: tuple[Command, ...] = (
             Argument('mcp', 'mcp', 'body', 'mcp', 'MCP servers by name.'),
             Argument('turn_timeout_ms', 'integer', 'body', 'turnTimeoutMs', 'End a turn that takes longer; off when absent.'),
         ),
+        '',
     ),
     Command(
         'sessions', 'list', (), 'GET', '/v1/sessions', 'List sessions, newest first.', '', 'json',
         (
-            Argument('limit', 'integer', 'query', 'limit', 'How many at most. Default: 100.'),
+            Argument('limit', 'integer', 'query', 'limit', 'How many to a page. Default: 100.'),
             Argument('cursor', 'string', 'query', 'cursor', '`nextCursor` of the page before.'),
         ),
+        '',
     ),
     Command(
         'sessions', 'get', (), 'GET', '/v1/sessions/{session_id}', 'Show a session.', '', 'json',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
+        '',
     ),
     Command(
         'sessions', 'update', (), 'PATCH', '/v1/sessions/{session_id}', 'Rename a session, or switch its model, variant or modes; at run time where the agent can.', '', 'json',
@@ -99,12 +117,14 @@ COMMANDS: tuple[Command, ...] = (
             Argument('agent_mode', 'string', 'body', 'agentMode', 'What it does: `build` (default), `plan`, or one it reports.'),
             Argument('permission_mode', 'string', 'body', 'permissionMode', 'What it may do: `default` asks before it writes or runs, `acceptEdits` does not ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing.', choices=('acceptEdits', 'bypass', 'default', 'plan')),
         ),
+        'sandbox-agent sessions update demo --title "Release" --permission-mode plan',
     ),
     Command(
         'sessions', 'delete', (), 'DELETE', '/v1/sessions/{session_id}', 'Terminate a session and forget it.', '', 'nothing',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
+        '',
     ),
     Command(
         'sessions', 'send-message', (), 'POST', '/v1/sessions/{session_id}/messages', 'Send a message; answered as soon as it is durable. While a turn runs it waits in the queue.', '', 'json',
@@ -116,18 +136,28 @@ COMMANDS: tuple[Command, ...] = (
             Argument('idempotency_key', 'string', 'header', 'Idempotency-Key', 'The same key gives the same turn.'),
             Argument('command', 'switch', 'body', 'command', 'The message is a command of the agent, e.g. `/compact`. Else a `/` is text.'),
         ),
+        'sandbox-agent sessions send-message demo "hello"\ngit diff | sandbox-agent sessions send-message demo --attach screenshot.png',
     ),
     Command(
         'sessions', 'cancel', (), 'POST', '/v1/sessions/{session_id}/cancel', 'End the running turn and keep the session; the next queued message then starts.', '', 'nothing',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
+        '',
     ),
     Command(
         'sessions', 'terminate', (), 'POST', '/v1/sessions/{session_id}/terminate', 'End the session and every process it started.', '', 'nothing',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
+        '',
+    ),
+    Command(
+        'sessions', 'suspend', (), 'POST', '/v1/sessions/{session_id}/suspend', 'Stop the process of an idle agent; the next message resumes the conversation.', 'The daemon does the same after `--idle-seconds`. Nothing happens while a turn runs or a message waits, nor to an agent that could\nnot go on with its conversation.', 'nothing',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+        ),
+        '',
     ),
     Command(
         'sessions', 'queue', (), 'GET', '/v1/sessions/{session_id}/queue', 'Show the messages that wait, oldest first.', '', 'json',
@@ -136,6 +166,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('limit', 'integer', 'query', 'limit', 'How many at most. Default: 50.'),
             Argument('cursor', 'string', 'query', 'cursor', '`nextCursor` of the page before.'),
         ),
+        '',
     ),
     Command(
         'sessions', 'withdraw', (), 'DELETE', '/v1/sessions/{session_id}/queue/{turn_id}', 'Withdraw a message that waits.', '', 'nothing',
@@ -143,18 +174,21 @@ COMMANDS: tuple[Command, ...] = (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('turn_id', 'string', 'path', 'turn_id', 'The turn that waits.', required=True),
         ),
+        '',
     ),
     Command(
         'permissions', 'list', (), 'GET', '/v1/sessions/{session_id}/permissions', 'Show the permissions that wait for an answer.', '', 'json',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
+        '',
     ),
     Command(
         'questions', 'list', (), 'GET', '/v1/sessions/{session_id}/questions', 'Show the questions that wait for an answer.', '', 'json',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
+        '',
     ),
     Command(
         'permissions', 'reply', (), 'POST', '/v1/sessions/{session_id}/permissions/{permission_id}/reply', 'Answer a permission; the second answer gets a conflict.', '', 'nothing',
@@ -164,6 +198,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('reply', 'string', 'body', 'reply', '`once`, `always` (for this session) or `reject`.', required=True, choices=('accept', 'accept_for_session', 'always', 'approved', 'denied', 'once', 'reject')),
             Argument('message', 'string', 'body', 'message', 'Something to tell the agent with it.'),
         ),
+        'sandbox-agent permissions list demo\nsandbox-agent permissions reply demo perm_1 --reply once\nsandbox-agent permissions reply demo perm_1 --reply reject --message "use git mv"',
     ),
     Command(
         'questions', 'reply', (), 'POST', '/v1/sessions/{session_id}/questions/{question_id}/reply', 'Answer a question; the second answer gets a conflict.', '', 'nothing',
@@ -172,6 +207,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('question_id', 'string', 'path', 'question_id', 'The question that waits.', required=True),
             Argument('answers', 'answers', 'body', 'answers', 'Per question the chosen labels; free text is allowed.', required=True),
         ),
+        'sandbox-agent questions list demo\nsandbox-agent questions reply demo q_1 --answer Red\nsandbox-agent questions reply demo q_2 --answer Small --answer "Cheese,Basil"\nsandbox-agent questions reply demo q_2 --answers \'[["Small"],["one, with a comma"]]\'',
     ),
     Command(
         'questions', 'reject', (), 'POST', '/v1/sessions/{session_id}/questions/{question_id}/reject', 'Refuse to answer a question.', '', 'nothing',
@@ -179,6 +215,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('question_id', 'string', 'path', 'question_id', 'The question that waits.', required=True),
         ),
+        '',
     ),
     Command(
         'attachments', 'upload', (), 'POST', '/v1/sessions/{session_id}/attachments', 'Upload a file for use in a message.', '', 'json',
@@ -188,6 +225,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('filename', 'string', 'query', 'filename', "The file's name."),
             Argument('content_type', 'string', 'header', 'Content-Type', 'Its media type.'),
         ),
+        'sandbox-agent attachments upload demo screenshot.png',
     ),
     Command(
         'attachments', 'get', (), 'GET', '/v1/sessions/{session_id}/attachments/{name}', 'Read an attachment back.', '', 'content',
@@ -195,12 +233,14 @@ COMMANDS: tuple[Command, ...] = (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('name', 'string', 'path', 'name', "The last part of the attachment's path.", required=True),
         ),
+        'path=$(sandbox-agent attachments upload demo screenshot.png --json | jq -r .path)\nsandbox-agent attachments get demo "${path##*/}" --output copy.png',
     ),
     Command(
         'sessions', 'commands', (), 'GET', '/v1/sessions/{session_id}/commands', 'List the slash commands and prompt templates that the agent offers in this session.', '', 'json',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
+        '',
     ),
     Command(
         'sessions', 'run-command', (), 'POST', '/v1/sessions/{session_id}/commands/{name}', 'Run a command of the agent as a turn. Like a message, it waits in the queue while another turn runs.', '', 'json',
@@ -211,6 +251,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('fresh', 'switch', 'body', 'fresh', "Start a new conversation if the agent's own is gone."),
             Argument('idempotency_key', 'string', 'header', 'Idempotency-Key', 'The same key gives the same turn.'),
         ),
+        '',
     ),
     Command(
         'sessions', 'compact', (), 'POST', '/v1/sessions/{session_id}/compact', 'Replace the conversation so far by a summary of it, as a turn. Refused where the agent cannot do so on request.', '', 'json',
@@ -218,6 +259,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('idempotency_key', 'string', 'header', 'Idempotency-Key', 'The same key gives the same turn.'),
         ),
+        '',
     ),
     Command(
         'sessions', 'events', ('get-messages',), 'GET', '/v1/sessions/{session_id}/events', 'Read events after an offset, oldest first.', '', 'json',
@@ -227,6 +269,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('limit', 'integer', 'query', 'limit', 'How many at most; a page is also bounded in bytes. Default: 100.'),
             Argument('include_raw', 'switch', 'query', 'includeRaw', 'Give each event the native payload that caused it.'),
         ),
+        'sandbox-agent sessions events demo --offset 3\nsandbox-agent sessions events demo | jq .type',
     ),
     Command(
         'sessions', 'events-sse', (), 'GET', '/v1/sessions/{session_id}/events/sse', 'Stream events after an offset, then every new one, until the session ends.', 'A frame named `end` says that there is nothing more to come. A reader that has everything of an ended session gets 204.', 'stream',
@@ -236,6 +279,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('include_raw', 'switch', 'query', 'includeRaw', 'Give each event the native payload that caused it.'),
             Argument('last_event_id', 'string', 'header', 'Last-Event-ID', 'What a reconnecting reader saw last; wins over `offset`.'),
         ),
+        'sandbox-agent sessions events-sse demo',
     ),
     Command(
         'events', 'sse', (), 'GET', '/v1/events/sse', 'Stream the events of all sessions, and frames named `session` when one is created, changed or deleted.', 'The stream begins with an id alone: where the log is. A reader that is cut off before the first event goes on from there.', 'stream',
@@ -243,6 +287,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('offset', 'integer', 'query', 'offset', 'Position in the whole log; now when absent.'),
             Argument('last_event_id', 'string', 'header', 'Last-Event-ID', 'What a reconnecting reader saw last; wins over `offset`.'),
         ),
+        "sandbox-agent events sse | jq -c '[.session_id, .type]'",
     ),
     Command(
         'sessions', 'stream-message', (), 'POST', '/v1/sessions/{session_id}/messages/stream', 'Send a message and stream the events of its turn until it ends.', '', 'stream',
@@ -254,18 +299,22 @@ COMMANDS: tuple[Command, ...] = (
             Argument('idempotency_key', 'string', 'header', 'Idempotency-Key', 'The same key gives the same turn.'),
             Argument('command', 'switch', 'body', 'command', 'The message is a command of the agent, e.g. `/compact`. Else a `/` is text.'),
         ),
+        'sandbox-agent sessions stream-message demo "hello" | jq -r .type',
     ),
     Command(
         'system', 'health', (), 'GET', '/v1/health', 'Say that the daemon lives, and its version.', '', 'json',
         (),
+        '',
     ),
     Command(
         'system', 'ready', (), 'GET', '/v1/ready', 'Say whether new work is taken: the log can be written and the daemon is not stopping.', '', 'json',
         (),
+        '',
     ),
     Command(
         'system', 'metrics', (), 'GET', '/metrics', "Give figures in Prometheus' text format.", '', 'content',
         (),
+        '',
     ),
 )
 
@@ -282,10 +331,10 @@ SETTINGS: tuple[Argument, ...] = (
     Argument('cors_allow_credentials', 'switch', 'body', 'cors_allow_credentials', 'Let browsers send credentials.'),
     Argument('allow_host', 'list', 'body', 'allow_host', 'Host name that requests may carry besides the bound one; repeatable.'),
     Argument('no_bypass', 'switch', 'body', 'no_bypass', 'Refuse permissionMode `bypass`.'),
-    Argument('data_dir', 'string', 'body', 'data_dir', 'State folder (default ~/.local/share/sandbox-agent).'),
+    Argument('data_dir', 'string', 'body', 'data_dir', 'Data directory (default ~/.local/share/sandbox-agent).'),
     Argument('database_url', 'string', 'body', 'database_url', 'Where the log lives: sqlite (default) or `memory:`, which forgets on exit.'),
     Argument('synchronous', 'string', 'body', 'synchronous', '`full` survives a power cut; `normal` only a crash of the daemon, and is faster. Default: full.', choices=('full', 'normal')),
-    Argument('acp_agent', 'list', 'body', 'acp_agent', "NAME='command args': an agent that speaks ACP; repeatable."),
+    Argument('acp_agent', 'list', 'body', 'acp_agent', "NAME='command args': an agent that speaks ACP; repeatable. In the environment one per line."),
     Argument('acp_env', 'list', 'body', 'acp_env', "NAME=VARIABLE: let that ACP agent see a variable of the daemon's, or a family (`AWS_*`); repeatable."),
     Argument('no_install', 'switch', 'body', 'no_install', 'Fetch no agents: a session of one that is not there is refused.'),
     Argument('mirror', 'string', 'body', 'mirror', 'Folder or address to fetch agents from, and from nowhere else; laid out as docs/install.md says.'),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
+from collections.abc import Callable
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -18,10 +19,14 @@ REFRESH_SECONDS = 0.08
 
 
 class PlainView(View):
-    """The answer on stdout, as it streams; everything else on stderr."""
+    """The answer on stdout, as it streams; everything else on stderr, or wherever `say` puts it."""
 
-    def __init__(self) -> None:
+    def __init__(self, say: Callable[[str], None] = say) -> None:
+        self._say = say
         self._has_open_text = False
+
+    def prompt(self, text: str) -> None:
+        self._say("".join(f"> {line}\n" for line in text.splitlines()))
 
     def text(self, delta: str, *, thinking: bool) -> None:
         if not thinking:
@@ -38,13 +43,13 @@ class PlainView(View):
         pass
 
     def tool_ended(self, tool: Tool, failure: str | None, seconds: float, diffs: list[str]) -> None:
-        say(tool_line(tool, failure, seconds))
+        self._say(tool_line(tool, failure, seconds))
 
     def notice(self, text: str) -> None:
-        say(text)
+        self._say(text)
 
     def error(self, text: str) -> None:
-        say(f"error: {text}")
+        self._say(f"error: {text}")
 
     def close(self) -> None:
         pass
@@ -53,6 +58,7 @@ class PlainView(View):
 class SilentView(View):
     """For those who read the events themselves."""
 
+    def prompt(self, text: str) -> None: ...
     def text(self, delta: str, *, thinking: bool) -> None: ...
     def end_text(self, *, thinking: bool) -> None: ...
     def tool_started(self, tool: Tool) -> None: ...
@@ -72,6 +78,12 @@ class TerminalView(View):
         self._running: dict[str, Tool] = {}
         self._live: Live | None = None
         self._drawn = 0.0
+        self.live = True
+        """What is unfinished is shown. Of what is past, nothing is."""
+
+    def prompt(self, text: str) -> None:
+        lines = "\n".join(f"> {line}" for line in text.splitlines())
+        self.console.print(Text(f"{lines}\n", style="bold cyan"))
 
     def text(self, delta: str, *, thinking: bool) -> None:
         self._pending += delta
@@ -124,6 +136,8 @@ class TerminalView(View):
 
     def _draw(self, *, at_once: bool = False) -> None:
         now = time.monotonic()
+        if not self.live:
+            return
         if not at_once and now - self._drawn < REFRESH_SECONDS:
             return
         self._drawn = now

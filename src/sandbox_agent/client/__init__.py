@@ -32,13 +32,14 @@ from ..errors import (
     UnsupportedAgent,
     UnsupportedMediaType,
 )
+from ..schema.answers import Progress
 from ..schema.events import (
     AgentUnparsed,
     ErrorEvent,
-    Event,
     ItemCompleted,
     ItemDelta,
     ItemStarted,
+    PermissionMetadata,
     PermissionRequested,
     PermissionResolved,
     QuestionRequested,
@@ -49,27 +50,33 @@ from ..schema.events import (
     TurnStarted,
     Usage,
 )
-from ..schema.inputs import Answer, Attachment, Decision, McpServer
+from ..schema.inputs import Answer, Attachment, Decision, McpServer, Reply
 from ..schema.items import FileRef, Image, Item, Json, Reasoning, StatusPart, Text, ToolCall, ToolResult
 from ..schema.sessions import SessionInfo
-from .asking import OnPermission, OnQuestion
+from .asking import OnPermission, OnQuestion, PermissionAnswer, QuestionAnswer
 from .blocking.client import SandboxAgent
 from .blocking.session import Session
 from .blocking.turn import Turn
 from .call import Address
+from .events import Event, UnknownEvent
 from .failures import (
+    AnswerNeeded,
     BadAddress,
     BadToken,
     ClientClosed,
     ClientError,
     DaemonNotStarted,
     DaemonUnreachable,
+    IncompatibleDaemon,
     NoAnswerInTime,
     NotADaemon,
-    Unanswered,
+    TurnError,
+    TurnFailed,
+    TurnTimeout,
     UnknownProblem,
     VersionMismatch,
 )
+from .raw import RawResponse
 from .retry import Retry
 from .transcript import Message, Tool, Transcript
 
@@ -84,6 +91,7 @@ __all__ = [
     "AgentProcessExited",
     "AgentUnparsed",
     "Answer",
+    "AnswerNeeded",
     "AsyncSandboxAgent",
     "AsyncSession",
     "AsyncTurn",
@@ -101,6 +109,7 @@ __all__ = [
     "FileRef",
     "IdempotencyMismatch",
     "Image",
+    "IncompatibleDaemon",
     "InstallFailed",
     "Internal",
     "InvalidRequest",
@@ -120,13 +129,19 @@ __all__ = [
     "OnPermission",
     "OnQuestion",
     "PayloadTooLarge",
+    "PermissionAnswer",
     "PermissionDenied",
+    "PermissionMetadata",
     "PermissionRequested",
     "PermissionResolved",
+    "Progress",
+    "QuestionAnswer",
     "QuestionRequested",
     "QuestionResolved",
     "RateLimited",
+    "RawResponse",
     "Reasoning",
+    "Reply",
     "Retry",
     "SandboxAgent",
     "SandboxAgentError",
@@ -147,9 +162,12 @@ __all__ = [
     "Transcript",
     "Turn",
     "TurnEnded",
+    "TurnError",
+    "TurnFailed",
     "TurnStarted",
-    "Unanswered",
+    "TurnTimeout",
     "Unavailable",
+    "UnknownEvent",
     "UnknownProblem",
     "UnsupportedAgent",
     "UnsupportedMediaType",

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from ..schema.events import PermissionRequested, QuestionRequested
-from ..schema.inputs import Answer, Decision
+from ..schema.inputs import Answer, Decision, Reply
 
-Permit: TypeAlias = 'Literal["once", "always", "reject"] | bool | Decision'
+Request: TypeAlias = PermissionRequested | QuestionRequested
+"""What an agent waits for."""
+PermissionAnswer: TypeAlias = "Reply | bool | Decision"
 """`True` is "once" and `False` is "reject"; a `Decision` can say why."""
-Reply: TypeAlias = "str | Sequence[str | Sequence[str]] | Answer | None"
+QuestionAnswer: TypeAlias = "str | Sequence[str | Sequence[str]] | Answer | None"
 """A text for one question; one entry for each of several, a list where several labels are chosen; None rejects."""
 
-OnPermission: TypeAlias = Callable[[PermissionRequested], "Permit | Awaitable[Permit]"]
-OnQuestion: TypeAlias = Callable[[QuestionRequested], "Reply | Awaitable[Reply]"]
+OnPermission: TypeAlias = Callable[[PermissionRequested], "PermissionAnswer | Awaitable[PermissionAnswer]"]
+OnQuestion: TypeAlias = Callable[[QuestionRequested], "QuestionAnswer | Awaitable[QuestionAnswer]"]
 
 
 def decision_of(given: object) -> Decision:

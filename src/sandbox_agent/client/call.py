@@ -29,6 +29,8 @@ class Call(NamedTuple):
     """It may be sent again when its answer was lost."""
     settled: int | None = None
     """The status that a repeat gets when the lost try had done the work already."""
+    seconds: float | None = None
+    """How long it may take; the client's own limit when absent."""
 
     def with_header(self, name: str, value: str) -> Call:
         return self._replace(headers={**self.headers, name: value})
@@ -39,6 +41,9 @@ class Answer(NamedTuple):
 
     content: bytes
     media_type: str = ""
+    status: int = 0
+    headers: Mapping[str, str] = {}
+    """By their names in lower case."""
 
 
 def call(

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ..config import PREFIX, Config, default_data_dir
+from ..config import PREFIX, Config, default_data_dir, named_data_dir
 from ..presence import DaemonState, load
 from .call import Address
 from .failures import BadAddress
@@ -40,7 +40,7 @@ def is_on_this_machine(endpoint: str) -> bool:
 
 def data_folder(given: str | os.PathLike[str] | None = None) -> Path:
     """The state folder that is given, or that the environment names, or the usual one."""
-    named = given or os.environ.get(f"{PREFIX}DATA_DIR")
+    named = named_data_dir(given, os.environ)
     return Path(named).expanduser().absolute() if named else default_data_dir()
 
 

@@ -3,24 +3,34 @@
 SandboxAgentError
 ├── SessionNotFound, Conflict, TokenInvalid, …   the daemon's problems, see `sandbox_agent.errors`
 ├── UnknownProblem                               a problem that only a newer daemon knows
+├── TurnError                                    a turn did not come to a good end; its transcript so far
+│   ├── TurnFailed                               it ended with an error, at a limit, or nobody knows how
+│   ├── TurnTimeout                              it took longer than your `timeout`, and was cancelled
+│   └── AnswerNeeded                             the agent asks, and no callback answers
 └── ClientError
-    ├── DaemonUnreachable                        nobody listens there, or the connection was lost
+    ├── DaemonUnreachable                        nothing listens there, or the connection was lost
     ├── DaemonNotStarted                         `start()` failed; its log is in the message
-    ├── NoAnswerInTime                           your own `timeout` ran out
-    ├── BadAddress                               what was given is no address at all
+    ├── NoAnswerInTime                           a request took longer than the client's `timeout`
+    ├── BadAddress                               what was given is not an address
     ├── BadToken                                 what was given cannot be a token
     ├── NotADaemon                               something else answered at this address
-    └── ClientClosed                             the client was used after its end
+    ├── IncompatibleDaemon                       the daemon's answer has a shape that this version cannot read
+    └── ClientClosed                             the client was used after it was closed
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from .. import __version__
 from ..errors import ERRORS, URN, RateLimited, SandboxAgentError
+from ..schema.events import ErrorCode, PermissionRequested, QuestionRequested, StopReason
+
+if TYPE_CHECKING:
+    from .transcript import Transcript
 
 MEMBERS = {"type", "title", "status", "detail", "instance"}
 """What every problem has; everything else is a fact of this one."""
@@ -74,16 +84,62 @@ class NotADaemon(ClientError):
     type, title = "not_a_daemon", "Not a sandbox-agent daemon"
 
 
+class IncompatibleDaemon(ClientError):
+    type, title = "incompatible_daemon", "Incompatible daemon"
+
+
 class ClientClosed(ClientError):
     type, title = "client_closed", "Client closed"
 
 
+class TurnError(SandboxAgentError):
+    """A turn did not come to a good end."""
+
+    type, status, title = "turn_error", 0, "Turn not completed"
+
+    def __init__(self, detail: str, transcript: Transcript) -> None:
+        super().__init__(detail)
+        self.transcript = transcript
+        """What happened up to here."""
+
+
+class TurnFailed(TurnError):
+    """The turn ended with the stop reason `error`, `limit` or `outcome_unknown`."""
+
+    type, title = "turn_failed", "Turn failed"
+
+    def __init__(
+        self, message: str, code: ErrorCode | None, stop_reason: StopReason, transcript: Transcript
+    ) -> None:
+        super().__init__(f"{message} (stop reason `{stop_reason}`)", transcript)
+        self.message = message
+        """The agent's own words, where it gave any."""
+        self.code = code
+        """The code of the error event, e.g. `rate_limited`; None where there is no such event, or it has no code."""
+        self.stop_reason = stop_reason
+
+
+class TurnTimeout(TurnError):
+    """The turn took longer than `timeout`."""
+
+    type, title = "turn_timeout", "Turn took too long"
+
+
+class AnswerNeeded(TurnError):
+    """The agent asks for something, and nobody answered within `answer_timeout`. The turn goes on."""
+
+    type, title = "answer_needed", "Answer needed"
+
+    def __init__(
+        self, detail: str, request: PermissionRequested | QuestionRequested, transcript: Transcript
+    ) -> None:
+        super().__init__(detail, transcript)
+        self.request = request
+        """What waits for an answer."""
+
+
 class VersionMismatch(UserWarning):
     """Client and daemon are of different versions."""
-
-
-class Unanswered(UserWarning):
-    """The agent waits for an answer that nobody gives."""
 
 
 def error_of(problem: Mapping[str, Any]) -> SandboxAgentError:
@@ -105,10 +161,20 @@ def error_of_answer(status: int, content: bytes, endpoint: str, retry_after: str
         problem = {}
     if not str(problem.get("type")).startswith(URN):
         if status in (502, 503, 504):
-            told = f"{endpoint} answered with status {status}: the daemon behind it cannot be reached"
-            return DaemonUnreachable(told, sent=True)
-        return NotADaemon(f"{endpoint} answered with status {status}: that is no sandbox-agent daemon")
+            detail = f"{endpoint} answered with status {status}: the daemon behind it cannot be reached"
+            return DaemonUnreachable(detail, sent=True)
+        return NotADaemon(f"{endpoint} answered with status {status}: it is not a sandbox-agent daemon")
     return error_of(problem | ({"retryAfter": int(retry_after)} if retry_after.isdecimal() else {}))
+
+
+def unreadable(endpoint: str, version: str | None, reason: Exception) -> ClientError:
+    """The exception of a success that is not what this client expects."""
+    if version is None:
+        return NotADaemon(f"{endpoint} did not answer as a sandbox-agent daemon does: {reason}")
+    return IncompatibleDaemon(
+        f"the daemon at {endpoint} is version {version} and this client is {__version__}, which cannot read "
+        f"its answer ({reason}): install the same version on both sides"
+    )
 
 
 def is_refused_for_now(error: SandboxAgentError) -> bool:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Coroutine, Generator
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+
+T = TypeVar("T")
 
 
 class AsyncGuard:
@@ -86,3 +88,17 @@ class Unawaited(Coroutine[Any, Any, Any]):
             f"there is no `{name}` yet, because the call of `{self._method}` was not awaited: "
             f"write `await ….{self._method}(…)`"
         )
+
+
+class AsyncTurnBase(AsyncGuard, Generic[T]):
+    """Base of what may also be awaited as a whole: that is its `result()`."""
+
+    async def result(self) -> T:
+        raise NotImplementedError
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        return self.result().__await__()
+
+
+class TurnBase(Guard, Generic[T]):
+    """Its waiting twin, which cannot be awaited."""

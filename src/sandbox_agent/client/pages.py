@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..schema.answers import EventPage
-from ..schema.events import Event, decode_event
+from .events import Event, decode_event
 
 
 class PageOfEvents(NamedTuple):

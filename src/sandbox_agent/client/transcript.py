@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from ..schema import events
 from ..schema.events import (
     ErrorEvent,
-    Event,
     ItemCompleted,
     ItemDelta,
     ItemStarted,
@@ -33,6 +33,9 @@ from ..schema.items import (
     ToolKind,
     ToolResult,
 )
+from .events import UnknownEvent
+
+AnyEvent = events.Event | UnknownEvent
 
 
 class Message(Struct):
@@ -75,7 +78,7 @@ class Tool(Struct):
 class Transcript:
     """What happened so far. Feed it events in order; one that it has seen before changes nothing."""
 
-    def __init__(self, events: Iterable[Event] = ()) -> None:
+    def __init__(self, events: Iterable[AnyEvent] = ()) -> None:
         self.messages: list[Message] = []
         self.tools: list[Tool] = []
         self.errors: list[ErrorEvent] = []
@@ -103,7 +106,7 @@ class Transcript:
         """The agent's answer: what it said itself, without thinking and sub-agents."""
         return "\n\n".join(message.text for message in self.messages if message.is_answer)
 
-    def answer_in(self, event: Event) -> str:
+    def answer_in(self, event: AnyEvent) -> str:
         """What an event that was just added adds to the answer."""
         match event.data:
             case ItemDelta(item_id, _, delta) if item_id in self._open_messages:
@@ -115,7 +118,7 @@ class Transcript:
         """Every change of a file, in order."""
         return [file for tool in self.tools for file in tool.files]
 
-    def add(self, event: Event) -> None:
+    def add(self, event: AnyEvent) -> None:
         if event.sequence <= self.offset:
             return
         self.offset = event.sequence

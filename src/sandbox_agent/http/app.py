@@ -9,10 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable
 
 from ..config import Config
-from ..errors import Internal, MethodNotAllowed, NotFound, SandboxAgentError
+from ..errors import UNEXPECTED, Internal, MethodNotAllowed, NotFound, SandboxAgentError, TokenInvalid
 from ..ops import OPERATIONS
 from ..ops.operation import Operation, Stream, Watched
 from ..runtime.daemon import Daemon
@@ -20,13 +19,14 @@ from .answers import BrokenOff, send_bytes, send_problem, send_result, send_stre
 from .asgi import Receive, Scope, Send
 from .gate import Gate, HeaderList, Headers, check_doubled
 from .inspector import HEADERS, ROOT, Inspector
+from .pages import Page, sign_in_page
 from .patience import TRUST
 from .requests import query_of, request_of
 
 logger = logging.getLogger("sandbox_agent.http")
 
 Methods = dict[str, Operation]
-Page = Callable[[], tuple[bytes, str]]
+LEAD_TO_INSPECTOR = ("/", ROOT.rstrip("/"))
 
 
 class App:
@@ -49,7 +49,7 @@ class App:
             if len(headers) < len(scope["headers"]):
                 check_doubled(scope["headers"])
             # The site first: a page that may call us can read that its address for us is wrong.
-            if not scope["path"].startswith(ROOT):
+            if not scope["path"].startswith(ROOT) and scope["path"] not in LEAD_TO_INSPECTOR:
                 cors = self._gate.check_site(headers)
             self._gate.check_host(headers)
             if self._gate.is_preflight(scope["method"], headers):
@@ -65,21 +65,23 @@ class App:
             # The server logs it and closes the connection: so the reader sees that this was not the end.
             raise BrokenOff(f"{scope['method']} {scope['path']} failed in its middle") from error.__cause__
         except Exception:
-            # No detail: a traceback may hold what a client must not see. The log has it.
             logger.exception("%s %s failed", scope["method"], scope["path"])
-            await send_problem(
-                send, Internal("something went wrong; the daemon's log says what"), scope["path"], cors
-            )
+            await send_problem(send, Internal(UNEXPECTED), scope["path"], cors)
 
     async def _answer(
         self, scope: Scope, headers: Headers, receive: Receive, send: Send, cors: HeaderList
     ) -> Stream | None:
         """Answer, or return the stream that is the answer."""
         method, path = scope["method"], scope["path"]
-        if path.startswith(ROOT) or path == ROOT.rstrip("/"):
+        leads_there = path in LEAD_TO_INSPECTOR and method in ("GET", "HEAD")
+        if path.startswith(ROOT) or leads_there:
             await self._send_inspector(path, method, headers, send)
             return None
         methods, path_values = self._find(path)
+        page = None if methods else self._pages.get(path)
+        if page is not None:
+            await self._send_page(page, scope, headers, send, cors)
+            return None
         operation = methods.get(method) if methods else None
         if operation is not None and operation.public:
             query: dict[str, str] = {}
@@ -87,8 +89,7 @@ class App:
             query = query_of(scope)
             self._check_token(scope, headers, query, operation)
         if methods is None:
-            await self._send_page(path, method, send, cors)
-            return None
+            raise NotFound(f"there is nothing at {path}")
         if operation is None:
             raise MethodNotAllowed(f"{path} takes {', '.join(methods)}", allow=list(methods))
         # Without a token nobody keeps us reading.
@@ -115,19 +116,28 @@ class App:
         self._gate.check_token(headers, in_query, client[0] if client else "")
         scope["extensions"][TRUST]()
 
-    async def _send_page(self, path: str, method: str, send: Send, cors: HeaderList) -> None:
-        page = self._pages.get(path)
-        if page is None:
-            raise NotFound(f"there is nothing at {path}")
-        if method != "GET":
-            raise MethodNotAllowed(f"{path} takes GET", allow=["GET"])
-        body, media_type = page()
-        await send_bytes(send, 200, body, [*cors, (b"content-type", media_type.encode()), *PAGE_HEADERS])
+    async def _send_page(
+        self, page: Page, scope: Scope, headers: Headers, send: Send, cors: HeaderList
+    ) -> None:
+        """A browser that has not shown the token gets a form to type it into."""
+        status, body, media_type = 200, b"", page.media_type
+        try:
+            if not page.public:
+                self._check_token(scope, headers, query_of(scope), None)
+        except TokenInvalid:
+            if scope["method"] != "GET" or b"text/html" not in headers.get(b"accept", b""):
+                raise
+            status, body, media_type = 401, sign_in_page(), "text/html; charset=utf-8"
+        if scope["method"] != "GET":
+            raise MethodNotAllowed(f"{scope['path']} takes GET", allow=["GET"])
+        described = [*cors, (b"content-type", media_type.encode()), *PAGE_HEADERS]
+        await send_bytes(send, status, body or page.render(), described)
 
     async def _send_inspector(self, path: str, method: str, headers: Headers, send: Send) -> None:
         """Public files: anybody may read them, also one who followed a link from another site."""
-        if path == ROOT.rstrip("/"):
-            await send_bytes(send, 308, b"", [(b"location", ROOT.encode())])
+        if path in LEAD_TO_INSPECTOR:
+            # Not for ever: tomorrow another program may listen on this port.
+            await send_bytes(send, 307, b"", [(b"location", ROOT.encode()), (b"cache-control", b"no-cache")])
             return
         file = self._inspector.find(path)
         if file is None:

@@ -1,29 +1,57 @@
-"""Pages that are no operation: the API description and a page to read it."""
+"""Pages that are no operation: the API description, a page to read it, and the form that asks a browser for the token."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
-
-def pages() -> dict[str, Callable[[], tuple[bytes, str]]]:
-    return {"/openapi.json": _openapi, "/docs": _docs, "/docs/style.css": _style}
+SIGN_IN = Path(__file__).with_name("sign_in")
 
 
-def _openapi() -> tuple[bytes, str]:
+class Page(NamedTuple):
+    render: Callable[[], bytes]
+    media_type: str
+    public: bool = False
+    """It says nothing that a stranger may not know: no token is asked for."""
+
+
+def pages() -> dict[str, Page]:
+    return {
+        "/openapi.json": Page(_openapi, "application/json"),
+        "/docs": Page(_docs, "text/html; charset=utf-8"),
+        "/docs/style.css": Page(_style, "text/css; charset=utf-8", public=True),
+        "/docs/sign-in.js": Page(_sign_in_script, "text/javascript; charset=utf-8", public=True),
+    }
+
+
+@functools.cache
+def sign_in_page() -> bytes:
+    """Sent to a browser in the place of a page that needs the token: nobody can type a header into an address bar."""
+    return (SIGN_IN / "page.html").read_bytes()
+
+
+@functools.cache
+def _sign_in_script() -> bytes:
+    return (SIGN_IN / "script.js").read_bytes()
+
+
+def _openapi() -> bytes:
     from ..openapi import document
 
-    return msgspec.json.encode(document()), "application/json"
+    return msgspec.json.encode(document())
 
 
-def _docs() -> tuple[bytes, str]:
+def _docs() -> bytes:
     from ..openapi import page
 
-    return page().encode(), "text/html; charset=utf-8"
+    return page().encode()
 
 
-def _style() -> tuple[bytes, str]:
+def _style() -> bytes:
     from ..openapi import STYLE
 
-    return STYLE.encode(), "text/css; charset=utf-8"
+    return STYLE.encode()

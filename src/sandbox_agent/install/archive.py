@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
 import tarfile
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from .problems import SourceFailed
 
@@ -22,6 +24,10 @@ def unpack(archive: Path, into: Path, *, below: int = 0, without: str | None = N
             _unpack_tar(archive, into, below, without)
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error) as error:
         raise SourceFailed(f"{archive.name} is no whole archive: {error}") from None
+    except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
+        raise SourceFailed(
+            f"{archive.name} is refused: a file and a folder share the name {error.filename}"
+        ) from None
 
 
 def is_archive(name: str) -> bool:
@@ -29,16 +35,25 @@ def is_archive(name: str) -> bool:
 
 
 def _unpack_tar(archive: Path, into: Path, below: int, without: str | None) -> None:
+    """Python 3.11.2, which Debian 12 ships, has no `tarfile` filters: the checks are our own on every version."""
     with tarfile.open(archive) as tar:
         for member in tar:
             inner = _inner(member.name, below, archive)
             if inner is None or (without and without in inner):
                 continue
-            try:
-                # The filter refuses links and devices that lead outside, and keeps no owner.
-                tar.extract(member.replace(name=inner, deep=False), into, filter="data")
-            except tarfile.FilterError as error:
-                raise SourceFailed(f"{archive.name} is refused: {error}") from None
+            target = _place(into, inner, archive)
+            if member.isdir():
+                target.mkdir(exist_ok=True)
+            elif member.isreg():
+                source = tar.extractfile(member)
+                assert source is not None  # only for what holds no bytes
+                _write(target, source, member.mode)
+            elif member.issym():
+                _link(target, member.linkname, into, archive)
+            elif member.islnk():
+                _link_hard(target, _inner(member.linkname, below, archive), into, archive)
+            else:
+                raise SourceFailed(f"{archive.name} is refused: {member.name} is neither a file nor a folder")
 
 
 def _unpack_zip(archive: Path, into: Path) -> None:
@@ -50,11 +65,44 @@ def _unpack_zip(archive: Path, into: Path) -> None:
                 raise SourceFailed(f"{archive.name} is refused: {member.filename} is a link")
             if inner is None or member.is_dir():
                 continue
-            target = into / inner
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with zipped.open(member) as source, target.open("wb") as file:
-                shutil.copyfileobj(source, file)
-            target.chmod(0o755 if mode & 0o100 else 0o644)
+            with zipped.open(member) as source:
+                _write(_place(into, inner, archive), source, mode)
+
+
+def _place(into: Path, inner: str, archive: Path) -> Path:
+    """Where a member belongs, in a folder that exists. An earlier member may be a link on the way there."""
+    target = into / inner
+    if not _is_inside(target.parent, into):
+        raise SourceFailed(f"{archive.name} is refused: {inner} would leave the folder")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return target
+
+
+def _write(target: Path, source: IO[bytes], mode: int) -> None:
+    """A new file: the owner, the group and special bits of the archive are not kept."""
+    target.unlink(missing_ok=True)
+    with target.open("xb") as file:
+        shutil.copyfileobj(source, file)
+    target.chmod(0o755 if mode & 0o100 else 0o644)
+
+
+def _link(target: Path, to: str, into: Path, archive: Path) -> None:
+    if os.path.isabs(to) or not _is_inside(target.parent / to, into):
+        raise SourceFailed(f"{archive.name} is refused: the link {target.name} leads outside")
+    target.unlink(missing_ok=True)
+    target.symlink_to(to)
+
+
+def _link_hard(target: Path, to: str | None, into: Path, archive: Path) -> None:
+    source = _place(into, to, archive) if to else None
+    if source is None or source.is_symlink() or not source.is_file():
+        raise SourceFailed(f"{archive.name} is refused: the link {target.name} leads to no file in it")
+    target.unlink(missing_ok=True)
+    target.hardlink_to(source)
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def _inner(name: str, below: int, archive: Path) -> str | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from . import agents, approvals, attachments, commands, events, sessions, system
+from .groups import GROUPS
 from .operation import OPERATIONS, Operation
 
 __all__ = [
+    "GROUPS",
     "OPERATIONS",
     "Operation",
     "agents",

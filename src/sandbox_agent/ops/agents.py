@@ -52,7 +52,15 @@ class InDirectory(Struct, frozen=True):
     ] = None
 
 
-@operation("GET", "/v1/agents", name="agents.list")
+@operation(
+    "GET",
+    "/v1/agents",
+    name="agents.list",
+    examples=(
+        "sandbox-agent agents list",
+        "sandbox-agent agents list --json | jq -r '.agents[].id'",
+    ),
+)
 async def list_agents(daemon: Daemon, request: Nothing) -> AgentList:
     """List the agents: installed or not, version, credentials, capabilities."""
     return AgentList([await _info(daemon, agent) for agent in daemon.agents.values()])
@@ -83,6 +91,7 @@ async def _info(daemon: Daemon, agent: Agent) -> AgentInfo:
     PermissionDenied,
     InstallFailed,
     name="agents.install",
+    examples=("sandbox-agent agents install codex",),
 )
 async def install(daemon: Daemon, request: InstallAgent) -> Watched[Installed]:
     """Install an agent, or say where it is.
@@ -151,6 +160,7 @@ async def modes(daemon: Daemon, request: InDirectory) -> Modes:
     StreamError,
     Timeout,
     name="agents.models",
+    examples=("sandbox-agent agents models opencode --directory /srv/project",),
 )
 async def models(daemon: Daemon, request: InDirectory) -> Models:
     """List an agent's models and their variants in a directory."""

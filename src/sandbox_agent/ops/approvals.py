@@ -80,6 +80,11 @@ async def questions(daemon: Daemon, request: OneSession) -> QuestionList:
     Conflict,
     Unavailable,
     name="permissions.reply",
+    examples=(
+        "sandbox-agent permissions list demo",
+        "sandbox-agent permissions reply demo perm_1 --reply once",
+        'sandbox-agent permissions reply demo perm_1 --reply reject --message "use git mv"',
+    ),
 )
 async def reply_permission(daemon: Daemon, request: ReplyPermission) -> None:
     """Answer a permission; the second answer gets a conflict."""
@@ -96,6 +101,12 @@ async def reply_permission(daemon: Daemon, request: ReplyPermission) -> None:
     Conflict,
     Unavailable,
     name="questions.reply",
+    examples=(
+        "sandbox-agent questions list demo",
+        "sandbox-agent questions reply demo q_1 --answer Red",
+        'sandbox-agent questions reply demo q_2 --answer Small --answer "Cheese,Basil"',
+        'sandbox-agent questions reply demo q_2 --answers \'[["Small"],["one, with a comma"]]\'',
+    ),
 )
 async def reply_question(daemon: Daemon, request: ReplyQuestion) -> None:
     """Answer a question; the second answer gets a conflict."""

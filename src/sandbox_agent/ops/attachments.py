@@ -40,6 +40,7 @@ class OneAttachment(Struct, frozen=True, rename="camel"):
     PayloadTooLarge,
     Unavailable,
     name="attachments.upload",
+    examples=("sandbox-agent attachments upload demo screenshot.png",),
     body="bytes",
 )
 async def upload(daemon: Daemon, request: UploadAttachment) -> StoredAttachment:
@@ -82,6 +83,10 @@ async def _remove_unless_owned(daemon: Daemon, record: SessionRecord) -> None:
     SessionNotFound,
     NotFound,
     name="attachments.get",
+    examples=(
+        "path=$(sandbox-agent attachments upload demo screenshot.png --json | jq -r .path)",
+        'sandbox-agent attachments get demo "${path##*/}" --output copy.png',
+    ),
 )
 async def read(daemon: Daemon, request: OneAttachment) -> Content:
     """Read an attachment back."""

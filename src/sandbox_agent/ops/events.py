@@ -56,6 +56,10 @@ class FollowAll(Struct, frozen=True, rename="camel"):
     SessionNotFound,
     Conflict,
     name="sessions.events",
+    examples=(
+        "sandbox-agent sessions events demo --offset 3",
+        "sandbox-agent sessions events demo | jq .type",
+    ),
     aliases=("get-messages",),
 )
 async def read(daemon: Daemon, request: ReadEvents) -> EventPage:
@@ -77,6 +81,7 @@ async def read(daemon: Daemon, request: ReadEvents) -> EventPage:
     SessionNotFound,
     Conflict,
     name="sessions.events_sse",
+    examples=("sandbox-agent sessions events-sse demo",),
     headers={"last_event_id": "Last-Event-ID"},
 )
 async def follow(daemon: Daemon, request: FollowEvents) -> Stream | None:
@@ -99,6 +104,7 @@ async def follow(daemon: Daemon, request: FollowEvents) -> Stream | None:
     InvalidRequest,
     Conflict,
     name="events.sse",
+    examples=("sandbox-agent events sse | jq -c '[.session_id, .type]'",),
     headers={"last_event_id": "Last-Event-ID"},
 )
 async def follow_all(daemon: Daemon, request: FollowAll) -> Stream:
@@ -118,6 +124,7 @@ async def follow_all(daemon: Daemon, request: FollowAll) -> Stream:
     "/v1/sessions/{session_id}/messages/stream",
     *MESSAGE_ERRORS,
     name="sessions.stream_message",
+    examples=('sandbox-agent sessions stream-message demo "hello" | jq -r .type',),
     headers={"idempotency_key": "Idempotency-Key"},
 )
 async def stream_message(daemon: Daemon, request: SendMessage) -> Stream:

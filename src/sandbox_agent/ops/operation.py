@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import logging
 import re
 import typing
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -13,9 +14,12 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from ..errors import InvalidRequest, SandboxAgentError, found_by_validation
+from ..errors import UNEXPECTED, Internal, InvalidRequest, SandboxAgentError, found_by_validation
 from ..runtime.daemon import Daemon
 from ..runtime.following import Following
+from .groups import GROUPS
+
+logger = logging.getLogger("sandbox_agent.ops")
 
 Result = TypeVar("Result")
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
@@ -46,12 +50,17 @@ class Watched(Struct, Generic[Result], frozen=True):
         return Stream(self._frames())
 
     async def _frames(self) -> AsyncGenerator[bytes | None, None]:
-        async for step in self.steps:
-            yield None if step is None else _frame("progress", step)
         try:
-            yield _frame("result", await asyncio.shield(self.result))
+            async for step in self.steps:
+                yield None if step is None else _frame("progress", step)
+            last = _frame("result", await asyncio.shield(self.result))
         except SandboxAgentError as error:
-            yield _frame("problem", error.problem())
+            last = _frame("problem", error.problem())
+        except Exception:
+            # A stream that just breaks off would leave its reader to guess.
+            logger.exception("an answer that was watched failed")
+            last = _frame("problem", Internal(UNEXPECTED).problem())
+        yield last
 
 
 def _frame(name: str, data: object) -> bytes:
@@ -86,6 +95,8 @@ class Operation(Struct, frozen=True, dict=True):
     headers: Mapping[str, str]
     """Fields that travel as headers, by the header's name."""
     aliases: tuple[str, ...]
+    examples: tuple[str, ...]
+    """Lines for a shell, shown by the command's help."""
     watched: bool
     """The answer takes its time, and its steps can be streamed."""
     may_be_empty: bool
@@ -175,8 +186,12 @@ def operation(
     query: tuple[str, ...] = (),
     headers: Mapping[str, str] | None = None,
     aliases: tuple[str, ...] = (),
+    examples: tuple[str, ...] = (),
 ) -> Callable[[Handler], Handler]:
     """Declare an operation. Request and response types are read from the handler's annotations, help from its docstring."""
+
+    if name.partition(".")[0] not in GROUPS:
+        raise ValueError(f"{name}: describe its group in ops/groups.py")
 
     def declare(handler: Handler) -> Handler:
         hints = typing.get_type_hints(handler)
@@ -206,6 +221,7 @@ def operation(
             query=query,
             headers=headers or {},
             aliases=aliases,
+            examples=examples,
             watched=watched,
             may_be_empty=may_be_empty,
         )

@@ -97,7 +97,7 @@ class OneSession(Struct, frozen=True, rename="camel"):
 
 
 class ListSessions(Struct, frozen=True):
-    limit: Annotated[int, Meta(ge=1, le=1000, description="How many at most.")] = 100
+    limit: Annotated[int, Meta(ge=1, le=1000, description="How many to a page.")] = 100
     cursor: Annotated[str | None, Meta(description="`nextCursor` of the page before.")] = None
 
 
@@ -150,7 +150,17 @@ CREATE_ERRORS: tuple[type[SandboxAgentError], ...] = (
 )
 
 
-@operation("POST", "/v1/sessions/{session_id}", *CREATE_ERRORS, name="sessions.create")
+@operation(
+    "POST",
+    "/v1/sessions/{session_id}",
+    *CREATE_ERRORS,
+    name="sessions.create",
+    examples=(
+        "sandbox-agent sessions create demo --agent claude --permission-mode acceptEdits",
+        "sandbox-agent sessions create --agent mock --env DEBUG=1 --env API_KEY",
+        "sandbox-agent sessions create docs --agent codex --mcp files='npx some-server /srv' --mcp web=https://host/mcp",
+    ),
+)
 async def create(daemon: Daemon, request: CreateSession) -> CreatedSession:
     """Create a session under an id of yours and start its agent.
 
@@ -231,6 +241,7 @@ async def get(daemon: Daemon, request: OneSession) -> SessionInfo:
     Conflict,
     Unavailable,
     name="sessions.update",
+    examples=('sandbox-agent sessions update demo --title "Release" --permission-mode plan',),
 )
 async def update(daemon: Daemon, request: UpdateSession) -> SessionInfo:
     """Rename a session, or switch its model, variant or modes; at run time where the agent can."""
@@ -251,10 +262,11 @@ async def _check_change(daemon: Daemon, session_id: str, wanted: dict[str, Any])
         raise Conflict("the session has ended", sessionId=session_id)
     changed = {name: value for name, value in wanted.items() if name != "title"}
     settings = msgspec.structs.replace(record.settings, **changed)
-    agent = daemon.agent(record.agent)
-    await daemon.check(agent, settings)
-    if not (await daemon.sessions.secrets(session_id)).env:
-        await daemon.check_choice(agent, settings, changed)
+    await daemon.check(record, settings)
+    env = (await daemon.sessions.secrets(session_id)).env
+    await daemon.check_choice(
+        daemon.agent(record.agent), settings, changed, listed=not env, version=record.pinned_version
+    )
 
 
 @operation("DELETE", "/v1/sessions/{session_id}", SessionNotFound, Unavailable, name="sessions.delete")
@@ -283,6 +295,10 @@ MESSAGE_ERRORS: tuple[type[SandboxAgentError], ...] = (
     "/v1/sessions/{session_id}/messages",
     *MESSAGE_ERRORS,
     name="sessions.send_message",
+    examples=(
+        'sandbox-agent sessions send-message demo "hello"',
+        "git diff | sandbox-agent sessions send-message demo --attach screenshot.png",
+    ),
     status=202,
     headers={"idempotency_key": "Idempotency-Key"},
 )
@@ -351,6 +367,22 @@ async def cancel(daemon: Daemon, request: OneSession) -> None:
 async def terminate(daemon: Daemon, request: OneSession) -> None:
     """End the session and every process it started."""
     await daemon.sessions.ask(request.session_id, Terminate)
+
+
+@operation(
+    "POST",
+    "/v1/sessions/{session_id}/suspend",
+    SessionNotFound,
+    name="sessions.suspend",
+    body="none",
+)
+async def suspend(daemon: Daemon, request: OneSession) -> None:
+    """Stop the process of an idle agent; the next message resumes the conversation.
+
+    The daemon does the same after `--idle-seconds`. Nothing happens while a turn runs or a message waits, nor to an agent that could
+    not go on with its conversation.
+    """
+    await daemon.sessions.suspend(request.session_id)
 
 
 @operation("GET", "/v1/sessions/{session_id}/queue", InvalidRequest, SessionNotFound, name="sessions.queue")

@@ -163,9 +163,9 @@ class Daemon:
         if await self.sessions.exists(session_id):
             raise SessionAlreadyExists(f"session {session_id} exists", sessionId=session_id)
         program = await self.provide(agent, pinned_version)
-        await self._check_mode(agent, settings, pinned_version and program.version)
-        if not secrets.env:
-            await self.check_choice(agent, settings, version=pinned_version and program.version)
+        pinned = pinned_version and program.version
+        await self._check_mode(agent, settings, program.version, pinned)
+        await self.check_choice(agent, settings, listed=not secrets.env, version=pinned)
         moment = self._world.now()
         record = SessionRecord(
             session_id,
@@ -175,7 +175,7 @@ class Daemon:
             moment,
             title,
             agent_version=program.version,
-            pinned_version=pinned_version and program.version,
+            pinned_version=pinned,
             native_id=agent.choose_native_id(self._world),
             turn_timeout_ms=turn_timeout_ms,
             folder=self.attachments.new_folder(),
@@ -193,11 +193,11 @@ class Daemon:
         if self.draining:
             raise Unavailable("the daemon is stopping", retryAfter=5)
 
-    async def check(self, agent: Agent, settings: Settings) -> None:
+    async def check(self, record: SessionRecord, settings: Settings) -> None:
         """Refuse what cannot be: a directory that is not there, a mode the agent does not have."""
-        self.agent(agent.name)
+        agent = self.agent(record.agent)
         self._check_settings(agent, settings)
-        await self._check_mode(agent, settings, None)
+        await self._check_mode(agent, settings, record.agent_version, record.pinned_version)
 
     def _check_settings(self, agent: Agent, settings: Settings) -> None:
         self.check_directory(settings.directory)
@@ -208,10 +208,12 @@ class Daemon:
                 f"{agent.title} has no permission mode {settings.permission_mode}", agent=agent.name
             )
 
-    async def _check_mode(self, agent: Agent, settings: Settings, version: str | None) -> None:
+    async def _check_mode(
+        self, agent: Agent, settings: Settings, version: str | None, pinned: str | None
+    ) -> None:
         """The agent itself knows the modes that its user has made."""
-        if settings.agent_mode not in {mode.id for mode in agent.modes}:
-            modes = await self.modes(agent, settings.directory, version)
+        if settings.agent_mode not in {mode.id for mode in agent.modes_of(version)}:
+            modes = await self.modes(agent, settings.directory, pinned)
             if settings.agent_mode not in {mode.id for mode in modes}:
                 known = ", ".join(mode.id for mode in modes)
                 raise ModeNotSupported(
@@ -223,12 +225,22 @@ class Daemon:
         agent: Agent,
         settings: Settings,
         chosen: Collection[str] = ("model", "variant"),
+        *,
+        listed: bool = True,
         version: str | None = None,
     ) -> None:
-        """Refuse a model or a variant that would be left aside. Where the agent does not tell what it has, nothing is refused.
+        """Refuse a model or a variant that would be left aside.
 
-        What a session's own environment adds is known to its own process alone: do not ask for one that has any.
+        `listed`: the agent's list of them is that of this session. What a session's own environment adds is known to its own
+        process alone. Where the agent does not tell what it has, nothing of that is refused.
         """
+        for field in sorted(agent.ignores.intersection(chosen)):
+            if getattr(settings, field) is not None:
+                raise InvalidRequest(
+                    f"{agent.title} lets nobody choose its {field}", field=field, agent=agent.name
+                )
+        if not listed:
+            return
         model = settings.model if "model" in agent.chooses.intersection(chosen) else None
         variant = settings.variant if "variant" in agent.chooses.intersection(chosen) else None
         if model is None and variant is None:
@@ -302,7 +314,7 @@ class Daemon:
 
     async def modes(self, agent: Agent, directory: str, version: str | None = None) -> tuple[Mode, ...]:
         found = (await self.catalogue(agent, directory, version)).modes
-        return found or agent.modes
+        return found or agent.modes_of((await self.programs.program(agent, version)).version)
 
     def counts(self) -> dict[str, int]:
         """What `/metrics` tells."""

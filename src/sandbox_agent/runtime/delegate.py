@@ -1,6 +1,6 @@
-"""The process of an agent that asks for permission through a program of its own: what the program asks and is told are frames too.
+"""The process of an agent that asks through programs of ours: what they ask and are told are frames too.
 
-The program finds us by `SANDBOX_AGENT_DELEGATE`, a socket in a folder for the owner alone. One connection is one question, a line that
+A program finds us by `SANDBOX_AGENT_DELEGATE`, a socket in a folder for the owner alone. One connection is one question, a line that
 goes to the wire unread, as a `DelegateAsk`; a `DelegateReply` is the answer, and everything else that is written goes to the
 agent's stdin.
 """
@@ -85,7 +85,7 @@ class _Connection(asyncio.Protocol):
         self._transport: asyncio.Transport
 
     def answer(self, reply: DelegateReply) -> None:
-        line = msgspec.json.encode({"allow": reply.allow, "message": reply.message})
+        line = msgspec.json.encode({"allow": reply.allow, "message": reply.message, "answers": reply.answers})
         self._transport.write(line + b"\n")
         self.close()
 

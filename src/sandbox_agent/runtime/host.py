@@ -28,6 +28,7 @@ from .http_link import HttpLink
 from .log import BACKLOG_BYTES, Log
 from .private_files import write_private
 from .process import AgentProcess, Exit
+from .traces import Traces
 
 logger = logging.getLogger("sandbox_agent.host")
 
@@ -90,6 +91,10 @@ class Host:
         self._begun = False
         self._held: list[InFrame | LineTooLong] = []
         self._held_bytes = 0
+        self._env: dict[str, str] = {}
+        self._first: Traces | None = None
+        """What was there before the process, which may read its settings as soon as it starts."""
+        self._traces: dict[Conversation, Traces] = {}
         self._waits: dict[Conversation, asyncio.TimerHandle] = {}
         self._waited: list[Conversation] = []
         """Whose time is over while the agent must not be heard."""
@@ -110,7 +115,9 @@ class Host:
             write_private(Path(path), content)
         if self._tap:
             self._tap("cmd", msgspec.json.encode(launch.argv))
-        await self.process.start(launch.argv, {**env, **launch.env}, directory)
+        self._env = {**env, **launch.env}
+        self._first = Traces(self.agent, directory, self._env)
+        await self.process.start(launch.argv, self._env, directory)
         self.wire.connected()
         self.flush()
 
@@ -131,7 +138,9 @@ class Host:
 
     def open(self, start: Start, tenant: Tenant) -> Conversation:
         self._require_alive()
+        traces = Traces(self.agent, start.settings.directory, self._env)
         conversation = self.wire.open(start)
+        self._traces[conversation] = traces
         self._tenants[conversation] = tenant
         self._by_scribe[conversation.scribe] = tenant
         return conversation
@@ -140,6 +149,13 @@ class Host:
         """The session goes; on a shared server its turn, commands and sub-agents end, the server stays."""
         if self._tenants.pop(conversation, None) is None:
             return
+        try:
+            await self._close(conversation)
+        finally:
+            self._tidy(conversation)
+            self._traces.pop(conversation, None)
+
+    async def _close(self, conversation: Conversation) -> None:
         del self._by_scribe[conversation.scribe]
         conversation.scribe.frame = Frame()  # what it writes from now on is none of this wire's
         if self.process.ended.is_set():
@@ -172,6 +188,7 @@ class Host:
         self._require_alive()
         answer: asyncio.Future[Catalogue] = asyncio.get_running_loop().create_future()
         self._listings.append(answer)
+        traces = Traces(self.agent, directory, self._env)
         try:
             self.wire.list_catalogue(directory)
             self.begin()
@@ -180,6 +197,7 @@ class Host:
         except TimeoutError:
             raise Timeout(f"{self.agent.title} did not list its models in {seconds:g} s") from None
         finally:
+            traces.remove()
             if answer in self._listings:
                 self._listings.remove(answer)
 
@@ -290,6 +308,11 @@ class Host:
         if self._pauses == 1:
             self.process.pause()
 
+    def _tidy(self, conversation: Conversation) -> None:
+        for traces in (self._first, self._traces.get(conversation)):
+            if traces is not None:
+                traces.remove()
+
     def _resume(self) -> None:
         self._pauses -= 1
         if not self._pauses:
@@ -313,6 +336,7 @@ class Host:
                 self._waits[conversation] = loop.call_later(seconds, self._end_wait, conversation)
             case _:
                 self._ending = self._ending or isinstance(notice, Ending)
+                self._tidy(notice.conversation)
                 if tenant := self._tenants.get(notice.conversation):
                     tenant.notice(notice)
 
@@ -356,6 +380,7 @@ class Host:
             self._left(conversation)
         tenants, self._tenants, self._by_scribe = self._tenants, {}, {}
         for conversation, tenant in tenants.items():
+            self._tidy(conversation)
             conversation.scribe.frame = Frame()
             tenant.exited(exit)
         self._on_exit(self, exit)

@@ -60,6 +60,7 @@ class LiveSession:
         self.is_dropped = False
         """It takes nothing more: everything of it is in the store, or only the store knows how it stands."""
         self._link: AgentLink | None = None
+        self._closing: asyncio.Task[None] | None = None
         self._held: Host | None = None
         self._callers: Callers = Callers()
         self._timers: Timers = Timers(self._time_out)
@@ -196,6 +197,12 @@ class LiveSession:
             asyncio.get_running_loop().call_soon(host.release)
         self.sessions.load_again(self)
 
+    async def suspend(self) -> None:
+        """Stop the agent's process as after a long idle time, and wait until it is gone. One that works goes on."""
+        self._time_out("idle", "")
+        if self._closing is not None:
+            await asyncio.wait([self._closing])
+
     async def close_link(self) -> None:
         if self._link is not None:
             await self._link.close()
@@ -214,7 +221,7 @@ class LiveSession:
 
     def _stop(self, effect: effects.Stop) -> None:
         if self._link is not None and self._link.attempt == effect.attempt:
-            self.spawn(self._link.close())
+            self._closing = self.spawn(self._link.close())
 
     def _remove_files(self, effect: effects.RemoveFiles) -> None:
         self.spawn(self.sessions.attachments.remove(effect.folder))

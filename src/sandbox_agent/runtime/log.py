@@ -248,7 +248,9 @@ class Log(Reading):
             raise self.unavailable()
 
     def unavailable(self) -> Unavailable:
-        return Unavailable(f"the log cannot be written: {self.failure}", retryAfter=5)
+        return Unavailable(
+            f"the log cannot be written: {self.failure}", retryAfter=5, logFailure=self.failure
+        )
 
     def when_drained(self, callback: Callable[[], None]) -> None:
         self._drained.append(callback)

@@ -191,6 +191,11 @@ class Sessions:
         finally:
             self._let_be(live)
 
+    async def suspend(self, session_id: str) -> None:
+        """Let an idle agent's process go; the next message starts it again."""
+        async with self.loaded(session_id) as live:
+            await live.suspend()
+
     @asynccontextmanager
     async def loaded(self, session_id: str) -> AsyncIterator[LiveSession]:
         """The session in memory, for as long as somebody asks it something."""

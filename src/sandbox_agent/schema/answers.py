@@ -11,6 +11,7 @@ from .events import PermissionRequested, QuestionRequested
 from .features import Capabilities, Command, Mode, Model
 from .inputs import Attachment
 from .sessions import SessionInfo
+from .times import Time
 
 # -- agents ---------------------------------------------------------------------------------------
 
@@ -40,6 +41,22 @@ class Installed(Struct, frozen=True, rename="camel"):
     source: Annotated[
         str, Meta(description="`built-in`, `folder`, `path` (found); `publisher`, `npm`, `mirror` (fetched).")
     ]
+
+
+class Progress(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """One step of an installation."""
+
+    stage: Annotated[
+        Literal["waiting", "asking", "downloading", "unpacking", "checking", "failed"],
+        Meta(
+            description="`waiting` is for another installation of the agent to end; after `failed` the next source is asked."
+        ),
+    ]
+    source: Annotated[str | None, Meta(description="Where from: `publisher`, `npm` or `mirror`.")] = None
+    file: Annotated[str | None, Meta(description="What is downloaded.")] = None
+    bytes: Annotated[int, Meta(description="How much of it is there.")] = 0
+    total: Annotated[int | None, Meta(description="How much it is, where that is known.")] = None
+    reason: Annotated[str | None, Meta(description="Why this source failed.")] = None
 
 
 class Modes(Struct, frozen=True):
@@ -80,7 +97,7 @@ class SentMessage(Struct, frozen=True, rename="camel"):
 class QueuedMessageInfo(Struct, frozen=True, rename="camel"):
     turn_id: str
     message: str
-    created_at: str
+    created_at: Time
     attachments: tuple[Attachment, ...]
 
 

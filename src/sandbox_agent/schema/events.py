@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from .items import Item, Kind, Role, ToolKind, Visibility
+from .times import Time
 
 Source = Literal["agent", "daemon"]
 StopReason = Literal["end_turn", "interrupted", "error", "max_tokens", "refusal", "limit", "outcome_unknown"]
@@ -170,7 +171,7 @@ class Permission(Data, frozen=True):
     permission_id: str
     action: str
     status: PermissionStatus
-    metadata: PermissionMetadata | None = None
+    metadata: PermissionMetadata
 
 
 class PermissionRequested(Permission, frozen=True):
@@ -286,7 +287,7 @@ class Event(Struct, frozen=True):
 
     event_id: str
     sequence: int
-    time: str
+    time: Time
     session_id: str
     native_session_id: str | None
     source: Source

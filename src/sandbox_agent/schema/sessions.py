@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from .events import Usage
 from .inputs import PermissionMode
+from .times import Time
 
 SessionState = Literal["idle", "running", "requires_action", "ended"]
 
@@ -50,6 +51,6 @@ class SessionInfo(Struct, frozen=True, rename="camel"):
     state: SessionState
     ended: bool
     event_count: int
-    created_at: str
-    updated_at: str
+    created_at: Time
+    updated_at: Time
     usage: SessionUsage

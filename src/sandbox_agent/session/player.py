@@ -209,8 +209,10 @@ class _Player:
         for session in self._sessions:
             if native_id is not None and session.machine.core.scribe.native_session_id == native_id:
                 return session
-        # Recordings without command lines: the next process goes on with the only conversation there is.
-        if native_id is None and not self._named_process and not self._agent.capabilities.shared_process:
+        # Recordings without command lines: the next process begins with the only conversation there is.
+        begins = self._wire is None or not list(self._wire.conversations())
+        own_process = not self._agent.capabilities.shared_process
+        if native_id is None and begins and own_process and not self._named_process:
             return self._sessions[-1] if self._sessions else None
         return None
 

@@ -33,14 +33,8 @@ class Listing(Struct, frozen=True):
     """A session that is opened only to see what it offers."""
 
 
-class Knocking(Struct, frozen=True):
-    """Nothing is asked: what the agent has told before its answer is what we wait for."""
-
-    conversation: AcpConversation
-
-
 class Forgetting(Struct, frozen=True):
     offer: Offer
 
 
-Awaited = Greeting | Opening | Prompting | Choose | Listing | Forgetting | Knocking
+Awaited = Greeting | Opening | Prompting | Choose | Listing | Forgetting

@@ -22,12 +22,13 @@ from ..base import (
     Listed,
     ListFailed,
     Start,
+    Wait,
     Wire,
 )
 from ..files import images_in
 from ..frames import InFrame
 from ..jsonrpc import Call, Note, Reply, Rpc, RpcError, read
-from .awaited import Awaited, Choose, Forgetting, Greeting, Knocking, Listing, Opening, Prompting
+from .awaited import Awaited, Choose, Forgetting, Greeting, Listing, Opening, Prompting
 from .errors import failure_of
 from .frames import (
     AUTHENTICATION_REQUIRED,
@@ -66,6 +67,9 @@ CAPABILITIES: dict[str, Any] = {
     "elicitation": {"form": {}},
 }
 
+SECONDS_FOR_COMMANDS = 5.0
+"""How long an agent that has opened a session may take to tell its commands."""
+
 
 class AcpWire(Wire):
     def __init__(self, world: World) -> None:
@@ -73,6 +77,8 @@ class AcpWire(Wire):
         self._waiting: list[Callable[[], None]] = []  # what is to be done after the handshake
         self._conversations: list[AcpConversation] = []
         self._wants_catalogue = False
+        self._listing: AcpConversation | None = None
+        """Its commands are waited for."""
         self._listed: tuple[SlashCommand, ...] = ()
         """Commands of a session that is there to list what can be had."""
         self._rpc: Rpc[Awaited, Asked] = Rpc(self.send, version="2.0")
@@ -151,12 +157,23 @@ class AcpWire(Wire):
             self.notices.append(Listed(known.offer.catalogue(known.commands)))
             return
         if known is not None:
-            # Agents tell their commands right after they have opened a session: the answer to this, mostly an error, comes later.
-            self._rpc.call("_sandbox-agent/ping", OnSession(session_id=known.session_id), Knocking(known))
+            # Agents tell their commands some time after they have opened a session, unasked; those that have none tell nothing.
+            self._listing = known
+            self.notices.append(Wait(known, SECONDS_FOR_COMMANDS))
             return
         self._wants_catalogue = True
         params = OpenSession(cwd=directory, mcp_servers=[])
         self._when_greeted(lambda: self._rpc.call("session/new", params, Listing()))
+
+    def waited(self, conversation: Conversation) -> None:
+        assert isinstance(conversation, AcpConversation)
+        if conversation is self._listing:
+            conversation.commands = ()  # until it says otherwise
+            self._list(conversation, ())
+
+    def _list(self, conversation: AcpConversation, commands: tuple[SlashCommand, ...]) -> None:
+        self._listing = None
+        self.notices.append(Listed(conversation.offer.catalogue(commands)))
 
     def _when_greeted(self, then: Callable[[], None]) -> None:
         if self._setup.agent is None:
@@ -218,6 +235,8 @@ class AcpWire(Wire):
             self._hear_unknown(frame)
         else:
             conversation.hear(updates[kind].decode(told.update), told.update)
+            if conversation is self._listing and conversation.commands is not None:
+                self._list(conversation, conversation.commands)
 
     def _hear_unknown(self, frame: bytes) -> None:
         conversation = next(iter(self._conversations), None)
@@ -254,9 +273,6 @@ class AcpWire(Wire):
                 self._setup.finish_choice(choice, failed, result)
             case Listing():
                 self._finish_listing(failed, result)
-            case Knocking(conversation):
-                known = conversation.commands or ()
-                self.notices.append(Listed(conversation.offer.catalogue(known)))
             case Forgetting(offer):
                 self.notices.append(Listed(offer.catalogue(self._listed)))
 

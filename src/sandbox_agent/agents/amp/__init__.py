@@ -3,10 +3,13 @@
 Permissions are asked by a program that Amp runs before a tool:
 
 - `launch` writes a settings file of its own with a rule that delegates to `delegate.py`, and asks the runtime (`Launch.delegate`)
-  to listen for it and to put the address (`unix:<path>` or `tcp:<host>:<port>`) into the child's `SANDBOX_AGENT_DELEGATE`.
+  to listen for it and to put the address (`unix:<path>`) into the child's `SANDBOX_AGENT_DELEGATE`.
 - One connection is one question: a line `{"tool","tool_use_id","thread","input"}`. The wire gets it as a `DelegateAsk`, unread.
 - The answer leaves the wire as a `DelegateReply`: the runtime sends the line `{"allow","message"}` over that connection and closes
   it. Closing it without a line rejects.
+
+Amp itself cannot ask its user anything. An MCP server of ours (`question_server.py`) gives its model a tool for that, and asks over
+the same socket: a line `{"questions"}`, answered by `{"answers"}`.
 
 A workspace's own `.amp/settings.json` wins over the file we give: it can allow what we would ask for.
 """
@@ -23,12 +26,12 @@ from typing import Any
 
 import msgspec
 
-from ...schema.features import Capabilities
+from ...schema.features import Capabilities, Mode
 from ...schema.inputs import McpServer, Settings
 from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
 from .credentials import SOURCES
-from .modes import MODES, READ_ONLY
+from .modes import ASK_USER, MODES, QUESTION_SERVER, READ_ONLY, modes_of
 
 
 class Amp(Agent):
@@ -40,6 +43,7 @@ class Amp(Agent):
     quiet = {"AMP_SKIP_UPDATE_CHECK": "1"}
     credentials = SOURCES
     modes = MODES
+    ignores = frozenset({"model", "variant"})
     reads_from_workspace = (
         "`.amp/settings.json`, which wins over the daemon's own settings: a workspace with such a file can switch "
         "permissions off; `AGENTS.md`"
@@ -48,6 +52,7 @@ class Amp(Agent):
         text_messages=True,
         tool_calls=True,
         tool_results=True,
+        questions=True,
         permissions=True,
         images=True,
         file_attachments=True,
@@ -62,19 +67,18 @@ class Amp(Agent):
         "The tested build is the newest whose loop runs in the client. Later builds run it on Amp's own service, so "
         "nothing of them can be tried without an account: what is said of them here is handled, and untested.",
         "Modes: `smart`, `rush`, `deep` and `large` are the tested build's, `low`, `medium`, `high` and `ultra` those of "
-        "later ones. Either is passed on; a build refuses the modes of the other.",
+        "later ones. Only those of the installed build are taken.",
         "Permissions, `bypass` too, go into a settings file of the session's own, which all builds read: the flag for it is gone in later "
         "ones. A workspace's `.amp/settings.json` wins over that file, and can allow what would be asked for.",
         "A message that failed stays unanswered in its thread, and a process that continues the thread begins with it, until it has "
         "read the new one. If it fails again within that moment, the new message goes to another process.",
+        "It does not say why its model stopped early: text that breaks off in a sentence is told as `max_tokens`, anything else as "
+        "`refusal`.",
         "A login: set `AMP_API_KEY`, or log in with `amp login` first. Later builds that find neither open a browser and wait: "
         "the session then fails to start after a minute with `timeout`.",
     )
     gaps = {
         "deltas": "its messages come whole",
-        "question_answered": "it has no way to ask",
-        "question_multi_select": "it has no way to ask",
-        "question_rejected": "it has no way to ask",
         "plan_approved": "it has no plan mode; permissionMode plan is kept by the daemon",
         "plan_rejected": "it has no plan mode; permissionMode plan is kept by the daemon",
         "switch_agent_mode": "it has no plan mode",
@@ -93,8 +97,8 @@ class Amp(Agent):
                 "agent_killed_turn",
                 "agent_killed_pending",
             ),
-            "its service gets a conversation some time after the turn: one that was killed before is gone, and the next "
-            "message gets 409 unless it says `fresh`",
+            "its service gets a conversation within two seconds after a turn, and from then on it is resumed; one that was "
+            "killed sooner is gone, and the next message gets 409 unless it says `fresh`",
         ),
     }
 
@@ -112,20 +116,27 @@ class Amp(Agent):
         argv += ["--settings-file", config_path]
         if settings.agent_mode != "build":
             argv += ["--mode", settings.agent_mode]
-        if settings.mcp:
-            servers = msgspec.json.encode({name: _server(server) for name, server in settings.mcp.items()})
-            mcp_path = _named(folder, "mcp", servers)
-            files[mcp_path] = servers
-            argv += ["--mcp-config", mcp_path]
-        return Launch(argv, {"AMP_SKIP_UPDATE_CHECK": "1"}, files=files, delegate=not bypass)
+        all_servers = {QUESTION_SERVER: _QUESTIONS, **settings.mcp}
+        servers = msgspec.json.encode({name: _server(server) for name, server in all_servers.items()})
+        mcp_path = _named(folder, "mcp", servers)
+        files[mcp_path] = servers
+        argv += ["--mcp-config", mcp_path]
+        return Launch(argv, {"AMP_SKIP_UPDATE_CHECK": "1"}, files=files, delegate=True)
 
     def wire(self, world: World) -> Wire:
         from .wire import AmpWire
 
         return AmpWire(world)
 
+    def modes_of(self, version: str | None) -> tuple[Mode, ...]:
+        return modes_of(version)
+
     def is_gone(self, stderr: str) -> bool:
         return re.search(r"Thread T-\S+ does not exist", stderr) is not None
+
+
+# The script alone, without our other code: it starts with every process of Amp.
+_QUESTIONS = McpServer(sys.executable, ("-I", "-S", str(Path(__file__).with_name("question_server.py"))))
 
 
 def user_settings(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -154,7 +165,7 @@ def _settings(user: dict[str, Any], helper: str, bypass: bool) -> dict[str, Any]
     """The user's settings with our permissions: what they reject stays rejected, all else is asked for."""
     own = user.get("amp.permissions") or ()
     rejected = [rule for rule in own if isinstance(rule, dict) and rule.get("action") == "reject"]
-    allowed = [{"tool": tool, "action": "allow"} for tool in READ_ONLY]
+    allowed = [{"tool": tool, "action": "allow"} for tool in (*READ_ONLY, ASK_USER)]
     asked = {"tool": "*", "action": "delegate", "to": helper}
     rules = [*rejected, *allowed, asked]
     # The setting works in every version; the flag of that name is gone in newer ones.

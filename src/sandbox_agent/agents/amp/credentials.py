@@ -19,4 +19,5 @@ def read_secrets(content: bytes) -> Iterator[Credential]:
 SOURCES = Sources(
     (KeyVariable("AMP_API_KEY"),),
     files=(KeyFile("XDG_DATA_HOME", ".local/share", "amp/secrets.json", read_secrets),),
+    login="`{program} login`",
 )

@@ -1,7 +1,7 @@
 """The program that Amp runs before a tool: asks the daemon and tells Amp the answer by its exit code.
 
 Amp gives the tool's input as JSON on stdin and the rest in its environment; `SANDBOX_AGENT_DELEGATE` says where the daemon
-listens: `unix:<path>` or `tcp:<host>:<port>`. One JSON line goes there, one comes back. Exit 0 lets the tool run, 2 rejects
+listens: `unix:<path>`. One JSON line goes there, one comes back. Exit 0 lets the tool run, 2 rejects
 the call, and what stands on stderr is what the model reads. No answer is a rejection. Only the standard library: it starts
 once per tool call, and in the agent's environment.
 """
@@ -17,22 +17,14 @@ ALLOW = 0
 REJECT = 2
 
 
-def connect(address: str) -> socket.socket:
-    kind, _, where = address.partition(":")
-    if kind == "unix":
-        connection = socket.socket(socket.AF_UNIX)
-        connection.connect(where)
-        return connection
-    host, _, port = where.rpartition(":")
-    return socket.create_connection((host, int(port)))
-
-
 def ask(address: str, question: dict[str, object]) -> tuple[bool, str]:
     """What the daemon says: allowed or not, and why not. Waits as long as it takes."""
-    with connect(address) as connection, connection.makefile("rwb") as stream:
-        stream.write(json.dumps(question).encode() + b"\n")
-        stream.flush()
-        line = stream.readline()
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(address.removeprefix("unix:"))
+        with connection.makefile("rwb") as stream:
+            stream.write(json.dumps(question).encode() + b"\n")
+            stream.flush()
+            line = stream.readline()
     if not line:
         return False, "The permission was not answered."
     answer = json.loads(line)

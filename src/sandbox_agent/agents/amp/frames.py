@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw, Struct, field
 
-from ...schema.events import Usage
+from ...schema.events import AskedQuestion, Usage
 from ..frames import DelegateAsk, DelegateReply
 
 
@@ -101,12 +101,24 @@ class Question(Struct, frozen=True):
     tool_use_id: str | None = None
 
 
+class UserQuestions(Struct, frozen=True):
+    """What our MCP server asks: questions of the model for the user."""
+
+    questions: tuple[AskedQuestion, ...]
+
+
+class _AnyQuestion(Struct, frozen=True):
+    tool: str | None = None
+
+
 AnyFrame = System | User | Assistant | Result
 
 _frames = msgspec.json.Decoder(AnyFrame)
 _known_types = {frame.__struct_config__.tag for frame in AnyFrame.__args__}
 _written = msgspec.json.Decoder(User | DelegateReply)
 _question = msgspec.json.Decoder(Question)
+_user_questions = msgspec.json.Decoder(UserQuestions)
+_any_question = msgspec.json.Decoder(_AnyQuestion)
 
 
 def decode(line: bytes) -> AnyFrame | None:
@@ -127,8 +139,9 @@ def decode_written(line: bytes) -> User | DelegateReply:
     return written
 
 
-def decode_question(body: bytes) -> Question:
-    return _question.decode(body)
+def decode_question(body: bytes) -> Question | UserQuestions:
+    of_a_tool = _any_question.decode(body).tool is not None
+    return _question.decode(body) if of_a_tool else _user_questions.decode(body)
 
 
 def recorded_question(line: bytes) -> DelegateAsk | None:
@@ -151,6 +164,7 @@ class ToolInput(Struct, frozen=True):
     command: str | None = None
     old_str: str | None = None
     new_str: str | None = None
+    content: str | None = None
     todos: Any = None  # a list in words that changed over time
 
 

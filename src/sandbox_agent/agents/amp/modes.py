@@ -1,6 +1,8 @@
-"""Amp's modes, and its tools that change nothing. Apart from the wire, so that facts load without it."""
+"""Amp's modes, its tools that change nothing, and the one that we give it. Apart from the wire, so that facts load without it."""
 
 from __future__ import annotations
+
+import re
 
 from ...schema.features import Mode
 
@@ -15,6 +17,24 @@ MODES = (
     Mode("high", "High", "Later builds: much effort."),
     Mode("ultra", "Ultra", "Later builds: the most effort."),
 )
+
+_EARLIER = {"smart", "rush", "deep", "large"}
+_LATER = {"low", "medium", "high", "ultra"}
+_LAST_EARLIER = 1777266064
+_FIRST_LATER = 1784106548
+"""Builds are numbered by their time. Between these two nobody has looked: either kind of mode is passed on."""
+
+
+def modes_of(version: str | None) -> tuple[Mode, ...]:
+    """The modes of a build; it refuses to start with those of the others."""
+    found = re.match(r"0\.0\.(\d+)", version or "")
+    built = int(found[1]) if found else None
+    if built is not None and built <= _LAST_EARLIER:
+        return tuple(mode for mode in MODES if mode.id not in _LATER)
+    if built is not None and built >= _FIRST_LATER:
+        return tuple(mode for mode in MODES if mode.id not in _EARLIER)
+    return MODES
+
 
 # They neither write nor run: Amp may use them without asking. A sub-agent's own calls are asked for one by one.
 READ_ONLY = (
@@ -41,3 +61,7 @@ READ_ONLY = (
     "todo_write",
     "Task",
 )
+
+QUESTION_SERVER = "sandbox_agent"
+ASK_USER = f"mcp__{QUESTION_SERVER}__ask_user"
+"""What Amp calls the tool of `question_server.py`."""

@@ -12,7 +12,7 @@ from ..diffs import Names, diff_of_texts
 from ..scribe import Ask, AskKind, Rule
 from ..titles import title_of_call
 from .frames import Question, ToolInput, ToolOutput
-from .modes import READ_ONLY
+from .modes import ASK_USER, READ_ONLY
 
 T = TypeVar("T")
 
@@ -40,6 +40,7 @@ KINDS: dict[str, ToolKind] = {
     "Task": "task",
     "librarian": "task",
     "oracle": "task",
+    ASK_USER: "other",
 }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from ...schema.events import StopReason, Usage
+from ...schema.events import QuestionRequested, StopReason, Usage
 from ...schema.inputs import Attachment
 from ...schema.items import ContentPart, Image, arguments_of
 from ..base import Conversation, Ending, Start, Wire
@@ -27,10 +27,14 @@ from .frames import (
     ToolInput,
     ToolOutput,
     User,
+    UserQuestions,
 )
+from .modes import ASK_USER
 from .tools import ask_of, changes_of, convert, kind_of, output_of, read
 
 CANCELLED = "User cancelled"
+SENTENCE_ENDS = (".", "!", "?", "…", "。", '"', ")", "`")
+NOT_AWAITED = "the agent did not wait for the answer"
 
 
 class AmpConversation(Conversation):
@@ -44,6 +48,8 @@ class AmpConversation(Conversation):
         """Keys of the calls that have no result yet, by Amp's id."""
         self.inputs: dict[str, tuple[str, ToolInput]] = {}
         """Tool and input of those calls, by key."""
+        self.asking: dict[str, str] = {}
+        """The questions that those calls wait for."""
         self.usage: Usage | None = None
 
     @property
@@ -98,9 +104,9 @@ class AmpConversation(Conversation):
             return
         match message.stop_reason:
             case None:
-                # Amp does not say why it stopped: text was cut off, and nothing at all was refused.
-                said = any(block.text for block in message.blocks if block.type == "text")
-                self.end_turn("max_tokens" if said else "refusal")
+                # Amp does not say why it stopped. What breaks off in a sentence was cut off; who refuses has said all or nothing.
+                said = "".join(block.text for block in message.blocks if block.type == "text").rstrip()
+                self.end_turn("refusal" if not said or said.endswith(SENTENCE_ENDS) else "max_tokens")
             case "max_tokens" | "refusal" as stop:
                 self.end_turn(stop)
             case _:
@@ -145,8 +151,12 @@ class AmpConversation(Conversation):
             return
         key = self._waiting_call(block.tool_use_id) or self._new_call_key(block.tool_use_id)
         tool, given = self.inputs.pop(key, ("", ToolInput()))
+        if question := self.asking.pop(key, None):
+            scribe.withdraw(question, "agent", NOT_AWAITED, source="agent")
         parts = block.content if isinstance(block.content, tuple) else ()
         text = block.content if isinstance(block.content, str) else "".join(part.text for part in parts)
+        if tool == "create_file" and self.settings.permission_mode == "bypass":
+            self._doubt(key, given)
         facts = read(text)
         told = convert(facts, ToolOutput) or ToolOutput()
         extra: list[ContentPart] = [] if block.is_error else changes_of(tool, given, told)
@@ -161,6 +171,17 @@ class AmpConversation(Conversation):
         scribe.result(key, output, exit_code=told.exit_code, extra=extra, failed=block.is_error)
         if tool == "todo_write" and not block.is_error and (entries := entries_of(given.todos)) is not None:
             tell(scribe, entries)
+
+    def _doubt(self, key: str, given: ToolInput) -> None:
+        """Amp did not wait for our look at the file: the beginning of what it wrote is no state before that."""
+        changes, path = self.scribe.calls.changes, given.path or ""
+        seen = changes.seen(key, path)
+        if (
+            seen is not None
+            and seen.data is not None
+            and (given.content or "").encode().startswith(seen.data)
+        ):
+            changes.unsee(key, path)
 
     def finish(self, result: Result) -> Ending:
         """The process is about to end: at the end of its input, by an error, or by a signal."""
@@ -180,10 +201,36 @@ class AmpConversation(Conversation):
             self.end_turn("error")
         return Ending(self)
 
-    def ask(self, key: str, asked: Question) -> None:
+    def ask(self, key: str, asked: Question | UserQuestions) -> bool:
+        """Ask what a call wants to know; False where it is a call of an old turn."""
         # The question and the message with its call come over two lines: either may be first.
+        if isinstance(asked, UserQuestions):
+            call = self._call_that_asks()
+            if self._is_left_over(call):
+                return False
+            if call is not None:
+                self.asking[call] = key
+            self.scribe.question(key, asked.questions, call=call)
+            return True
         keys = self.calls.get(asked.tool_use_id or "")
+        if self._is_left_over(keys[0] if keys else None):
+            return False
         self.scribe.ask(key, ask_of(asked, keys[0] if keys else asked.tool_use_id))
+        return True
+
+    def _is_left_over(self, call: str | None) -> bool:
+        """A resumed process begins with the calls that had no result, and drops them when it reads our message."""
+        return self.scribe.turn is None or (self.takes_up_old and call is None)
+
+    def asks_user(self, key: str) -> bool:
+        """Whether the user is asked under this key, and not for a permission."""
+        pending = self.scribe.pending.get(key)
+        return pending is not None and isinstance(pending.requested, QuestionRequested)
+
+    def _call_that_asks(self) -> str | None:
+        """The oldest call of our tool for questions that does not wait for an answer yet: MCP does not tell which one it is."""
+        asks = (key for key, (tool, _) in self.inputs.items() if tool == ASK_USER)
+        return next((key for key in asks if key not in self.asking), None)
 
     def attachments(self, blocks: Iterable[Block]) -> tuple[Attachment, ...]:
         """Images of a prompt that we did not write: stored like those that agents make."""

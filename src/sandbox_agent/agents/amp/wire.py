@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from ...schema.features import Catalogue
 from ...schema.inputs import Answer, Decision, Prompt, Settings
 from ...schema.world import World
-from ..base import Action, Began, Conversation, Decided, Files, Listed, Prompted, Ready, Start, Wire
+from ..base import Action, Answered, Began, Conversation, Decided, Files, Prompted, Ready, Start, Wire
 from ..files import images_in, mime_of
 from ..frames import UNREADABLE, DelegateAsk, DelegateReply, InFrame
 from .frames import (
@@ -31,7 +30,6 @@ from .frames import (
     decode_written,
     recorded_question,
 )
-from .modes import MODES
 from .transcript import AmpConversation
 
 
@@ -71,7 +69,7 @@ class AmpWire(Wire):
         self.outbox.append(DelegateReply(key, decision.reply != "reject", decision.message))
 
     def answer(self, conversation: Conversation, key: str, answer: Answer) -> None:
-        """It has no way to ask, so no question ever waits for one."""
+        self.outbox.append(DelegateReply(key, answer.answers is not None, answers=answer.answers))
 
     def cancel(self, conversation: Conversation) -> None:
         """The runtime sends SIGINT: see `interrupts_by_signal`."""
@@ -85,9 +83,6 @@ class AmpWire(Wire):
         if same_process:
             conversation.settings = settings
         return same_process
-
-    def list_catalogue(self, directory: str) -> None:
-        self.notices.append(Listed(Catalogue(modes=MODES)))
 
     # -- recordings
 
@@ -112,7 +107,10 @@ class AmpWire(Wire):
                 text = "".join(block.text for block in message.blocks if block.type == "text")
                 conversation.echoes += bool(text)
                 yield Prompted(conversation, Prompt(text, conversation.attachments(message.blocks)))
-            case DelegateReply(id, allow, why):
+            case DelegateReply(id, allow, why, answers):
+                if conversation.asks_user(id):
+                    yield Answered(conversation, id, Answer(answers))
+                    return
                 yield Decided(conversation, id, Decision("once" if allow else "reject", why))
 
     def recorded_frame(self, frame: bytes) -> InFrame:
@@ -146,7 +144,8 @@ class AmpWire(Wire):
 
     def _asked(self, conversation: AmpConversation, asked: DelegateAsk) -> None:
         try:
-            conversation.ask(asked.id, decode_question(asked.body))
+            if not conversation.ask(asked.id, decode_question(asked.body)):
+                self.outbox.append(DelegateReply(asked.id, False))
         except Exception:
             # The agent waits for an answer, also to what we cannot read.
             self.outbox.append(DelegateReply(asked.id, False, UNREADABLE))

@@ -73,4 +73,5 @@ SOURCES = Sources(
         KeyFile("CLAUDE_CONFIG_DIR", "", ".claude.json", read_state),
         KeyFile("CLAUDE_CONFIG_DIR", ".claude", "settings.json", read_settings, "`env`, `apiKeyHelper`"),
     ),
+    login="`{program}`, then type /login",
 )

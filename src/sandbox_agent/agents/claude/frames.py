@@ -313,6 +313,14 @@ class ApiRetry(SystemMessage, frozen=True, tag="api_retry"):
     attempt: int | None = None
     max_retries: int | None = None
     error: str | None = None
+    error_status: int | None = None
+
+    @property
+    def reason(self) -> str:
+        """Where Claude has no name for what went wrong, its status; there is none when the API never answered."""
+        if self.error not in (None, "unknown"):
+            return str(self.error)
+        return f"status {self.error_status}" if self.error_status else "connection failed"
 
 
 class StateChanged(SystemMessage, frozen=True, tag="session_state_changed"):

@@ -73,8 +73,8 @@ class News:
             case TitleChanged(title):
                 self._scribe.uses(title=title)
                 self._scribe.status("title", {"title": title}, title)
-            case ApiRetry(attempt, max_retries, error):
-                self.fact("retry", frame, f"attempt {attempt} of {max_retries}: {error}")
+            case ApiRetry(attempt, max_retries) as retry:
+                self.fact("retry", frame, f"attempt {attempt} of {max_retries}: {retry.reason}")
             case LocalCommandOutput(content) | LocalCommand(content):
                 if content:
                     self._scribe.system(content)

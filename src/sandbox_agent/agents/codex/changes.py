@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ...schema.items import FileRef
-from ..diffs import Names, diff_of_texts
+from ..diffs import DoesNotFit, Names, diff_of_texts
 from .frames import Change
+from .turn_diff import TurnDiff
 
 
 def file_ref(change: Change) -> FileRef:
@@ -15,6 +16,17 @@ def file_ref(change: Change) -> FileRef:
         case "delete":
             return FileRef(path, "delete", diff=diff)
     return FileRef(path, "move", to, diff) if to else FileRef(path, "patch", diff=diff)
+
+
+def overwritten(change: Change, turn: TurnDiff) -> FileRef | None:
+    """A file that was written as a whole, with what the turn's diff tells of it before; None where that does not fit."""
+    try:
+        before = turn.before(change.path, change.diff)
+    except DoesNotFit:
+        return None
+    return FileRef(
+        change.path, "write", diff=diff_of_texts(Names(change.path, change.path), before, change.diff)
+    )
 
 
 def diff_of(change: Change) -> str | None:

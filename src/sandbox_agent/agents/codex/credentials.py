@@ -66,4 +66,5 @@ SOURCES = Sources(
         KeyFile("CODEX_HOME", ".codex", "auth.json", read_auth),
         KeyFile("CODEX_HOME", ".codex", "config.toml", read_config, "a provider of your own"),
     ),
+    login="`{program} login`",
 )

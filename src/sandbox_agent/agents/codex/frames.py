@@ -325,6 +325,10 @@ class ItemCompleted(Params, frozen=True, kw_only=True):
     item: Raw
 
 
+class TurnDiffUpdated(Params, frozen=True, kw_only=True):
+    diff: str = ""
+
+
 class TextDelta(Params, frozen=True, kw_only=True):
     """A piece of a message or of a plan."""
 
@@ -449,6 +453,7 @@ NOTIFICATIONS: dict[str, type[Params]] = {
     "turn/started": TurnStarted,
     "turn/completed": TurnCompleted,
     "turn/plan/updated": PlanUpdated,
+    "turn/diff/updated": TurnDiffUpdated,
     "item/started": ItemStarted,
     "item/completed": ItemCompleted,
     "item/agentMessage/delta": TextDelta,
@@ -474,11 +479,10 @@ NOTIFICATIONS: dict[str, type[Params]] = {
 
 IGNORED = frozenset(
     {
-        # Said again elsewhere: by the answer to a request, by an item, by the diffs of the items.
+        # Said again elsewhere: by the answer to a request, by an item.
         "thread/started",
         "thread/status/changed",
         "thread/compacted",
-        "turn/diff/updated",
         "item/fileChange/patchUpdated",
         "item/reasoning/summaryPartAdded",
         "item/autoApprovalReview/started",

@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from ...schema.events import Source
 from ...schema.items import FileRef, ToolKind, Visibility, arguments_of
-from .changes import file_ref
+from .changes import file_ref, overwritten
 from .contents import content_of, made_image, mcp_output
 from .frames import (
     AgentMessage,
@@ -197,7 +197,7 @@ class Items:
                 self.changes.pop(key, None)
                 made = status == "completed"
                 output = "\n".join(f"{change.kind.type} {change.path}" for change in changes)
-                files = [file_ref(change) for change in changes] if made else []
+                files = [self._file_ref(key, change) for change in changes] if made else []
                 scribe.result(key, output if made else status, extra=files, failed=not made)
             case McpToolCall(status=status):
                 self.mcp_calls.pop(key, None)
@@ -225,6 +225,25 @@ class Items:
             case ImageGeneration():
                 failed = item.failure is not None or item.status == "failed"
                 scribe.result(key, item.saved_path or "", extra=made_image(scribe, item), failed=failed)
+
+    def awaits_diff(self, turn_id: str | None, raw: Raw) -> bool:
+        """Whether a patch is done of which only the diff of its turn, which comes next, tells what it has written over."""
+        item = item_of(raw) if self.changes else None
+        if not isinstance(item, FileChange) or item.status != "completed":
+            return False
+        return any(self._was_seen_late(self.key(turn_id, item.id), change) for change in item.changes)
+
+    def _file_ref(self, key: str, change: Change) -> FileRef:
+        written = overwritten(change, self._thread.turn_diff) if self._was_seen_late(key, change) else None
+        if written is None:
+            return file_ref(change)
+        self.scribe.calls.changes.unsee(key, change.path)
+        return written
+
+    def _was_seen_late(self, key: str, change: Change) -> bool:
+        """Whether what was seen of a file may be what codex wrote, or the beginning of it."""
+        seen = self.scribe.calls.changes.seen(key, change.path) if change.kind.type == "add" else None
+        return seen is not None and seen.data is not None and change.diff.encode().startswith(seen.data)
 
     def _hear_user(self, item: UserMessage) -> None:
         thread = self._thread

@@ -57,6 +57,5 @@ def offline(model: str, home: Path) -> Offline:
 SCRIPTED = Scripted(
     offline,
     other_model=("gpt-6.1-sol", "gpt-6.1-sol"),
-    tells_overwritten=False,  # and changes it within 2 ms: too soon to see what it was
     subagent_model="gpt-6.1-sol",  # it offers sub-agents to its newer models alone
 )

@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from ...schema.events import StopReason, Usage
 from .. import todos
@@ -34,10 +34,17 @@ from .frames import (
     Warned,
 )
 from .items import Items
+from .turn_diff import TurnDiff
 from .usage import minus
 
 if TYPE_CHECKING:
     from .conversation import CodexConversation
+
+
+class HeldPatch(Struct, frozen=True):
+    turn_id: str | None
+    item: Raw
+    frame: bytes
 
 
 class Thread:
@@ -57,6 +64,9 @@ class Thread:
         self.prompts: list[str] = []
         """What we said and codex has not echoed yet."""
         self.items = Items(self)
+        self.turn_diff = TurnDiff()
+        self.held_patch: HeldPatch | None = None
+        """A patch that is done, and waits for the diff of the turn."""
         self.held: Turn | None = None
         """The turn that codex has ended and we have not: more of it is about to come."""
         self._held_in: ScribeTurn | None = None
@@ -78,6 +88,7 @@ class Thread:
 
     def start_turn(self, turn: Turn) -> None:
         self.release()
+        self.turn_diff = TurnDiff()
         self.running = turn.id
         self.is_awaited = self.is_agent
         self.turn_ids.add(turn.id)
@@ -105,6 +116,18 @@ class Thread:
             return True
         agents = () if self.is_agent else self.conversation.agents.values()
         return any(agent.is_awaited for agent in agents)
+
+    def tell_patch(self) -> None:
+        """Tell the patch that was held back, as what it is: an event of the frame that it came with."""
+        held, self.held_patch = self.held_patch, None
+        if held is None:
+            return
+        frame = self.scribe.frame
+        now, frame.bytes = frame.bytes, held.frame
+        try:
+            self.items.hear(held.turn_id, held.item, completed=True)
+        finally:
+            frame.bytes = now
 
     def release(self) -> None:
         """End the turn that was held back, unless somebody else has ended it meanwhile."""

@@ -65,6 +65,7 @@ from .frames import (
     Turn,
     TurnAnswer,
     TurnCompleted,
+    TurnDiffUpdated,
     TurnError,
     TurnStarted,
 )
@@ -73,14 +74,13 @@ from .pending import Asked, Pending
 from .recorded import RecordedClient
 from .requests import REQUESTS, UNSUPPORTED
 from .stopping import Stopper
-from .thread import Thread
+from .thread import HeldPatch, Thread
 from .threads import Threads
 
 UNWANTED = (
     "account/rateLimits/updated",
     "remoteControl/status/changed",
     "thread/readState/changed",
-    "turn/diff/updated",
 )
 """The loudest of what we ignore: codex need not send it."""
 
@@ -243,11 +243,14 @@ class CodexWire(Wire):
         if told.method not in NOTIFICATIONS:
             self._hear_unknown(thread, frame)
         elif thread is not None:
-            self._hear(thread, _notes[told.method].decode(told.params), told.params)
-        elif thread_id is not None:
+            self._hear(thread, _notes[told.method].decode(told.params), told.params, frame)
+        elif thread_id is not None and told.method != "turn/diff/updated":
             self._keep(thread_id, frame)
 
-    def _hear(self, thread: Thread, note: Params, payload: Raw) -> None:
+    def _hear(self, thread: Thread, note: Params, payload: Raw, frame: bytes) -> None:
+        if isinstance(note, TurnDiffUpdated):
+            thread.turn_diff.update(note.diff)
+        thread.tell_patch()
         if self._threads.has_left(thread.id):
             if isinstance(note, TurnStarted):
                 thread.running = note.turn.id
@@ -263,6 +266,8 @@ class CodexWire(Wire):
                 self._end_turn(thread, turn)
             case RequestResolved(request_id=id):
                 self._pending.withdraw(key_of(id))
+            case ItemCompleted(turn_id=turn_id, item=item) if thread.items.awaits_diff(turn_id, item):
+                thread.held_patch = HeldPatch(turn_id, item, frame)
             case _:
                 thread.hear(note, payload)
         if isinstance(note, ItemCompleted | TurnCompleted):

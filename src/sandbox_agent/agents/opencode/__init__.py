@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable, Mapping
 
-from ...schema.features import COMPACT, Capabilities, Catalogue, Mode
+from ...schema.features import COMPACT, Capabilities, Mode
 from ...schema.inputs import Settings
 from ...schema.world import World
 from ..base import Agent, HttpServer, Launch, Place, Wire
 from .credentials import sources
+from .settings import settings_files, with_schema
 
 READY = r"opencode server listening on (http://\S+)"
 EVENTS = "/global/event"
@@ -55,6 +57,7 @@ class OpenCode(Agent):
     executables = ("opencode",)
     env_families = ("OPENCODE_", *PROVIDER_KEYS)
     credentials = sources(PROVIDER_KEYS)
+    needs_credentials = False
     reads_from_workspace = (
         "`opencode.json`, `.opencode/` (agents, commands, plugins that run code), `AGENTS.md`"
     )
@@ -80,12 +83,14 @@ class OpenCode(Agent):
         shared_process=True,
     )
     gaps = {
-        "plan_approved": "its server offers no tool to leave plan mode: the plan is a message",
-        "plan_rejected": "its server offers no tool to leave plan mode: the plan is a message",
-        "error_500": "it tries again without limit; a cancel or `turnTimeoutMs` ends such a turn",
-        "error_cut": "it tries again without limit; a cancel or `turnTimeoutMs` ends such a turn",
+        "error_cut": "it tells so after five more tries, which take over a minute; a cancel or `turnTimeoutMs` ends such a turn before",
     }
     commands = (COMPACT,)
+    makes_in_git = ("opencode",)
+    notes = (
+        "Plans are files. In a repository they are in its `.opencode/plans`, else in OpenCode's own data folder; while it plans, the agent "
+        "may write no other file.",
+    )
     modes = (
         Mode("build", "Build", "The default agent. Executes tools based on configured permissions."),
         Mode("plan", "Plan", "Plan mode. Disallows all edit tools."),
@@ -101,6 +106,9 @@ class OpenCode(Agent):
             "OPENCODE_SERVER_USERNAME": server.user,
             "OPENCODE_SERVER_PASSWORD": server.password,
             "OPENCODE_PERMISSION": server_permissions(place.environ),
+            # Together they offer its model the tool that asks whether a plan is good.
+            "OPENCODE_CLIENT": "cli",
+            "OPENCODE_EXPERIMENTAL_PLAN_MODE": "1",
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_EMBEDDED_WEB_UI": "1",
         }
@@ -111,5 +119,8 @@ class OpenCode(Agent):
 
         return OpenCodeWire(world)
 
-    def takes_model(self, model: str, catalogue: Catalogue) -> bool:
-        return not catalogue.models or model in {one.id for one in catalogue.models}
+    def rewrites(self, directory: str, environ: Mapping[str, str]) -> Iterable[str]:
+        return settings_files(directory, environ)
+
+    def rewritten(self, settings: bytes) -> bytes:
+        return with_schema(settings)

@@ -25,9 +25,15 @@ class AgentInfo(Struct, frozen=True):
     hidden: bool = False
 
 
+class Limit(Struct, frozen=True):
+    context: float = 0
+    """How many tokens fit; 0 where that is not known."""
+
+
 class ModelInfo(Struct, frozen=True):
     name: str | None = None
     variants: dict[str, Any] = {}
+    limit: Limit = Limit()
 
 
 class Provider(Struct, frozen=True):

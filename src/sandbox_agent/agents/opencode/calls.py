@@ -66,6 +66,7 @@ class Calls:
             )
             return
         self._complete(part, parent)
+        self._note_plan(part)
         if (asked := self._early_asks.get(part.id)) is not None:
             self._tell_ask(asked, part)
             del self._early_asks[part.id]
@@ -156,7 +157,7 @@ class Calls:
         key = call.id if call else None
         if call and call.tool == "plan_exit" and asked.questions:
             self._conversation.plans.add(asked.id)
-            self._scribe.plan(asked.id, asked.questions[0].question, call=key)
+            self._scribe.plan(asked.id, self._plan_text() or asked.questions[0].question, call=key)
             return
         questions = [
             AskedQuestion(
@@ -168,6 +169,21 @@ class Calls:
             for one in asked.questions
         ]
         self._scribe.question(asked.id, questions, call=key)
+
+    def _note_plan(self, part: ToolPart) -> None:
+        path, content = part.state.input.get("filePath"), part.state.input.get("content")
+        plan = self._conversation.plan
+        if plan.file and isinstance(path, str) and path.endswith(plan.file):
+            plan.path = path
+            plan.written = content if isinstance(content, str) else plan.written
+
+    def _plan_text(self) -> str:
+        """The question only names the file that the plan is in."""
+        plan = self._conversation.plan
+        path = plan.path or f"{self._conversation.directory}/.opencode/{plan.file}"
+        state = self._scribe.pen.world.look(path)
+        found = state.data.decode(errors="replace") if state and state.data else plan.written
+        return found.strip()
 
     def _is_new_request(self, key: str) -> bool:
         """The server keeps listing a request when an abort took its turn away: one is asked once."""

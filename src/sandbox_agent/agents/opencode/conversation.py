@@ -7,7 +7,7 @@ ended before, the second `idle` would come in the next turn.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct, structs
@@ -43,6 +43,17 @@ class Typed(Struct):
     files: list[Attachment] = []
 
 
+class Plan(Struct):
+    """The file that the agent writes its plans to."""
+
+    file: str = ""
+    """The end of its path."""
+    path: str | None = None
+    """All of it, once something was written there."""
+    written: str = ""
+    """What was written there last."""
+
+
 class TurnState:
     """What is known of the running turn. A new one stands ready whenever a turn is over."""
 
@@ -63,12 +74,16 @@ class TurnState:
         self.texts: set[str] = set()
         """What was prompted in this turn: a compaction may repeat it."""
         self.usage: Usage | None = None
+        self.model: str | None = None
+        """The one that answers."""
+        self.answered = False
+        """The server is done with the command of this turn: its next `idle` is the end."""
         self.lost = False
         """The event stream broke in this turn, and the server said nothing since."""
         self.idled = False
         """An `idle` came after the prompt was taken and before any answer: if an error follows, that was the end."""
-        self.heals = 0
-        """How often the server was found broken, and something was done about it."""
+        self.feedback: str | None = None
+        """What the user said to a plan that was rejected."""
 
 
 class OpenCodeConversation(Conversation):
@@ -90,11 +105,14 @@ class OpenCodeConversation(Conversation):
         """Changes of its rules that the server has not confirmed."""
         self.unsent: list[tuple[Handed, PromptBody | Prompt]] = []
         """Prompts and commands that wait for that."""
-        self.sent: PromptBody | None = None
-        """The last prompt, should it have to be given once more."""
         self.deleted_by_us = False
         self.plans: set[str] = set()
         """Questions that are plans to approve."""
+        self.plan = Plan()
+        self.windows: Mapping[str, int] = {}
+        """How much the contexts of models hold."""
+        self.feed_back: Callable[[str], None] | None = None
+        """Gives the agent what the user said to its plan, in the running turn."""
         self._expects_trace = False
 
     @property
@@ -109,6 +127,7 @@ class OpenCodeConversation(Conversation):
         if session.title and not session.title.startswith(DEFAULT_TITLE):
             self.scribe.uses(title=session.title)
         self.created = session.time.created
+        self.plan.file = session.plan_file
         self.settings = structs.replace(self.settings, directory=directory)
         self._metadata = structs.replace(
             self._metadata, directory=directory, agent_version=session.version or self._metadata.agent_version
@@ -154,13 +173,6 @@ class OpenCodeConversation(Conversation):
                 return True
         return text is not None and self.scribe.turn is not None and text in self.turn.texts
 
-    def hand_over_again(self, message_id: str | None) -> Handed:
-        """The prompt of the running turn is sent once more."""
-        handed = Handed(message_id, tuple(self.turn.texts))
-        self.handed.append(handed)
-        self.turn.idle = self.turn.idled = False
-        return handed
-
     def is_handed(self, message_id: str) -> bool:
         return any(handed.message_id == message_id for handed in self.handed)
 
@@ -172,11 +184,35 @@ class OpenCodeConversation(Conversation):
             self.turn.idle = True
             self.settle()
 
-    def finish(self, handed: Handed) -> None:
-        """The server is done with a command, which it does not repeat."""
+    def withdraw_unsent(self) -> bool:
+        """A cancel came before the server heard of the prompt: it never will, and the turn is over."""
+        if not self.unsent:
+            return False
+        for handed, _ in self.unsent:
+            self.handed.remove(handed)
+        self.unsent = []
+        self.turn.idle = True
+        self.settle()
+        return True
+
+    def give_up(self, handed: Handed) -> None:
+        """Nothing comes of a command."""
         if handed in self.handed:
             self.handed.remove(handed)
-            self.turn.idle = self.turn.idle or not self.turn.alive
+            self.turn.idle = True
+            self.settle()
+
+    def finish(self, handed: Handed) -> None:
+        """The server is done with a command, which it does not repeat. What it tells of it may come later than its answer."""
+        if handed in self.handed:
+            self.handed.remove(handed)
+            self.turn.answered = True
+            self.settle()
+
+    def end_overdue(self) -> None:
+        """What the server told of a command has had its time to come."""
+        if self.turn.answered and not self.turn.running:
+            self.turn.idle = True
             self.settle()
 
     # -- the turn -------------------------------------------------------------------------------
@@ -193,7 +229,8 @@ class OpenCodeConversation(Conversation):
     def message_began(self, message: AssistantMessage) -> None:
         self.wake()
         if message.modelID and not message.summary:
-            self.scribe.uses(model=f"{message.providerID}/{message.modelID}")
+            self.turn.model = f"{message.providerID}/{message.modelID}"
+            self.scribe.uses(model=self.turn.model)
         self.turn.running.add(message.id)
         self.turn.busy = True
         self.turn.idle = False
@@ -217,7 +254,7 @@ class OpenCodeConversation(Conversation):
 
     def idle(self) -> None:
         # An abort that came before the model was called gives an `idle` alone.
-        began = self.turn.alive or (self.cancelling and not self.handed)
+        began = self.turn.alive or self.turn.answered or (self.cancelling and not self.handed)
         if began and not self.turn.running:
             self.turn.busy = False
             self.turn.idle = True
@@ -225,8 +262,8 @@ class OpenCodeConversation(Conversation):
         elif not self.handed and not self.turn.running:
             self.turn.idled = True
 
-    def add_usage(self, step: StepFinish) -> None:
-        tokens = step.tokens
+    def add_usage(self, step: StepFinish, *, of_sub_agent: bool) -> None:
+        tokens, model = step.tokens, self.turn.model
         spent = Usage(
             input_tokens=round(tokens.input + tokens.cache.read + tokens.cache.write),
             output_tokens=round(tokens.output + tokens.reasoning),
@@ -234,7 +271,8 @@ class OpenCodeConversation(Conversation):
             cache_write_tokens=round(tokens.cache.write),
             reasoning_tokens=round(tokens.reasoning),
             cost_usd=step.cost,
-            context_tokens=round(tokens.total()),
+            context_tokens=None if of_sub_agent else round(tokens.total()),
+            context_window=None if of_sub_agent or model is None else self.windows.get(model),
         )
         self.turn.usage = spent if self.turn.usage is None else self.turn.usage + spent
 
@@ -277,8 +315,19 @@ class OpenCodeConversation(Conversation):
             return
         if turn.overflow is not None:
             self.fail(failure_of(turn.overflow))
+        if self._goes_on():
+            return
         self.scribe.end_turn(self._stop_reason(), turn.usage)
         self._next_turn()
+
+    def _goes_on(self) -> bool:
+        """A rejected plan ends the turn at the server: what the user said to it goes there as a prompt of the same turn."""
+        feedback, self.turn.feedback = self.turn.feedback, None
+        if feedback is None or self.cancelling or self.turn.failures or self.feed_back is None:
+            return False
+        self.turn.alive = False
+        self.feed_back(feedback)
+        return True
 
     def lose_turn(self) -> None:
         """The server that ran the turn does not know it any more."""

@@ -67,4 +67,5 @@ def sources(provider_families: tuple[str, ...]) -> Sources:
         ),
         provider_families,
         (KeyFile("XDG_DATA_HOME", ".local/share", "opencode/auth.json", read_auth),),
+        login="`{program} auth login`",
     )

@@ -22,7 +22,6 @@ _BY_NAME: dict[str, ErrorCode] = {
     "NotFoundError": "invalid_request",
 }
 _NOT_THERE = re.compile(r"^(agent|command) not found", re.IGNORECASE)
-_BROKEN = "All fibers interrupted"
 _STACK = re.compile(r"\n\s+at ")
 
 
@@ -38,10 +37,6 @@ def failure_of(error: NativeError) -> Failure:
 def is_stack_trace(error: NativeError) -> bool:
     """An asynchronous prompt that fails is told twice, the second time with the server's stack trace."""
     return error.name == "UnknownError" and _STACK.search(error.data.message) is not None
-
-
-def is_broken_server(error: NativeError) -> bool:
-    return error.name == "UnknownError" and _BROKEN in error.data.message
 
 
 def _code(error: NativeError) -> ErrorCode | None:

@@ -134,6 +134,16 @@ class TodoUpdated(SessionEvent, frozen=True):
     todos: Any = ()  # shown as it is
 
 
+class InstanceDisposed(SessionEvent, frozen=True):
+    """The server has thrown away what it had set up for a directory."""
+
+    directory: str | None = None
+
+
+class GlobalDisposed(SessionEvent, frozen=True):
+    """Likewise, for all directories."""
+
+
 AnyEvent = (
     SessionCreated
     | SessionUpdated
@@ -154,6 +164,8 @@ AnyEvent = (
     | QuestionReplied
     | QuestionRejected
     | TodoUpdated
+    | InstanceDisposed
+    | GlobalDisposed
 )
 
 EVENTS: dict[str, type[AnyEvent]] = {
@@ -175,6 +187,8 @@ EVENTS: dict[str, type[AnyEvent]] = {
     "question.replied": QuestionReplied,
     "question.rejected": QuestionRejected,
     "todo.updated": TodoUpdated,
+    "server.instance.disposed": InstanceDisposed,
+    "global.disposed": GlobalDisposed,
 }
 
 IGNORED = frozenset(
@@ -182,8 +196,6 @@ IGNORED = frozenset(
         # The server and its surroundings.
         "server.connected",
         "server.heartbeat",
-        "server.instance.disposed",
-        "global.disposed",
         "sync",  # /global/event says everything a second time under this type
         "plugin.added",
         "catalog.updated",

@@ -27,8 +27,14 @@ class Session(Struct, frozen=True):
     directory: str = ""
     parentID: str | None = None
     title: str = ""
+    slug: str = ""
     version: str | None = None
     time: Time = Time()
+
+    @property
+    def plan_file(self) -> str:
+        """The end of the path of the file that its plans are written to; which folder holds it depends on the directory."""
+        return f"plans/{self.time.created:.0f}-{self.slug}.md"
 
 
 class ErrorData(Struct, frozen=True):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+
 import msgspec
 from msgspec import Raw
 
@@ -12,17 +15,26 @@ from .bodies import CreateBody, McpStatus
 from .conversation import OpenCodeConversation
 from .messages import Session, lenient
 from .prompts import Prompts, Rules
-from .requests import failure_in, mcp_config, session_model
+from .requests import agent_of, failure_in, mcp_config, session_model
 from .threads import Threads
 
 
 class Opening:
-    def __init__(self, wire: Wire, asking: Asking, threads: Threads, rules: Rules, prompts: Prompts) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        asking: Asking,
+        threads: Threads,
+        rules: Rules,
+        prompts: Prompts,
+        windows: Mapping[str, int],
+    ) -> None:
         self._wire = wire
         self._asking = asking
         self._threads = threads
         self._rules = rules
         self._prompts = prompts
+        self._windows = windows
 
     def begin(self, start: Start) -> OpenCodeConversation:
         conversation = self.add(start)
@@ -32,7 +44,7 @@ class Opening:
         else:
             settings = start.settings
             body = CreateBody(
-                agent=settings.agent_mode,
+                agent=agent_of(settings),
                 model=session_model(settings),
                 permission=self._rules.of(conversation),
             )
@@ -42,6 +54,8 @@ class Opening:
 
     def add(self, start: Start) -> OpenCodeConversation:
         conversation = OpenCodeConversation(self._wire, start)
+        conversation.windows = self._windows
+        conversation.feed_back = partial(self._prompts.feed_back, conversation)
         self._threads.add(conversation)
         return conversation
 
@@ -61,6 +75,8 @@ class Opening:
                 self._fail(conversation, status, body)
             else:
                 self._opened(conversation, msgspec.json.decode(body, type=Session))
+                if agent_of(conversation.settings) == "plan":
+                    self._rules.renew(conversation)  # Only now is it known where the plan will be.
 
         return created
 
@@ -69,11 +85,9 @@ class Opening:
             if status != 200:
                 self._fail(conversation, status, body)
                 return
-            session = msgspec.json.decode(body, type=Session)
+            self._opened(conversation, msgspec.json.decode(body, type=Session))
             # It may have been left in another mode, and its directory has new neighbours.
-            conversation.native_id = session.id
             self._rules.renew(conversation)
-            self._opened(conversation, session)
 
         return resumed
 
@@ -103,24 +117,11 @@ class Opening:
         """Bring the session's MCP servers into its directory, and keep its neighbours away from them."""
         for name in conversation.mcp_servers():
             conversation.waiting_mcp += 1
-            self._post_mcp(conversation, name, self._on_mcp(conversation, name))
+            server = conversation.settings.mcp[conversation.tool_name(name)]
+            body = {"name": name, "config": mcp_config(server)}
+            path = path_of(conversation, "/mcp")
+            self._asking.ask("POST", path, body, self._on_mcp(conversation, name))
         self._rules.deny_neighbours(conversation)
-
-    def bring_back_mcp(self, conversation: OpenCodeConversation) -> None:
-        """The server has thrown its directory away, and with it the MCP servers: no prompt goes before they are back."""
-
-        def added(status: int, body: Raw) -> None:
-            conversation.unruled -= 1
-            self._prompts.send(conversation)
-
-        for name in conversation.mcp_servers():
-            conversation.unruled += 1
-            self._post_mcp(conversation, name, added)
-
-    def _post_mcp(self, conversation: OpenCodeConversation, name: str, on_answer: OnAnswer) -> None:
-        server = conversation.settings.mcp[conversation.tool_name(name)]
-        body = {"name": name, "config": mcp_config(server)}
-        self._asking.ask("POST", path_of(conversation, "/mcp"), body, on_answer)
 
     def _on_mcp(self, conversation: OpenCodeConversation, server: str) -> OnAnswer:
         def added(status: int, body: Raw) -> None:

@@ -22,12 +22,18 @@ APPROVE, DISAPPROVE = "Yes", "No"
 """What the agent's own question about a plan wants to hear."""
 ASKED = ("bash", "edit", "webfetch", f"{MCP_PREFIX}*")
 _TOOL_OUTPUT = "*/opencode/tool-output/*"  # where the agent keeps its own long outputs
+_PLANS = "*/opencode/plans/*"  # where it keeps its plans if there is no repository
 
 _READS = frozenset({"read", "glob", "grep", "list", "lsp", "webfetch", "websearch", "codesearch", "skill"})
 
 
-def session_rules(mode: PermissionMode, strangers: Iterable[str]) -> tuple[PermissionRule, ...]:
-    """The rules of a session; `strangers` are MCP servers that other sessions brought into its directory."""
+def session_rules(
+    mode: PermissionMode, strangers: Iterable[str], plan_file: str | None = None
+) -> tuple[PermissionRule, ...]:
+    """The rules of a session; `strangers` are MCP servers that other sessions brought into its directory.
+
+    `plan_file`: the session plans, and may write its plan down.
+    """
     denied = tuple(PermissionRule(f"{server}_*", "*", "deny") for server in strangers)
     if mode == "bypass":
         # Sub-agents inherit rules about directories, so this one is told by name.
@@ -37,7 +43,17 @@ def session_rules(mode: PermissionMode, strangers: Iterable[str]) -> tuple[Permi
     return (
         *(PermissionRule(name, "*", "ask") for name in (*ASKED, "external_directory", "doom_loop")),
         PermissionRule("external_directory", _TOOL_OUTPUT, "allow"),
+        *_plan_rules(plan_file),
         *denied,
+    )
+
+
+def _plan_rules(plan_file: str | None) -> tuple[PermissionRule, ...]:
+    if plan_file is None:
+        return ()
+    return (
+        PermissionRule("edit", f"*{plan_file}", "allow"),
+        PermissionRule("external_directory", _PLANS, "allow"),
     )
 
 

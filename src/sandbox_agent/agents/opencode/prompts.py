@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from msgspec import Raw, structs
+from msgspec import Raw
 
 from ...schema.features import COMPACT
 from ...schema.inputs import Prompt
-from ...schema.world import World
+from ..base import Wait, Wire
 from ..failures import Failure
 from .asking import Asking, OnAnswer, path_of
 from .bodies import CommandBody, PermissionRule, PromptBody, PromptModel, SessionNow
+from .bootstrap import Bootstrap
 from .conversation import Handed, OpenCodeConversation
 from .messages import lenient
 from .permissions import session_rules
-from .requests import failure_in, is_user_message, make_message_id, prompt_model, prompt_parts
+from .requests import agent_of, failure_in, is_user_message, make_message_id, prompt_model, prompt_parts
 from .threads import Threads
+
+SECONDS_TO_TELL = 5.0
+"""How long what the server tells of a compaction may take after its answer."""
 
 
 class Prompts:
-    def __init__(self, asking: Asking, world: World) -> None:
+    def __init__(self, wire: Wire, asking: Asking, bootstrap: Bootstrap) -> None:
+        self._wire = wire
         self._asking = asking
-        self._world = world
+        self._bootstrap = bootstrap
+        self._world = wire.world
 
     def hand_over(self, conversation: OpenCodeConversation, prompt: Prompt) -> None:
         if prompt.command:
@@ -28,32 +34,38 @@ class Prompts:
             conversation.unsent.append((handed, prompt))
             self.send(conversation)
             return
-        settings = conversation.settings
-        body = PromptBody(
-            parts=prompt_parts(prompt),
-            messageID=make_message_id(self._world),
-            model=prompt_model(settings),
-            agent=settings.agent_mode,
-            variant=settings.variant,
-        )
+        body = self._body(conversation, prompt)
         # What the server repeats of it, part by part.
         echoed = (prompt.text, *(file.path for file in prompt.attachments))
         handed = conversation.hand_over(echoed, body.messageID, resume_turn=False)
         conversation.unsent.append((handed, body))
         self.send(conversation)
 
-    def repeat(self, conversation: OpenCodeConversation) -> None:
-        """Give the last prompt once more, under another id."""
-        assert conversation.sent is not None
-        body = structs.replace(conversation.sent, messageID=make_message_id(self._world))
-        conversation.unsent.append((conversation.hand_over_again(body.messageID), body))
+    def feed_back(self, conversation: OpenCodeConversation, text: str) -> None:
+        body = self._body(conversation, Prompt(text))
+        handed = conversation.hand_over((text,), body.messageID, resume_turn=True)
+        conversation.unsent.append((handed, body))
         self.send(conversation)
 
+    def _body(self, conversation: OpenCodeConversation, prompt: Prompt) -> PromptBody:
+        settings = conversation.settings
+        return PromptBody(
+            parts=prompt_parts(prompt),
+            messageID=make_message_id(self._world),
+            model=prompt_model(settings),
+            agent=agent_of(settings),
+            variant=settings.variant,
+        )
+
     def send(self, conversation: OpenCodeConversation) -> None:
+        """What waits, as soon as nothing stands against it."""
+        if conversation.unsent and not conversation.unruled:
+            self._bootstrap.when_done(conversation.directory, lambda: self._send(conversation))
+
+    def _send(self, conversation: OpenCodeConversation) -> None:
         if conversation.unruled:
             return
         for handed, body in conversation.unsent:
-            conversation.sent = body if isinstance(body, PromptBody) else None
             if isinstance(body, PromptBody):
                 path = path_of(conversation, f"/session/{conversation.native_id}/prompt_async")
                 self._asking.ask("POST", path, body, self.on_answer(conversation, handed))
@@ -67,7 +79,7 @@ class Prompts:
         name, arguments = prompt.called
         settings = conversation.settings
         body = CommandBody(
-            name, arguments, handed.message_id, settings.agent_mode, settings.model, settings.variant
+            name, arguments, handed.message_id, agent_of(settings), settings.model, settings.variant
         )
         path = path_of(conversation, f"/session/{conversation.native_id}/command")
         answered = self.on_answer(conversation, handed, synchronous=True)
@@ -81,7 +93,7 @@ class Prompts:
             now = lenient(body, SessionNow, SessionNow()).model
             model = prompt_model(conversation.settings) or (now and PromptModel(now.providerID, now.id))
             if conversation.cancelling:
-                conversation.finish(handed)
+                conversation.give_up(handed)
             elif status != 200:
                 conversation.refuse(handed, failure_in(status, body))
             elif model is None:
@@ -93,6 +105,8 @@ class Prompts:
         def summarized(status: int, body: Raw) -> None:
             if status == 200 or conversation.cancelling or conversation.turn.failures:
                 conversation.finish(handed)
+                if conversation.scribe.turn is not None:
+                    self._wire.notices.append(Wait(conversation, SECONDS_TO_TELL))
             else:
                 conversation.refuse(handed, failure_in(status, body))
 
@@ -133,7 +147,9 @@ class Rules:
     def of(self, conversation: OpenCodeConversation) -> tuple[PermissionRule, ...]:
         neighbours = self._neighbours(conversation)
         strangers = [server for other in neighbours for server in other.mcp_servers()]
-        return session_rules(conversation.settings.permission_mode, strangers)
+        settings = conversation.settings
+        plan_file = conversation.plan.file if agent_of(settings) == "plan" else None
+        return session_rules(settings.permission_mode, strangers, plan_file or None)
 
     def renew(self, conversation: OpenCodeConversation) -> None:
         """The mode has changed, or the neighbours may have."""

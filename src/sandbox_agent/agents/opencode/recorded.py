@@ -29,7 +29,7 @@ from .bodies import (
 from .conversation import OpenCodeConversation
 from .messages import lenient
 from .opening import Opening
-from .permissions import APPROVE
+from .permissions import DISAPPROVE
 from .prompts import Prompts
 from .requests import attachment_of
 from .threads import Threads
@@ -85,7 +85,7 @@ class Recorded:
             answers: tuple[tuple[str, ...], ...]
             answers = msgspec.json.decode(body, type=AnswersBody).answers
             if key in conversation.plans:
-                answers = (("approve" if answers[:1] == ((APPROVE,),) else "reject",),)
+                answers = (("reject" if answers[:1] == ((DISAPPROVE,),) else "approve",),)
             yield Answered(conversation, key, Answer(answers))
 
     def _about_session(self, request: HttpRequest, match: re.Match[str], directory: str) -> Iterator[Action]:

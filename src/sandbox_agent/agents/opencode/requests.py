@@ -56,6 +56,12 @@ def attachment_of(url: str, mime: str | None, filename: str | None) -> Attachmen
     return Attachment(filename or url.partition(",")[0], mime, filename)
 
 
+def agent_of(settings: Settings) -> str:
+    """The agent's own name for what it is to be: only the one that plans asks whether a plan is good."""
+    plans = settings.permission_mode == "plan" and settings.agent_mode == "build"
+    return "plan" if plans else settings.agent_mode
+
+
 def prompt_model(settings: Settings) -> bodies.PromptModel | None:
     if settings.model is None:
         return None

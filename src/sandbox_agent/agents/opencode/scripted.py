@@ -76,5 +76,8 @@ def _config(model_url: str) -> dict[str, Any]:
 
 
 SCRIPTED = Scripted(
-    offline, other_model=("scripted-anthropic/scripted-a", "scripted-a"), ends_when_rejected=True
+    offline,
+    other_model=("scripted-anthropic/scripted-a", "scripted-a"),
+    writes_unseen=True,
+    ends_when_rejected=True,
 )

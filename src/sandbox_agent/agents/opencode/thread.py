@@ -15,6 +15,8 @@ from .calls import Calls
 from .conversation import DEFAULT_TITLE, OpenCodeConversation, Typed
 from .events import (
     AnyEvent,
+    GlobalDisposed,
+    InstanceDisposed,
     MessageRemoved,
     MessageUpdated,
     PartDelta,
@@ -210,8 +212,10 @@ class Thread:
                 self._rejected(True)
             case PartRemoved(partID=part_id):
                 self._abandon(part_id)
-            case MessageRemoved() | SessionCreated() | SessionDeleted():
-                pass  # History that is reverted stays told; the wire knows what becomes of sessions.
+            case MessageRemoved():
+                pass  # History that is reverted stays told.
+            case SessionCreated() | SessionDeleted() | InstanceDisposed() | GlobalDisposed():
+                pass  # The wire knows what becomes of them.
 
     # -- messages -------------------------------------------------------------------------------
 
@@ -338,7 +342,7 @@ class Thread:
             case StepFinish(id=key):
                 if key not in self._noted:
                     self._noted.add(key)
-                    self.conversation.add_usage(part)
+                    self.conversation.add_usage(part, of_sub_agent=self.parent is not None)
             case RetryPart(id=key, attempt=attempt, error=error):
                 if key not in self._noted:
                     self._noted.add(key)

@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable
 
 from .conversation import OpenCodeConversation
-from .errors import is_broken_server
 from .events import (
     AnyEvent,
+    GlobalDisposed,
     Heard,
+    InstanceDisposed,
     PartUpdated,
     SessionCreated,
     SessionDeleted,
@@ -29,11 +30,11 @@ class Threads:
     def __init__(
         self,
         cancel: Callable[[OpenCodeConversation], None],
-        heal: Callable[[OpenCodeConversation], bool],
+        forget: Callable[[str | None], None],
     ) -> None:
         self.conversations: list[OpenCodeConversation] = []
         self._cancel = cancel
-        self._heal = heal
+        self._forget = forget
         self._threads: dict[str, Thread] = {}
         self._seen: dict[str, None] = {}  # ids of events, oldest first
 
@@ -84,8 +85,10 @@ class Threads:
             case SessionError(sessionID="", error=NativeError() as error):
                 for conversation in self.those_in(heard.directory):
                     conversation.scribe.system(error.data.message or error.name)
-            case SessionError(error=NativeError() as error) as failed if is_broken_server(error):
-                self._broken(failed)
+            case InstanceDisposed(directory=directory):
+                self._forget(directory)
+            case GlobalDisposed():
+                self._forget(None)
             case UnknownEvent() as unknown:
                 self._unknown(heard, unknown)
             case event:
@@ -102,11 +105,6 @@ class Threads:
             self._link_sub_agent(thread, event)
         if conversation.cancelling and conversation.turn.running - was_running:
             self._cancel(conversation)  # The abort came before there was anything to abort.
-
-    def _broken(self, failed: SessionError) -> None:
-        thread = self.get(failed.sessionID)
-        if thread is None or thread.parent is not None or not self._heal(thread.conversation):
-            self.route(failed)
 
     def _is_repeated(self, event_id: str | None) -> bool:
         if event_id is None:

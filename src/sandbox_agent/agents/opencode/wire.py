@@ -27,14 +27,15 @@ from ..base import Action, Closed, Conversation, Files, Start, Wire
 from ..frames import UNREADABLE, HttpReply, HttpRequest, InFrame, Lost, ServerEvent, native_of
 from .asking import Asking, path_of
 from .bodies import AnswersBody, ReplyBody
+from .bootstrap import Bootstrap
 from .catalogue import Listing
 from .catch_up import CatchUp
 from .conversation import OpenCodeConversation
-from .healing import Healing
 from .opening import Opening
-from .permissions import APPROVE, DISAPPROVE
+from .permissions import APPROVE
 from .prompts import Prompts, Rules
 from .recorded import Recorded
+from .requests import agent_of
 from .threads import Threads
 
 _ASKED = re.compile(rb'"type":\s*"(permission|question)\.asked"')
@@ -47,11 +48,13 @@ class OpenCodeWire(Wire):
     def __init__(self, world: World) -> None:
         super().__init__(world)
         self._asking = Asking(self)
-        self._threads = Threads(self.cancel, lambda conversation: self._healing.heal(conversation))
-        self._prompts = Prompts(self._asking, world)
+        self._bootstrap = Bootstrap(self._asking)
+        self._threads = Threads(self.cancel, self._bootstrap.forget)
+        self._prompts = Prompts(self, self._asking, self._bootstrap)
         self._rules = Rules(self._asking, self._threads, self._prompts)
-        self._opening = Opening(self, self._asking, self._threads, self._rules, self._prompts)
-        self._healing = Healing(self._asking, self._threads, self._prompts, self._opening)
+        self._opening = Opening(
+            self, self._asking, self._threads, self._rules, self._prompts, self._bootstrap.windows
+        )
         self._catch_up = CatchUp(self._asking, self._threads)
         self._recorded = Recorded(self._asking, self._threads, self._prompts, self._opening)
 
@@ -76,22 +79,26 @@ class OpenCodeWire(Wire):
 
     def answer(self, conversation: Conversation, key: str, answer: Answer) -> None:
         ours, answers = _ours(conversation), answer.answers
-        if answers is not None and key in ours.plans:
-            answers = ((APPROVE if answers[:1] == (("approve",),) else DISAPPROVE,),)
+        if key in ours.plans:
+            # Whatever its question hears that is not a "no" is a "yes" to it.
+            answers = answers and ((APPROVE,),)
+            ours.turn.feedback = answer.message if answers is None else None
         if answers is None:
             self._asking.tell(ours, f"/question/{key}/reject", None)
         else:
             self._asking.tell(ours, f"/question/{key}/reply", AnswersBody(answers))
 
     def cancel(self, conversation: Conversation) -> None:
-        self._asking.tell(_ours(conversation), f"/session/{conversation.native_id}/abort", None)
+        ours = _ours(conversation)
+        if not ours.withdraw_unsent():
+            self._asking.tell(ours, f"/session/{ours.native_id}/abort", None)
 
     def configure(self, conversation: Conversation, settings: Settings) -> bool:
         old = conversation.settings
         if (settings.directory, settings.mcp) != (old.directory, old.mcp):
             return False
         conversation.settings = settings
-        if settings.permission_mode != old.permission_mode:
+        if (settings.permission_mode, agent_of(settings)) != (old.permission_mode, agent_of(old)):
             self._rules.renew(_ours(conversation))
         return True
 
@@ -116,6 +123,9 @@ class OpenCodeWire(Wire):
                     self.notices.append(Closed(conversation))
 
             self._asking.ask("POST", path_of(conversation, f"/session/{session_id}/abort"), None, aborted)
+
+    def waited(self, conversation: Conversation) -> None:
+        _ours(conversation).end_overdue()
 
     def list_catalogue(self, directory: str) -> None:
         Listing(self, self._asking).begin(directory)

@@ -113,13 +113,13 @@ class Pi(Agent):
         return world.make_uuid()
 
     def takes_model(self, model: str, catalogue: Catalogue) -> bool:
-        """It finds a model by a piece of its name, too, and its level may stand behind it."""
-        ids = [one.id for one in catalogue.models]
-        names = {model, model.rpartition(":")[0] or model}
-        pieces = {name.lower() for name in names if "/" not in name}
-        return (
-            not ids or bool(names.intersection(ids)) or any(one in id.lower() for one in pieces for id in ids)
-        )
+        """It finds a model by a piece of its id or its name, too, and its level may stand behind it."""
+        wanted = {model, model.rpartition(":")[0] or model}
+        known = {text for one in catalogue.models for text in (one.id, one.name) if text}
+        if not known or wanted & known:
+            return True
+        pieces = {piece.lower() for piece in wanted if "/" not in piece}
+        return any(piece in text.lower() for piece in pieces for text in known)
 
 
 def _server(server: McpServer) -> dict[str, object]:

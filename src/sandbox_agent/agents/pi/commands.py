@@ -48,6 +48,15 @@ class GetState(Command, frozen=True, tag="get_state"):
     id: str | int | None = None
 
 
+class NewSession(Command, frozen=True, tag="new_session"):
+    id: str | int | None = None
+
+
+class SwitchSession(Command, frozen=True, tag="switch_session"):
+    session_path: str
+    id: str | int | None = None
+
+
 class GetModels(Command, frozen=True, tag="get_available_models"):
     id: str | int | None = None
 
@@ -86,6 +95,8 @@ AnyCommand = (
     | Abort
     | ClearQueue
     | GetState
+    | NewSession
+    | SwitchSession
     | GetModels
     | SetModel
     | SetThinkingLevel

@@ -66,4 +66,5 @@ def sources(provider_families: tuple[str, ...]) -> Sources:
             KeyFile("PI_CODING_AGENT_DIR", ".pi/agent", "auth.json", read_auth),
             KeyFile("PI_CODING_AGENT_DIR", ".pi/agent", "models.json", read_models),
         ),
+        login="`{program}`, then type /login",
     )

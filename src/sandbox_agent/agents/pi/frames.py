@@ -341,6 +341,12 @@ class State(Native, frozen=True):
     message_count: int = 0
 
 
+class Switched(Native, frozen=True):
+    """The answer to `new_session` and `switch_session`."""
+
+    cancelled: bool = False
+
+
 class Models(Native, frozen=True):
     models: tuple[NativeModel, ...] = ()
 

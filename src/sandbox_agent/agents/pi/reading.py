@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -18,6 +19,14 @@ from .modes import MODES
 T = TypeVar("T")
 
 LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
+
+
+def id_in(session: str | None) -> str | None:
+    """The id of a session that is named by its file, `<time>_<id>.jsonl`, or by the id itself."""
+    if session is None or not session.endswith(".jsonl"):
+        return session
+    name = posixpath.basename(session).removesuffix(".jsonl")
+    return name.partition("_")[2] or None
 
 
 def payload_of(frame: bytes) -> dict[str, Any]:
@@ -68,7 +77,7 @@ def catalogue_of(listed: pi.Models, callable: pi.Commands, state: pi.State | Non
         is_current = current is not None and (current.provider, current.id) == (model.provider, model.id)
         default = state.thinking_level if state and is_current and variants else None
         models.append(Model(f"{model.provider}/{model.id}", model.name, variants or None, default))
-    default = f"{current.provider}/{current.id}" if current else None
+    default = current.full_name if current else None
     commands = tuple(Command(one.name, one.description or "") for one in callable.commands)
     return Catalogue(tuple(models), MODES, default, commands)
 

@@ -44,7 +44,7 @@ from .dialogs import (
     permission_in,
     refusal_of,
 )
-from .reading import attachments_of, catalogue_of, read
+from .reading import attachments_of, catalogue_of, id_in, read
 from .transcript import PiConversation
 
 
@@ -52,13 +52,17 @@ class PiWire(Wire):
     def __init__(self, world: World) -> None:
         super().__init__(world)
         self._conversation: PiConversation | None = None
+        self._left: list[PiConversation] = []
+        """Those that a recorded client has switched away from."""
+        self._switching: dict[str | int | None, str | None] = {}
+        """Where it wants to go by the request of this id: a native id, or None for a new conversation."""
         self._request_ids = (f"sa{n}" for n in itertools.count(1))
         self._listing: set[str] = set()
         self._state: pi.State | None = None
         self._commands = pi.Commands()
 
     def conversations(self) -> Iterable[Conversation]:
-        return () if self._conversation is None else (self._conversation,)
+        return () if self._conversation is None else (self._conversation, *self._left)
 
     # -- commands
 
@@ -136,7 +140,7 @@ class PiWire(Wire):
     def launched(self, argv: list[str]) -> Iterator[Action]:
         options = dict(itertools.pairwise(argv))
         settings = Settings("", "default", model=options.get("--model"), variant=options.get("--thinking"))
-        yield Began(self._recorded(settings, options.get("--session-id") or options.get("--session")))
+        yield Began(self._recorded(settings, options.get("--session-id") or id_in(options.get("--session"))))
 
     def sent(self, frame: bytes) -> Iterator[Action]:
         conversation = self._conversation
@@ -153,6 +157,10 @@ class PiWire(Wire):
                     yield Prompted(conversation, Prompt(message, attachments_of(conversation, pictures)))
             case commands.Steer(message) | commands.FollowUp(message):
                 conversation.queued.append(message)
+            case commands.NewSession(id):
+                self._switching[id] = None
+            case commands.SwitchSession(path, id):
+                self._switching[id] = id_in(path)
             case commands.ClearQueue():
                 conversation.queued.clear()
             case commands.Abort():
@@ -233,10 +241,21 @@ class PiWire(Wire):
                     conversation.echoes = max(0, conversation.echoes - 1)
             case "set_model" if response.success:
                 conversation.works_with(read(response.data, pi.NativeModel))
+            case "new_session" | "switch_session" if response.id in self._switching:
+                self._switch(conversation, response)
             case "compact" if conversation.compacting:
                 conversation.compacted(response)
             case "steer" | "follow_up" | "set_model" | "set_thinking_level" if not response.success:
                 conversation.refuse(response)
+
+    def _switch(self, conversation: PiConversation, response: pi.Response) -> None:
+        """What follows belongs to another conversation; whether it is a new one depends on what the recording has shown."""
+        native_id = self._switching.pop(response.id)
+        switched = read(response.data, pi.Switched) or pi.Switched()
+        if response.success and not switched.cancelled:
+            other = self._recorded(conversation.settings, native_id)
+            self._left = [one for one in (conversation, *self._left) if one.scribe is not other.scribe]
+            other.announce("daemon")
 
     def _opened(self, conversation: PiConversation, state: pi.State) -> None:
         gone = conversation.resumed and state.message_count == 0 and not conversation.ready

@@ -94,6 +94,14 @@ class Changes:
             return
         self.expect(key, given.paths())
 
+    def seen(self, key: str, path: str) -> FileState | None:
+        """What a file was when it was looked at for a call; None where it was not."""
+        return self._seen.get(key, {}).get(self._whole(path))
+
+    def unsee(self, key: str, path: str) -> None:
+        """It was looked at too late: what the agent tells counts alone."""
+        self._seen.get(key, {}).pop(self._whole(path), None)
+
     def forget(self, key: str) -> None:
         self._seen.pop(key, None)
 

@@ -71,7 +71,6 @@ class Requests:
         if pending is None or not isinstance(pending.requested, PermissionRequested):
             return False
         asked = pending.requested
-        assert asked.metadata is not None
         metadata = msgspec.structs.replace(asked.metadata, decided_by=by, message=message)
         self._pen.write(PermissionResolved(asked.permission_id, asked.action, status, metadata), source)
         self._remove(key)

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 import msgspec
 
-from ...schema.answers import CreatedSession
+from ...errors import StreamError
+from ...schema.answers import CreatedSession, Progress
 from ...schema.ids import random_id
-from ..asking import OnPermission, OnQuestion
+from ..asking import OnPermission, OnQuestion, awaited
 from ..call import Address, Answer, Call, call, session_path
 from ..child import Child, child_of_program
 from ..discovery import find_address
-from ..failures import error_of
+from ..failures import error_of, unreadable
+from ..raw import RawResponse, raw_response, recording
 from ..retry import Retry
 from .operations import AsyncOperations
 from .session import AsyncSession
-from .transport import AsyncTransport
+from .stream import frames
+from .transport import VERSION_HEADER, AsyncTransport
 
 if TYPE_CHECKING:
     import httpx2
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 class AsyncSandboxAgent(AsyncOperations):
@@ -134,7 +139,45 @@ class AsyncSandboxAgent(AsyncOperations):
 
     async def ask(self, request: Call, answer: type[T]) -> T:
         """Send a request and decode its answer."""
-        return msgspec.json.decode((await self.transport.send(request)).content, type=answer)
+        return await self._decoded(await self.transport.send(request), answer)
+
+    async def watch(
+        self, request: Call, answer: type[T], on_progress: Callable[[Progress], object] | None
+    ) -> T:
+        """Send a request that takes its time; the callback hears how it gets on."""
+        if on_progress is None:
+            return await self.ask(request, answer)
+        request = request.with_header("Accept", "text/event-stream")
+        # Whoever asks for the same thing again is told how the first request gets on.
+        async with aclosing(frames(self.transport, lambda _: request)) as stream:
+            async for frame in stream:
+                match frame.event:
+                    case "progress":
+                        progress = await self._decoded(Answer(frame.data), Progress)
+                        await awaited(on_progress(progress))
+                    case "result":
+                        return await self._decoded(Answer(frame.data), answer)
+                    case "problem":
+                        raise error_of(await self._decoded(Answer(frame.data), dict[str, Any]))
+        raise StreamError("the daemon ended the stream without a result")
+
+    async def with_raw_response(
+        self, method: Callable[P, Awaitable[T]], *arguments: P.args, **named: P.kwargs
+    ) -> RawResponse[T]:
+        """Call a method of this client and see the HTTP answer, too: status, headers and bytes.
+
+        For example `client.with_raw_response(client.sessions.get, "my-session")`.
+        """
+        with recording() as answers:
+            parsed = await method(*arguments, **named)
+        return raw_response(answers, parsed)
+
+    async def _decoded(self, answer: Answer, kind: type[T]) -> T:
+        try:
+            return msgspec.json.decode(answer.content, type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError) as reason:
+            endpoint = (await self.transport.address()).endpoint
+            raise unreadable(endpoint, answer.headers.get(VERSION_HEADER), reason) from None
 
     async def create_session(self, session_id: str | None, settings: Mapping[str, Any]) -> AsyncSession:
         """Create a session. One whose agent cannot be started is an error, like everything that was not created."""
@@ -144,7 +187,7 @@ class AsyncSandboxAgent(AsyncOperations):
         request = call("POST", session_path(name), body=settings, settled=409 if drawn else None)
         answer = await self.transport.send(request)
         if answer.content:
-            created = msgspec.json.decode(answer.content, type=CreatedSession)
+            created = await self._decoded(answer, CreatedSession)
             if not created.healthy:
                 raise error_of({**(created.error or {}), "sessionId": name})
         return AsyncSession(self, name)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
 from ...schema.answers import (
@@ -16,19 +16,20 @@ from ...schema.answers import (
     Models,
     Modes,
     PermissionList,
+    Progress,
     QuestionList,
     Queue,
     Readiness,
     SentMessage,
-    SessionPage,
     StoredAttachment,
 )
-from ...schema.events import Event
 from ...schema.inputs import Attachment, McpServer, PermissionMode
 from ...schema.sessions import SessionInfo
 from ..call import Answer, call, new_key, segment
+from ..events import Event
 from ..misuse import AsyncGuard
 from ..pages import PageOfEvents, decoded
+from .session_list import AsyncSessionList
 from .stream import all_events
 
 if TYPE_CHECKING:
@@ -48,7 +49,12 @@ class AsyncAgents(AsyncGuard):
         return await self._client.ask(call("GET", "/v1/agents"), AgentList)
 
     async def install(
-        self, agent: str, *, reinstall: bool = False, agent_version: str | None = None
+        self,
+        agent: str,
+        *,
+        reinstall: bool = False,
+        agent_version: str | None = None,
+        on_progress: Callable[[Progress], object] | None = None,
     ) -> Installed:
         """Install an agent, or say where it is.
 
@@ -56,16 +62,18 @@ class AsyncAgents(AsyncGuard):
         - `reinstall`: Install again even if it is there.
         - `agent_version`: Version to install, or `latest`. Without one any that is there will do, and the
           tested one is fetched.
+        - `on_progress`: Is called with the latest step while it goes on; may be a coroutine function.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `PermissionDenied`, `InstallFailed`.
         """
-        return await self._client.ask(
+        return await self._client.watch(
             call(
                 "POST",
                 f"/v1/agents/{segment(agent)}/install",
                 body={"reinstall": reinstall, "agentVersion": agent_version},
             ),
             Installed,
+            on_progress,
         )
 
     async def modes(self, agent: str, *, directory: str | None = None) -> Modes:
@@ -209,17 +217,15 @@ class AsyncSessions(AsyncGuard):
             },
         )
 
-    async def list(self, *, limit: int = 100, cursor: str | None = None) -> SessionPage:
+    def list(self, *, limit: int = 100, cursor: str | None = None) -> AsyncSessionList:
         """List sessions, newest first.
 
-        - `limit`: How many at most.
+        - `limit`: How many to a page.
         - `cursor`: `nextCursor` of the page before.
 
         Raises `InvalidRequest`.
         """
-        return await self._client.ask(
-            call("GET", "/v1/sessions", query={"limit": limit, "cursor": cursor}), SessionPage
-        )
+        return AsyncSessionList(self._client, limit, cursor)
 
     async def get(self, session_id: str) -> SessionInfo:
         """Show a session.
@@ -326,6 +332,18 @@ class AsyncSessions(AsyncGuard):
         Raises `SessionNotFound`, `Unavailable`.
         """
         await self._client.send(call("POST", f"/v1/sessions/{segment(session_id)}/terminate"))
+
+    async def suspend(self, session_id: str) -> None:
+        """Stop the process of an idle agent; the next message resumes the conversation.
+
+        The daemon does the same after `--idle-seconds`. Nothing happens while a turn runs or a message
+        waits, nor to an agent that could not go on with its conversation.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `SessionNotFound`.
+        """
+        await self._client.send(call("POST", f"/v1/sessions/{segment(session_id)}/suspend"))
 
     async def queue(self, session_id: str, *, limit: int = 50, cursor: str | None = None) -> Queue:
         """Show the messages that wait, oldest first.

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...errors import Conflict, NotFound
-from ...schema.events import Event, PermissionRequested, QuestionRequested
-from ..asking import OnPermission, OnQuestion, answer_of, awaited, decision_of
-from ..failures import Unanswered
+from ...schema.events import PermissionRequested, QuestionRequested
+from ..asking import OnPermission, OnQuestion, Request, answer_of, awaited, decision_of
 
 if TYPE_CHECKING:
     from .session import AsyncSession
@@ -25,45 +23,36 @@ class AsyncRespondent:
         self._on_permission = on_permission
         self._on_question = on_question
 
-    async def hear(self, event: Event) -> None:
-        match event.data:
-            case PermissionRequested() as permission:
-                await self._permit(permission)
-            case QuestionRequested() as question:
-                await self._reply(question)
+    async def answer(self, request: Request) -> bool:
+        """False when it waits and there is no callback for it."""
+        if isinstance(request, PermissionRequested):
+            return await self._permit(request)
+        return await self._reply(request)
 
-    async def _permit(self, request: PermissionRequested) -> None:
+    async def _permit(self, request: PermissionRequested) -> bool:
         permissions = self._session.permissions
         waiting = (await permissions.list()).permissions
         if all(one.permission_id != request.permission_id for one in waiting):
-            return
+            return True
         if self._on_permission is None:
-            _warn(f"for permission to use `{request.action}`", "on_permission", "permissions")
-            return
+            return False
         decision = decision_of(await awaited(self._on_permission(request)))
         # Somebody else may have answered meanwhile, or the turn has ended.
         with suppress(Conflict, NotFound):
             await permissions.reply(request.permission_id, decision.reply, message=decision.message)
+        return True
 
-    async def _reply(self, request: QuestionRequested) -> None:
+    async def _reply(self, request: QuestionRequested) -> bool:
         questions = self._session.questions
         waiting = (await questions.list()).questions
         if all(one.question_id != request.question_id for one in waiting):
-            return
+            return True
         if self._on_question is None:
-            _warn(f"for an answer to: {request.prompt}", "on_question", "questions")
-            return
+            return False
         answer = answer_of(await awaited(self._on_question(request)))
         with suppress(Conflict, NotFound):
             if answer.answers is None:
                 await questions.reject(request.question_id)
             else:
                 await questions.reply(request.question_id, answer.answers)
-
-
-def _warn(wanted: str, callback: str, resource: str) -> None:
-    warnings.warn(
-        f"the agent waits {wanted}: give prompt() a callback ({callback}=...), or answer with session.{resource}",
-        Unanswered,
-        stacklevel=2,
-    )
+        return True

@@ -8,11 +8,13 @@ from contextlib import aclosing
 import msgspec
 
 from ...errors import SandboxAgentError
-from ...schema.events import Event, SessionEnded, decode_event
+from ...schema.events import SessionEnded
 from ...schema.sessions import SessionInfo
 from ..call import Call, call, session_path
+from ..events import Event, decode_event
 from ..failures import DaemonUnreachable
 from ..frames import END, Frame
+from .prompt import AsyncPrompt
 from .transport import AsyncTransport
 
 Resume = Callable[[int | None], Call]
@@ -20,14 +22,30 @@ Resume = Callable[[int | None], Call]
 
 
 async def frames(
-    transport: AsyncTransport, resume: Resume, *, has_end: bool = False
+    transport: AsyncTransport,
+    resume: Resume,
+    *,
+    has_end: bool = False,
+    until: float | None = None,
+    accepted: Callable[[], None] | None = None,
 ) -> AsyncGenerator[Frame, None]:
-    """Frames, each once, until one says that it was the last. With `has_end` the daemon's end of the stream says so, too."""
+    """Frames, each once, until one says that it was the last.
+
+    - `has_end`: The daemon's end of the stream is the last, too.
+    - `until`: When to raise `DeadlinePassed`, by the monotonic clock.
+    - `accepted`: Is told that the daemon took the request.
+    """
     seen: int | None = None
     patience = transport.patience()
+
+    def connected() -> None:
+        patience.connected()
+        if accepted is not None:
+            accepted()
+
     while True:
         try:
-            async with aclosing(transport.frames(resume(seen), patience.connected)) as connection:
+            async with aclosing(transport.frames(resume(seen), connected, until)) as connection:
                 async for frame in connection:
                     patience.renew()
                     if frame.event == END:
@@ -40,11 +58,12 @@ async def frames(
                     # The reader asks for the next one: only now is this one done with.
                     seen = seen if number is None else number
         except SandboxAgentError as error:
-            await transport.pause(patience, error)
+            await transport.pause(patience, error, until=until)
         else:
             if has_end:
                 return
-            await transport.pause(patience, DaemonUnreachable("the daemon ended the stream", sent=True))
+            ended = DaemonUnreachable("the daemon ended the stream", sent=True)
+            await transport.pause(patience, ended, until=until)
 
 
 async def session_events(
@@ -66,15 +85,17 @@ async def session_events(
 
 
 async def turn_events(
-    transport: AsyncTransport, session_id: str, prompt: Call
+    transport: AsyncTransport, prompt: AsyncPrompt, offset: int, until: float | None
 ) -> AsyncGenerator[Event, None]:
-    """The events from a prompt on. Until something was seen it is sent again, under the same key; then it is followed."""
-    path = session_path(session_id, "events", "sse")
+    """The events from a prompt on, after an offset. Until something was seen it is sent again, under the same key."""
+    path = session_path(prompt.session_id, "events", "sse")
 
     def resume(seen: int | None) -> Call:
-        return prompt if seen is None else call("GET", path, query={"offset": seen})
+        seen = offset if seen is None else seen
+        return call("GET", path, query={"offset": seen}) if seen else prompt.stream()
 
-    async with aclosing(frames(transport, resume)) as stream:
+    found = frames(transport, resume, until=until, accepted=prompt.accepted)
+    async with aclosing(found) as stream:
         async for frame in stream:
             yield decode_event(frame.data)
 

@@ -24,8 +24,10 @@ from ..failures import (
     error_of_answer,
 )
 from ..frames import END, Frame, FrameReader
+from ..raw import record
 from ..retry import Patience, Retry
 from ..waiting import in_thread
+from ..waits import TIMER_SECONDS, DeadlinePassed
 
 if TYPE_CHECKING:
     import httpx2
@@ -73,7 +75,7 @@ class AsyncTransport:
         lost = False
         while True:
             try:
-                return await self._send_once(call)
+                return record(await self._send_once(call))
             except SandboxAgentError as error:
                 if lost and error.status == call.settled:
                     return Answer(b"")
@@ -83,13 +85,20 @@ class AsyncTransport:
     def patience(self) -> Patience:
         return Patience(self._retry)
 
-    async def pause(self, patience: Patience, error: SandboxAgentError, *, repeatable: bool = True) -> None:
+    async def pause(
+        self,
+        patience: Patience,
+        error: SandboxAgentError,
+        *,
+        repeatable: bool = True,
+        until: float | None = None,
+    ) -> None:
         """Wait before the next try, where one makes sense; otherwise the error is raised."""
         if isinstance(error, DaemonUnreachable) and not self._may_come_back():
             raise error
         delay = patience.delay_after(error, repeatable=repeatable)
         self.trying_again(error)
-        await asyncio.sleep(delay)
+        await asyncio.sleep(delay if until is None else min(delay, _left(until)))
 
     def _may_come_back(self) -> bool:
         """A daemon that never answered is not expected to begin, nor one of our own that has ended."""
@@ -107,20 +116,26 @@ class AsyncTransport:
                 params=dict(call.query),
                 headers=self._headers(address, call),
                 content=call.content,
-                timeout=httpx2.Timeout(self._timeout, connect=CONNECT_SECONDS),
+                timeout=httpx2.Timeout(call.seconds or self._timeout, connect=CONNECT_SECONDS),
             )
         except httpx2.TimeoutException as error:
-            raise self._timed_out(error) from None
+            raise self._timed_out(error, call.seconds or self._timeout) from None
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from None
         self._check(answer, address, answer.content)
-        return Answer(answer.content, answer.headers.get("content-type", ""))
+        media_type = answer.headers.get("content-type", "")
+        return Answer(answer.content, media_type, answer.status_code, dict(answer.headers))
 
-    async def frames(self, call: Call, connected: Callable[[], None]) -> AsyncGenerator[Frame, None]:
-        """The frames of one connection, until it is lost or the daemon ends it."""
+    async def frames(
+        self, call: Call, connected: Callable[[], None], until: float | None = None
+    ) -> AsyncGenerator[Frame, None]:
+        """The frames of one connection, until it is lost, the daemon ends it, or the deadline has passed."""
         import httpx2
 
         http, address = await self._ready()
+        silence = SILENCE_SECONDS if until is None else min(SILENCE_SECONDS, _left(until))
+        if not silence:
+            raise DeadlinePassed
         try:
             async with http.stream(
                 call.method,
@@ -128,7 +143,7 @@ class AsyncTransport:
                 params=dict(call.query),
                 headers=self._headers(address, call),
                 content=call.content,
-                timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
+                timeout=httpx2.Timeout(silence, connect=min(silence, CONNECT_SECONDS)),
             ) as answer:
                 self._check(answer, address, await answer.aread() if answer.is_error else b"")
                 connected()
@@ -138,7 +153,11 @@ class AsyncTransport:
                 async for chunk in answer.aiter_bytes():
                     for frame in reader.feed(chunk):
                         yield frame
+                    if until is not None and not _left(until):
+                        raise DeadlinePassed
         except httpx2.HTTPError as error:
+            if until is not None and not _left(until):
+                raise DeadlinePassed from None
             raise self._unreachable(error) from None
 
     # -- what a program may want to know ------------------------------------------------------
@@ -210,13 +229,13 @@ class AsyncTransport:
         self._told_version = theirs
         self.warn_of_version(str(theirs))
 
-    def _timed_out(self, error: httpx2.TimeoutException) -> SandboxAgentError:
+    def _timed_out(self, error: httpx2.TimeoutException, seconds: float | None) -> SandboxAgentError:
         import httpx2
 
         if isinstance(error, httpx2.ConnectTimeout):
             return self._unreachable(error)
         endpoint = self._address.endpoint if self._address else "the daemon"
-        return NoAnswerInTime(f"{endpoint} did not answer within the timeout of {self._timeout} seconds")
+        return NoAnswerInTime(f"{endpoint} did not answer within the timeout of {seconds} seconds")
 
     def _unreachable(self, error: Exception) -> DaemonUnreachable:
         import httpx2
@@ -232,6 +251,12 @@ class AsyncTransport:
         else:
             told = f"no daemon at {endpoint}: {self.HOW_TO_REACH}"
         return DaemonUnreachable(told, sent=sent)
+
+
+def _left(until: float) -> float:
+    """Seconds until a deadline; none when it has passed."""
+    left = until - time.monotonic()
+    return left if left > TIMER_SECONDS else 0.0
 
 
 def _checked(address: Address) -> Address:

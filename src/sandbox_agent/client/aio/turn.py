@@ -2,33 +2,66 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Self
 
-from ...schema.events import Event, ItemCompleted, SessionEnded, TurnEnded
-from ..misuse import AsyncGuard
+from ...errors import SandboxAgentError
+from ...schema.events import (
+    ItemCompleted,
+    PermissionRequested,
+    QuestionRequested,
+    SessionEnded,
+    TurnEnded,
+)
+from ..asking import Request
+from ..events import Event
+from ..failures import TurnFailed, TurnTimeout
+from ..misuse import AsyncTurnBase
 from ..transcript import Transcript
+from ..waits import DeadlinePassed, Waits
+from .ending import end_turn
 from .respondent import AsyncRespondent
 from .stream import turn_events
 
 if TYPE_CHECKING:
-    from .session import AsyncPrompt, AsyncSession
+    from .prompt import AsyncPrompt
+    from .session import AsyncSession
+
+FAILURES = {
+    "error": "the agent reported an error",
+    "limit": "the turn reached a limit",
+    "outcome_unknown": "the daemon was restarted during the turn: what the agent did last is not known",
+}
+"""Stop reasons that are raised, and what to say where the agent gave no words."""
 
 
-class AsyncTurn(AsyncGuard):
+class AsyncTurn(AsyncTurnBase[Transcript]):
     """A turn. Iterate it for its events, or call `text()` or `result()`. It is sent when the first event is asked for.
 
-    What the agent asks is answered by the callbacks, after the event that tells it was handed out.
+    What the agent asks is answered by the callbacks, after the event that tells it was handed out. After `AnswerNeeded`
+    or any other exception the turn can be read on.
     """
 
-    def __init__(self, session: AsyncSession, prompt: AsyncPrompt, respondent: AsyncRespondent) -> None:
+    def __init__(
+        self,
+        session: AsyncSession,
+        prompt: AsyncPrompt,
+        respondent: AsyncRespondent,
+        waits: Waits,
+        *,
+        raise_on_error: bool,
+    ) -> None:
         self.transcript = Transcript()
         """What the events so far add up to."""
         self._session = session
+        self._prompt = prompt
+        self._raise_on_error = raise_on_error
         # The reading does not know this object: when a program lets go of it, the connection is closed at once.
-        self._events = _read(session, prompt, respondent, self.transcript)
+        self._read = functools.partial(_read, session, prompt, respondent, waits, self.transcript)
+        self._events = self._read()
         self._is_begun = False
 
     @property
@@ -41,28 +74,50 @@ class AsyncTurn(AsyncGuard):
 
     async def __anext__(self) -> Event:
         self._is_begun = True
-        return await anext(self._events)
+        try:
+            return await anext(self._events)
+        except StopAsyncIteration:
+            raise
+        except BaseException:
+            self._events = self._read()
+            raise
 
     async def text(self) -> AsyncIterator[str]:
-        """The agent's answer while it is written, piece by piece: no thinking, no tools."""
+        """The agent's answer while it is written, piece by piece: no thinking, no tools.
+
+        Raises `TurnFailed` at the end, unless the prompt said `raise_on_error=False`.
+        """
         async for event in self:
             if piece := self.transcript.answer_in(event):
                 yield piece
+        self._check()
 
     async def result(self) -> Transcript:
-        """Wait for the end of the turn; gives what it added up to."""
+        """Wait for the end of the turn; returns what it added up to.
+
+        Raises `TurnFailed`, unless the prompt said `raise_on_error=False`.
+        """
         async for _ in self:
             pass
+        self._check()
         return self.transcript
 
     async def cancel(self) -> None:
-        """End the turn; its last events still come."""
-        await self._session.cancel()
+        """End this turn and no other; its last events still come. One that waits in the queue is withdrawn."""
+        await end_turn(self._session, self._prompt, self.transcript)
 
     async def close(self) -> None:
         """Stop reading. The turn itself goes on."""
         self._is_begun = True
         await self._events.aclose()
+
+    def _check(self) -> None:
+        stop_reason = self.transcript.stop_reason
+        if not self._raise_on_error or stop_reason not in FAILURES:
+            return
+        error = self.transcript.errors[-1] if self.transcript.errors else None
+        message = error.message if error else FAILURES[stop_reason]
+        raise TurnFailed(message, error.code if error else None, stop_reason, self.transcript)
 
     def __del__(self) -> None:
         if not self._is_begun:
@@ -74,17 +129,64 @@ class AsyncTurn(AsyncGuard):
 
 
 async def _read(
-    session: AsyncSession, prompt: AsyncPrompt, respondent: AsyncRespondent, transcript: Transcript
+    session: AsyncSession,
+    prompt: AsyncPrompt,
+    respondent: AsyncRespondent,
+    waits: Waits,
+    transcript: Transcript,
 ) -> AsyncGenerator[Event, None]:
     """Hand out an event, then answer it: when the next one is asked for, this one is done with."""
-    request = await prompt.call()
-    async with aclosing(turn_events(session.client.transport, session.id, request)) as events:
-        async for event in events:
-            transcript.add(event)
-            yield event
-            if _is_last(event, transcript.turn_id):
-                return
-            await respondent.hear(event)
+    waits.begin()
+    await prompt.prepare()
+    pending: list[Request] = [*transcript.permissions.values(), *transcript.questions.values()]
+    for request in pending:
+        if not await respondent.answer(request):
+            waits.nobody_answers(request)
+    while True:
+        until = waits.until()
+        try:
+            stream = turn_events(session.client.transport, prompt, transcript.offset, until)
+            async with aclosing(stream) as events:
+                async for event in events:
+                    transcript.add(event)
+                    yield event
+                    if _is_last(event, transcript.turn_id):
+                        return
+                    asked = _request_in(event)
+                    if asked is not None and not await respondent.answer(asked):
+                        waits.nobody_answers(asked)
+                    waits.look(transcript)
+                    if waits.is_sooner_than(until):
+                        break  # the connection is made again, with a shorter wait
+                else:
+                    return
+        except DeadlinePassed:
+            await _raise_if_due(session, prompt, waits, transcript)
+
+
+async def _raise_if_due(
+    session: AsyncSession, prompt: AsyncPrompt, waits: Waits, transcript: Transcript
+) -> None:
+    error = waits.error(transcript)
+    if error is None:
+        return
+    if isinstance(error, TurnTimeout):
+        if not prompt.is_accepted:
+            raise TurnTimeout(f"{error.detail}: the daemon has not taken the message yet", transcript)
+        try:
+            await end_turn(session, prompt, transcript)
+        except SandboxAgentError as reason:
+            raise TurnTimeout(f"{error.detail}, and could not be cancelled: {reason}", transcript) from reason
+    raise error
+
+
+def _request_in(event: Event) -> Request | None:
+    match event.data:
+        case PermissionRequested() as permission:
+            return permission
+        case QuestionRequested() as question:
+            return question
+    return None
 
 
 def _is_last(event: Event, turn_id: str | None) -> bool:

@@ -5,28 +5,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 import msgspec
 
-from ...schema.answers import CreatedSession
+from ...errors import StreamError
+from ...schema.answers import CreatedSession, Progress
 from ...schema.ids import random_id
-from ..asking import OnPermission, OnQuestion
+from ..asking import OnPermission, OnQuestion, awaited_here
 from ..call import Address, Answer, Call, call, session_path
 from ..child import Child, child_of_program
 from ..discovery import find_address
-from ..failures import error_of
+from ..failures import error_of, unreadable
+from ..raw import RawResponse, raw_response, recording
 from ..retry import Retry
 from .operations import Operations
 from .session import Session
-from .transport import Transport
+from .stream import frames
+from .transport import VERSION_HEADER, Transport
 
 if TYPE_CHECKING:
     import httpx2
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 class SandboxAgent(Operations):
@@ -136,7 +141,43 @@ class SandboxAgent(Operations):
 
     def ask(self, request: Call, answer: type[T]) -> T:
         """Send a request and decode its answer."""
-        return msgspec.json.decode((self.transport.send(request)).content, type=answer)
+        return self._decoded(self.transport.send(request), answer)
+
+    def watch(self, request: Call, answer: type[T], on_progress: Callable[[Progress], object] | None) -> T:
+        """Send a request that takes its time; the callback hears how it gets on."""
+        if on_progress is None:
+            return self.ask(request, answer)
+        request = request.with_header("Accept", "text/event-stream")
+        # Whoever asks for the same thing again is told how the first request gets on.
+        with closing(frames(self.transport, lambda _: request)) as stream:
+            for frame in stream:
+                match frame.event:
+                    case "progress":
+                        progress = self._decoded(Answer(frame.data), Progress)
+                        awaited_here(on_progress(progress))
+                    case "result":
+                        return self._decoded(Answer(frame.data), answer)
+                    case "problem":
+                        raise error_of(self._decoded(Answer(frame.data), dict[str, Any]))
+        raise StreamError("the daemon ended the stream without a result")
+
+    def with_raw_response(
+        self, method: Callable[P, T], *arguments: P.args, **named: P.kwargs
+    ) -> RawResponse[T]:
+        """Call a method of this client and see the HTTP answer, too: status, headers and bytes.
+
+        For example `client.with_raw_response(client.sessions.get, "my-session")`.
+        """
+        with recording() as answers:
+            parsed = method(*arguments, **named)
+        return raw_response(answers, parsed)
+
+    def _decoded(self, answer: Answer, kind: type[T]) -> T:
+        try:
+            return msgspec.json.decode(answer.content, type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError) as reason:
+            endpoint = (self.transport.address()).endpoint
+            raise unreadable(endpoint, answer.headers.get(VERSION_HEADER), reason) from None
 
     def create_session(self, session_id: str | None, settings: Mapping[str, Any]) -> Session:
         """Create a session. One whose agent cannot be started is an error, like everything that was not created."""
@@ -146,7 +187,7 @@ class SandboxAgent(Operations):
         request = call("POST", session_path(name), body=settings, settled=409 if drawn else None)
         answer = self.transport.send(request)
         if answer.content:
-            created = msgspec.json.decode(answer.content, type=CreatedSession)
+            created = self._decoded(answer, CreatedSession)
             if not created.healthy:
                 raise error_of({**(created.error or {}), "sessionId": name})
         return Session(self, name)

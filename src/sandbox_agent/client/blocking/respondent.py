@@ -4,14 +4,12 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...errors import Conflict, NotFound
-from ...schema.events import Event, PermissionRequested, QuestionRequested
-from ..asking import OnPermission, OnQuestion, answer_of, awaited_here, decision_of
-from ..failures import Unanswered
+from ...schema.events import PermissionRequested, QuestionRequested
+from ..asking import OnPermission, OnQuestion, Request, answer_of, awaited_here, decision_of
 
 if TYPE_CHECKING:
     from .session import Session
@@ -27,45 +25,36 @@ class Respondent:
         self._on_permission = on_permission
         self._on_question = on_question
 
-    def hear(self, event: Event) -> None:
-        match event.data:
-            case PermissionRequested() as permission:
-                self._permit(permission)
-            case QuestionRequested() as question:
-                self._reply(question)
+    def answer(self, request: Request) -> bool:
+        """False when it waits and there is no callback for it."""
+        if isinstance(request, PermissionRequested):
+            return self._permit(request)
+        return self._reply(request)
 
-    def _permit(self, request: PermissionRequested) -> None:
+    def _permit(self, request: PermissionRequested) -> bool:
         permissions = self._session.permissions
         waiting = (permissions.list()).permissions
         if all(one.permission_id != request.permission_id for one in waiting):
-            return
+            return True
         if self._on_permission is None:
-            _warn(f"for permission to use `{request.action}`", "on_permission", "permissions")
-            return
+            return False
         decision = decision_of(awaited_here(self._on_permission(request)))
         # Somebody else may have answered meanwhile, or the turn has ended.
         with suppress(Conflict, NotFound):
             permissions.reply(request.permission_id, decision.reply, message=decision.message)
+        return True
 
-    def _reply(self, request: QuestionRequested) -> None:
+    def _reply(self, request: QuestionRequested) -> bool:
         questions = self._session.questions
         waiting = (questions.list()).questions
         if all(one.question_id != request.question_id for one in waiting):
-            return
+            return True
         if self._on_question is None:
-            _warn(f"for an answer to: {request.prompt}", "on_question", "questions")
-            return
+            return False
         answer = answer_of(awaited_here(self._on_question(request)))
         with suppress(Conflict, NotFound):
             if answer.answers is None:
                 questions.reject(request.question_id)
             else:
                 questions.reply(request.question_id, answer.answers)
-
-
-def _warn(wanted: str, callback: str, resource: str) -> None:
-    warnings.warn(
-        f"the agent waits {wanted}: give prompt() a callback ({callback}=...), or answer with session.{resource}",
-        Unanswered,
-        stacklevel=2,
-    )
+        return True

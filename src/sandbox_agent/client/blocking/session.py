@@ -8,20 +8,19 @@ import os
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
-from ...schema.events import Event
 from ...schema.inputs import Attachment
 from ..asking import OnPermission, OnQuestion
-from ..call import IDEMPOTENCY_KEY, Call, call, new_key, session_path
+from ..call import new_key
+from ..events import Event
 from ..transcript import Transcript
+from ..waits import ANSWER_SECONDS, Waits
+from .prompt import File, Prompt
 from .respondent import Respondent
 from .session_operations import SessionOperations
 from .stream import session_events
 from .turn import Turn
 
 PAGE = 1000
-
-File = str | os.PathLike[str] | Attachment
-"""The path of a local file, which is uploaded, or an attachment that the daemon has."""
 
 
 class Session(SessionOperations):
@@ -39,20 +38,29 @@ class Session(SessionOperations):
         idempotency_key: str | None = None,
         on_permission: OnPermission | None = None,
         on_question: OnQuestion | None = None,
+        timeout: float | None = None,
+        answer_timeout: float | None = ANSWER_SECONDS,
+        raise_on_error: bool = True,
     ) -> Turn:
-        """Send a message and follow its turn: iterate over the events, or call `result()`.
+        """Send a message and follow its turn: iterate over the events, or call `text()` or `result()`.
 
         - `attachments`: Paths of local files, which are uploaded, or attachments that the daemon has.
         - `fresh`: Start a new conversation if the agent's own is gone.
         - `idempotency_key`: The same key gives the same turn, also from a program that was started again.
         - `on_permission`: Is asked when the agent wants to use a tool; returns "once", "always" or "reject".
         - `on_question`: Is asked when the agent asks; returns the answer, or None to reject.
+        - `timeout`: Seconds that the turn may take, from its first read on. Then it is cancelled, and `TurnTimeout` is raised.
+        - `answer_timeout`: Seconds that a permission or question without a callback may wait. Then `AnswerNeeded` is raised,
+          and the turn goes on. None waits for another client to answer.
+        - `raise_on_error`: Whether `text()` and `result()` raise `TurnFailed` for a turn that ended with the stop reason
+          `error`, `limit` or `outcome_unknown`. Events are handed out in either case.
         """
         prompt = Prompt(self, message, attachments, fresh, idempotency_key or new_key())
         respondent = Respondent(
             self, on_permission or self.client.on_permission, on_question or self.client.on_question
         )
-        return Turn(self, prompt, respondent)
+        waits = Waits(timeout, answer_timeout)
+        return Turn(self, prompt, respondent, waits, raise_on_error=raise_on_error)
 
     def events(self, *, offset: int = 0, follow: bool = False, include_raw: bool = False) -> Iterator[Event]:
         """The recorded events, oldest first; with `follow` also every new one, until the session ends.
@@ -85,25 +93,3 @@ class Session(SessionOperations):
         file = Path(path)
         stored = self.attachments.upload(file.read_bytes(), filename=file.name)
         return Attachment(stored.path, stored.mime, file.name)
-
-
-class Prompt:
-    """A message before it is sent: local files are uploaded first."""
-
-    def __init__(self, session: Session, message: str, files: Sequence[File], fresh: bool, key: str) -> None:
-        self._session = session
-        self._message = message
-        self._files = files
-        self._fresh = fresh
-        self._key = key
-
-    def call(self) -> Call:
-        attachments = [
-            file if isinstance(file, Attachment) else self._session.upload(file) for file in self._files
-        ]
-        return call(
-            "POST",
-            session_path(self._session.id, "messages", "stream"),
-            headers={IDEMPOTENCY_KEY: self._key},
-            body={"message": self._message, "attachments": attachments, "fresh": self._fresh},
-        )

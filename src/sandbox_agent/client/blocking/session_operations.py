@@ -219,6 +219,16 @@ class SessionOperations(Guard):
         """
         self.client.sessions.terminate(self.id)
 
+    def suspend(self) -> None:
+        """Stop the process of an idle agent; the next message resumes the conversation.
+
+        The daemon does the same after `--idle-seconds`. Nothing happens while a turn runs or a message
+        waits, nor to an agent that could not go on with its conversation.
+
+        Raises `SessionNotFound`.
+        """
+        self.client.sessions.suspend(self.id)
+
     def queue(self, *, limit: int = 50, cursor: str | None = None) -> Queue:
         """Show the messages that wait, oldest first.
 

@@ -10,24 +10,44 @@ from contextlib import closing
 import msgspec
 
 from ...errors import SandboxAgentError
-from ...schema.events import Event, SessionEnded, decode_event
+from ...schema.events import SessionEnded
 from ...schema.sessions import SessionInfo
 from ..call import Call, call, session_path
+from ..events import Event, decode_event
 from ..failures import DaemonUnreachable
 from ..frames import END, Frame
+from .prompt import Prompt
 from .transport import Transport
 
 Resume = Callable[[int | None], Call]
 """The request that goes on after a frame; after none, the first request."""
 
 
-def frames(transport: Transport, resume: Resume, *, has_end: bool = False) -> Generator[Frame, None]:
-    """Frames, each once, until one says that it was the last. With `has_end` the daemon's end of the stream says so, too."""
+def frames(
+    transport: Transport,
+    resume: Resume,
+    *,
+    has_end: bool = False,
+    until: float | None = None,
+    accepted: Callable[[], None] | None = None,
+) -> Generator[Frame, None]:
+    """Frames, each once, until one says that it was the last.
+
+    - `has_end`: The daemon's end of the stream is the last, too.
+    - `until`: When to raise `DeadlinePassed`, by the monotonic clock.
+    - `accepted`: Is told that the daemon took the request.
+    """
     seen: int | None = None
     patience = transport.patience()
+
+    def connected() -> None:
+        patience.connected()
+        if accepted is not None:
+            accepted()
+
     while True:
         try:
-            with closing(transport.frames(resume(seen), patience.connected)) as connection:
+            with closing(transport.frames(resume(seen), connected, until)) as connection:
                 for frame in connection:
                     patience.renew()
                     if frame.event == END:
@@ -40,11 +60,12 @@ def frames(transport: Transport, resume: Resume, *, has_end: bool = False) -> Ge
                     # The reader asks for the next one: only now is this one done with.
                     seen = seen if number is None else number
         except SandboxAgentError as error:
-            transport.pause(patience, error)
+            transport.pause(patience, error, until=until)
         else:
             if has_end:
                 return
-            transport.pause(patience, DaemonUnreachable("the daemon ended the stream", sent=True))
+            ended = DaemonUnreachable("the daemon ended the stream", sent=True)
+            transport.pause(patience, ended, until=until)
 
 
 def session_events(
@@ -65,14 +86,18 @@ def session_events(
                 return
 
 
-def turn_events(transport: Transport, session_id: str, prompt: Call) -> Generator[Event, None]:
-    """The events from a prompt on. Until something was seen it is sent again, under the same key; then it is followed."""
-    path = session_path(session_id, "events", "sse")
+def turn_events(
+    transport: Transport, prompt: Prompt, offset: int, until: float | None
+) -> Generator[Event, None]:
+    """The events from a prompt on, after an offset. Until something was seen it is sent again, under the same key."""
+    path = session_path(prompt.session_id, "events", "sse")
 
     def resume(seen: int | None) -> Call:
-        return prompt if seen is None else call("GET", path, query={"offset": seen})
+        seen = offset if seen is None else seen
+        return call("GET", path, query={"offset": seen}) if seen else prompt.stream()
 
-    with closing(frames(transport, resume)) as stream:
+    found = frames(transport, resume, until=until, accepted=prompt.accepted)
+    with closing(found) as stream:
         for frame in stream:
             yield decode_event(frame.data)
 

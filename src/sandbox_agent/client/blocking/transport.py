@@ -25,8 +25,10 @@ from ..failures import (
     error_of_answer,
 )
 from ..frames import END, Frame, FrameReader
+from ..raw import record
 from ..retry import Patience, Retry
 from ..waiting import at_once
+from ..waits import TIMER_SECONDS, DeadlinePassed
 
 if TYPE_CHECKING:
     import httpx2
@@ -74,7 +76,7 @@ class Transport:
         lost = False
         while True:
             try:
-                return self._send_once(call)
+                return record(self._send_once(call))
             except SandboxAgentError as error:
                 if lost and error.status == call.settled:
                     return Answer(b"")
@@ -84,13 +86,20 @@ class Transport:
     def patience(self) -> Patience:
         return Patience(self._retry)
 
-    def pause(self, patience: Patience, error: SandboxAgentError, *, repeatable: bool = True) -> None:
+    def pause(
+        self,
+        patience: Patience,
+        error: SandboxAgentError,
+        *,
+        repeatable: bool = True,
+        until: float | None = None,
+    ) -> None:
         """Wait before the next try, where one makes sense; otherwise the error is raised."""
         if isinstance(error, DaemonUnreachable) and not self._may_come_back():
             raise error
         delay = patience.delay_after(error, repeatable=repeatable)
         self.trying_again(error)
-        time.sleep(delay)
+        time.sleep(delay if until is None else min(delay, _left(until)))
 
     def _may_come_back(self) -> bool:
         """A daemon that never answered is not expected to begin, nor one of our own that has ended."""
@@ -108,20 +117,26 @@ class Transport:
                 params=dict(call.query),
                 headers=self._headers(address, call),
                 content=call.content,
-                timeout=httpx2.Timeout(self._timeout, connect=CONNECT_SECONDS),
+                timeout=httpx2.Timeout(call.seconds or self._timeout, connect=CONNECT_SECONDS),
             )
         except httpx2.TimeoutException as error:
-            raise self._timed_out(error) from None
+            raise self._timed_out(error, call.seconds or self._timeout) from None
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from None
         self._check(answer, address, answer.content)
-        return Answer(answer.content, answer.headers.get("content-type", ""))
+        media_type = answer.headers.get("content-type", "")
+        return Answer(answer.content, media_type, answer.status_code, dict(answer.headers))
 
-    def frames(self, call: Call, connected: Callable[[], None]) -> Generator[Frame, None]:
-        """The frames of one connection, until it is lost or the daemon ends it."""
+    def frames(
+        self, call: Call, connected: Callable[[], None], until: float | None = None
+    ) -> Generator[Frame, None]:
+        """The frames of one connection, until it is lost, the daemon ends it, or the deadline has passed."""
         import httpx2
 
         http, address = self._ready()
+        silence = SILENCE_SECONDS if until is None else min(SILENCE_SECONDS, _left(until))
+        if not silence:
+            raise DeadlinePassed
         try:
             with http.stream(
                 call.method,
@@ -129,7 +144,7 @@ class Transport:
                 params=dict(call.query),
                 headers=self._headers(address, call),
                 content=call.content,
-                timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
+                timeout=httpx2.Timeout(silence, connect=min(silence, CONNECT_SECONDS)),
             ) as answer:
                 self._check(answer, address, answer.read() if answer.is_error else b"")
                 connected()
@@ -139,7 +154,11 @@ class Transport:
                 for chunk in answer.iter_bytes():
                     for frame in reader.feed(chunk):
                         yield frame
+                    if until is not None and not _left(until):
+                        raise DeadlinePassed
         except httpx2.HTTPError as error:
+            if until is not None and not _left(until):
+                raise DeadlinePassed from None
             raise self._unreachable(error) from None
 
     # -- what a program may want to know ------------------------------------------------------
@@ -211,13 +230,13 @@ class Transport:
         self._told_version = theirs
         self.warn_of_version(str(theirs))
 
-    def _timed_out(self, error: httpx2.TimeoutException) -> SandboxAgentError:
+    def _timed_out(self, error: httpx2.TimeoutException, seconds: float | None) -> SandboxAgentError:
         import httpx2
 
         if isinstance(error, httpx2.ConnectTimeout):
             return self._unreachable(error)
         endpoint = self._address.endpoint if self._address else "the daemon"
-        return NoAnswerInTime(f"{endpoint} did not answer within the timeout of {self._timeout} seconds")
+        return NoAnswerInTime(f"{endpoint} did not answer within the timeout of {seconds} seconds")
 
     def _unreachable(self, error: Exception) -> DaemonUnreachable:
         import httpx2
@@ -233,6 +252,12 @@ class Transport:
         else:
             told = f"no daemon at {endpoint}: {self.HOW_TO_REACH}"
         return DaemonUnreachable(told, sent=sent)
+
+
+def _left(until: float) -> float:
+    """Seconds until a deadline; none when it has passed."""
+    left = until - time.monotonic()
+    return left if left > TIMER_SECONDS else 0.0
 
 
 def _checked(address: Address) -> Address:

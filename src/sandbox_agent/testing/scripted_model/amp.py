@@ -61,6 +61,10 @@ class AmpService:
                 return self._thread(msgspec.json.decode(call.params.thread, type=str))
         return _ok({})
 
+    def stored(self, id: str) -> str:
+        """A thread as it was handed over last; empty where it was not."""
+        return bytes(self._threads.get(id, b"")).decode()
+
     def _thread(self, id: str) -> dict[str, Any]:
         if id not in self._threads:
             return {"ok": False, "error": {"code": "thread-not-found", "message": "Thread not found"}}

@@ -120,7 +120,7 @@ class Asked(Struct, frozen=True):
 
     @property
     def plan_file(self) -> str | None:
-        """Where Claude wants its plan, in plan mode."""
+        """Where the agent wants its plan, in plan mode."""
         found = [match[0] for text in self._told() for match in _PLAN_FILE.finditer(text)]
         return found[-1] if found else None
 

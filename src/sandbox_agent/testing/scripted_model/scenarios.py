@@ -185,6 +185,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     ],
     "max_tokens": [Text("This is cut sho"), Stop("max_tokens"), Text("rt.")],
     "refusal": [Text("I would rather not."), Stop("refusal"), Stop("refusal")],  # Claude asks twice
+    "compaction": [Text("<summary>The user ran scripted scenarios.</summary>")],
     "error_400": _error(400, "Scripted bad request"),
     "error_401": _error(401, "Scripted: the key is wrong"),
     "error_404": _error(404, "Scripted: no such model"),

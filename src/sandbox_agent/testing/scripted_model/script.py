@@ -64,13 +64,12 @@ def reply_to(
     match asked.kind:
         case "title":
             return _title(asked, call_prefix)
-        case "compaction":
-            return _reply(asked, (Text("<summary>The user ran scripted scenarios.</summary>"),))
         case "probe":
             return _reply(asked, (Text("ok"),))
-    chosen = choose(asked.prompt, scenarios)
+    chosen = choose("SCENARIO:compaction" if asked.kind == "compaction" else asked.prompt, scenarios)
     written = _replies(_written(chosen, asked))
-    due = written[asked.round] if asked.round < len(written) else [Text("The script is over.")]
+    round = 0 if asked.kind == "compaction" else asked.round
+    due = written[round] if round < len(written) else [Text("The script is over.")]
     return _play(due, asked, chosen, attempts, call_prefix)
 
 

@@ -122,6 +122,10 @@ class ScriptedModel:
         finally:
             self._amp.takes_threads = True
 
+    def amp_thread(self, id: str) -> str:
+        """What Amp's service has of a conversation, as JSON; empty where it has nothing."""
+        return self._amp.stored(id)
+
     def add_scenario(self, name: str, steps: Scenario) -> None:
         """Teach it a scenario: steps, or a function from the marker's argument to steps."""
         self._scenarios[name] = steps

@@ -43,7 +43,7 @@ def expand(step: ToolStep, asked: Asked) -> Expanded:
             return _plan(step, asked)
         case Mcp():
             return _mcp(step, asked)
-        case Question() if ask := _find(asked, "ask_user", "ask_question"):
+        case Question() if ask := _find_below(asked, "ask_user", "ask_question"):
             return _ask_user(ask, step)
     if _code_mode(asked) and (script := _script(step)):
         return [ToolUse("exec", input=script)]
@@ -126,11 +126,12 @@ def _ask_user(tool: Tool, step: Question) -> Expanded:
 
 
 def _plan(step: Plan, asked: Asked) -> Expanded:
+    tool = _find(asked, "ExitPlanMode", "plan_exit")
     if path := asked.plan_file:
-        # Claude reads the plan from a file of its own choice. It may hold the tool back, but takes the call.
+        # The plan is in a file of the agent's choice. Claude may hold the tool back, but takes the call.
         write = expand(Write(path, step.plan), asked)
-        return [*write, Next(), ToolUse("ExitPlanMode")]
-    if tool := _find(asked, "ExitPlanMode", "plan_exit"):
+        return [*write, Next(), ToolUse(tool.name if tool else "ExitPlanMode")]
+    if tool:
         return [_use(tool, {"plan": step.plan})]
     if _code_mode(asked) or _find(asked, "exec_command"):
         return [Text(f"<proposed_plan>\n{step.plan}</proposed_plan>")]
@@ -211,6 +212,11 @@ def _find(asked: Asked, *names: str) -> Tool | None:
             if tool.name == name:
                 return tool
     return None
+
+
+def _find_below(asked: Asked, *names: str) -> Tool | None:
+    """A tool of this name, whoever offers it: an MCP server's stands before its own."""
+    return next((tool for tool in asked.tools if tool.name.rpartition("__")[2] in names), None)
 
 
 def _use(tool: Tool, arguments: dict[str, Any]) -> ToolUse:

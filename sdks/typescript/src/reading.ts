@@ -1,0 +1,53 @@
+/** One reading of a turn: its signal, its timers, and what is done beside it. */
+import { TurnError } from "./errors.js";
+
+export class Reading {
+  readonly #control = new AbortController();
+  readonly #outer: AbortSignal | undefined;
+  readonly #timers = new Set<ReturnType<typeof setTimeout>>();
+  readonly #answers: Promise<void>[] = [];
+  readonly #pass = (): void => this.#control.abort(this.#outer?.reason);
+
+  constructor(outer: AbortSignal | undefined) {
+    this.#outer = outer;
+    if (outer?.aborted) this.#pass();
+    outer?.addEventListener("abort", this.#pass);
+  }
+
+  get signal(): AbortSignal {
+    return this.#control.signal;
+  }
+
+  stop(reason: unknown): void {
+    this.#control.abort(reason);
+  }
+
+  after(milliseconds: number, then: () => void | Promise<void>): void {
+    const timer = setTimeout(() => this.meanwhile(Promise.resolve(then())), Math.max(0, milliseconds));
+    this.#timers.add(timer);
+  }
+
+  meanwhile(work: Promise<void>): void {
+    this.#answers.push(work.catch((error: unknown) => this.stop(error)));
+  }
+
+  /** All that is done beside the stream is done; an error of it is thrown. A limit that ran out just now is none. */
+  async answered(): Promise<void> {
+    await Promise.all(this.#answers);
+    if (!(this.signal.reason instanceof TurnError)) this.signal.throwIfAborted();
+  }
+
+  async unlessStopped<Value>(promise: Promise<Value>): Promise<Value> {
+    this.signal.throwIfAborted();
+    const { signal } = this;
+    return new Promise((resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+      promise.then(resolve, reject);
+    });
+  }
+
+  close(): void {
+    this.#timers.forEach(clearTimeout);
+    this.#outer?.removeEventListener("abort", this.#pass);
+  }
+}

@@ -1,0 +1,30 @@
+"""The user's own settings: which files OpenCode reads them from, and what it writes there when it does."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+
+_NAMES = ("opencode.json", "opencode.jsonc")
+_SCHEMA = b'{\n  "$schema": "https://opencode.ai/config.json",'
+_BEGINNING = re.compile(rb"^\s*\{")
+
+
+def settings_files(directory: str, environ: Mapping[str, str]) -> Iterator[str]:
+    home = environ.get("HOME", "")
+    own = posixpath.join(environ.get("XDG_CONFIG_HOME") or f"{home}/.config", "opencode")
+    if named := environ.get("OPENCODE_CONFIG"):
+        yield named
+    yield f"{own}/config.json"
+    folders = [own, f"{home}/.opencode", environ.get("OPENCODE_CONFIG_DIR", "")]
+    above = directory
+    while above not in ("", "/"):
+        folders += [above, f"{above}/.opencode"]
+        above = posixpath.dirname(above)
+    yield from (f"{folder}/{name}" for folder in folders if folder for name in _NAMES)
+
+
+def with_schema(settings: bytes) -> bytes:
+    """A file that names no schema is given one."""
+    return settings if b'"$schema"' in settings else _BEGINNING.sub(lambda _: _SCHEMA, settings, count=1)

@@ -1,0 +1,98 @@
+"""The whole command line: every command below one parser, and what a line of words means."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from .operation_commands import add_operations
+from .own_commands import add_daemon, add_run, add_server, add_to_sessions, add_tools
+from .parser import CLIENT_FLAGS, PROG, Parser, add_client_options
+from .table import SETTINGS
+
+DESCRIPTION = "One API for every coding agent: a daemon, and commands that talk to it."
+
+GUIDE = f"""\
+{DESCRIPTION}
+
+  sandbox-agent run claude "Fix the failing test"   give an agent one prompt and watch it work
+  sandbox-agent daemon start                        a daemon in the background, with a page at /ui/
+  sandbox-agent doctor                              what is installed, which keys are found, what to do next
+
+sandbox-agent --help lists every command. `run mock "hello"` needs no key."""
+
+ROOT_EXAMPLES = """\
+examples:
+  sandbox-agent run claude "Fix the failing test"     one prompt, with a transcript on the terminal
+  sandbox-agent daemon start                          a daemon in the background; other commands find it
+  sandbox-agent sessions create demo --agent mock     a session on it
+  sandbox-agent sessions stream-message demo "hello"
+  sandbox-agent sessions show demo                    what happened in it
+  sandbox-agent --token-file token --port 2468        the daemon in the foreground, as `sandbox-agent server`
+
+environment:
+  SANDBOX_AGENT_ENDPOINT, SANDBOX_AGENT_TOKEN   the daemon to talk to
+  SANDBOX_AGENT_DATA_DIR                        the data directory
+  NO_COLOR                                      no colours
+
+exit codes: 0 ok, 1 failed, 2 wrong usage, 130 interrupted"""
+
+
+def parser(*, server_alone: bool = False) -> Parser:
+    """Every command, or for the sake of a quick start only the server. Options for the daemon's address may stand before the command or after it."""
+    from .. import __version__
+
+    root = Parser(
+        prog=PROG,
+        description=DESCRIPTION,
+        epilog=ROOT_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    root.add_argument("--version", action="version", version=f"{PROG} {__version__}")
+    add_client_options(root, hidden=True)
+    commands = root.add_subparsers(metavar="COMMAND")
+    add_server(commands)
+    if server_alone:
+        return root
+    add_run(commands)
+    add_daemon(commands)
+    groups = add_operations(commands)
+    add_to_sessions(groups["sessions"])
+    add_tools(commands)
+    return root
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """A leading `api` is skipped, and flags of the server alone are the server."""
+    words = _without_api(argv)
+    if not words:
+        print(GUIDE)
+        raise SystemExit(0)
+    if _is_bare_server(words):
+        words = ["server", *words]
+    return parser(server_alone=words[0] == "server").parse_args(words)
+
+
+def _without_api(argv: Sequence[str]) -> list[str]:
+    """Only in the place of a command, which options for the daemon's address may precede: a prompt may be `api`."""
+    place = 0
+    while place < len(argv) and argv[place].partition("=")[0] in CLIENT_FLAGS:
+        place += 1 if argv[place] == "--json" or "=" in argv[place] else 2
+    words = list(argv)
+    if words[place : place + 1] == ["api"]:
+        del words[place]
+    return words
+
+
+def _is_bare_server(words: list[str]) -> bool:
+    """Only flags of the server, with their values: there is no command among them."""
+    flags = {setting.flag: setting for setting in SETTINGS}
+    rest = iter(words)
+    for word in rest:
+        name, given, _ = word.partition("=")
+        if name not in flags:
+            return False
+        if flags[name].kind != "switch" and not given:
+            next(rest, None)
+    return True

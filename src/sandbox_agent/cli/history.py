@@ -1,0 +1,62 @@
+"""`sessions show`: what happened in a session, told as `run` tells a turn."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+
+import msgspec
+
+from ..schema.events import ItemDelta, ItemStarted, SessionEnded, decode_event
+from ..schema.sessions import SessionInfo
+from .archive import all_events
+from .narration import Narrator, View
+from .output import console, say, write_line
+from .remote import Remote, call, find_address, session_path
+from .views import PlainView, TerminalView
+
+
+def show(args: argparse.Namespace) -> int:
+    with Remote(find_address(args)) as remote:
+        info = msgspec.convert(remote.get(session_path(args.session_id)), SessionInfo)
+        bodies = _followed(remote, info) if args.follow else all_events(remote, info.session_id)
+        if getattr(args, "json", False):
+            for body in bodies:
+                write_line(body)
+            return 0
+        _tell(info, bodies)
+        if info.state != "ended" and not args.follow:
+            say(f"the session is {info.state.replace('_', ' ')}; --follow goes on with it")
+    return 0
+
+
+def _followed(remote: Remote, info: SessionInfo) -> Iterator[bytes]:
+    request = call("GET", session_path(info.session_id, "events", "sse"), query={"offset": 0})
+    for frame in remote.follow(request):
+        yield frame.data
+
+
+def _tell(info: SessionInfo, bodies: Iterator[bytes]) -> None:
+    view = _view()
+    narrator = Narrator(view, session=info.session_id)
+    try:
+        for body in bodies:
+            event = decode_event(body)
+            is_past = event.sequence <= info.event_count
+            if isinstance(view, TerminalView):
+                view.live = not is_past
+            # Of what is past, whole items are enough.
+            if not (is_past and isinstance(event.data, ItemStarted | ItemDelta)):
+                narrator.hear(event)
+            if isinstance(event.data, SessionEnded):
+                return
+    finally:
+        view.close()
+
+
+def _view() -> View:
+    if sys.stdout.isatty():
+        return TerminalView(console())
+    # All of it is what was asked for, so all of it is data.
+    return PlainView(say=print)

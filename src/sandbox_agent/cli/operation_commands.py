@@ -1,0 +1,87 @@
+"""A command for every operation, from the generated `table.py`."""
+
+from __future__ import annotations
+
+from .command import Argument, Command
+from .parser import Parser, Subparsers, add_command, add_group, escaped
+from .table import COMMANDS, GROUPS
+
+DIRECTORY = "Where the agent works. Default: the current folder, or on another machine the daemon's own."
+
+
+def add_operations(commands: Subparsers[Parser]) -> dict[str, Subparsers[Parser]]:
+    """Returns the groups, to which others may add commands of their own."""
+    groups: dict[str, Subparsers[Parser]] = {}
+    for command in COMMANDS:
+        if command.group not in groups:
+            groups[command.group] = add_group(commands, command.group, GROUPS[command.group])
+        parser = add_command(
+            groups[command.group],
+            command.name,
+            command.summary,
+            "call:call",
+            command.aliases,
+            more=command.description,
+            examples=command.examples,
+        )
+        parser.set_defaults(_command=command)
+        for argument in command.arguments:
+            _add_field(parser, command, argument)
+        if command.answer == "content":
+            parser.add_argument("--output", metavar="FILE", help="Write to a file instead of stdout.")
+    return groups
+
+
+def _add_field(parser: Parser, command: Command, field: Argument) -> None:
+    if field.place == "path":
+        # Without an id the daemon makes one: that is the operation `sessions.new`.
+        optional = "?" if command.name == "sessions create" else None
+        parser.add_argument(field.name, nargs=optional, metavar=field.name.upper(), help=escaped(field.help))
+        return
+    match field.kind:
+        case "file":
+            parser.add_argument(field.name, metavar="PATH", help="The file to send; `-` reads it from stdin.")
+        case "attachments":
+            text = "File that goes with it; repeatable. One that is not here is looked for on the daemon's machine."
+            parser.add_argument("--attach", dest=field.name, action="append", metavar="PATH", help=text)
+        case "pairs":
+            text = f"{field.help} Without `=VALUE` the value comes from this shell's environment; repeatable."
+            parser.add_argument(field.flag, action="append", metavar="KEY[=VALUE]", help=escaped(text))
+        case "mcp":
+            add_mcp(parser, field.help)
+        case "answers":
+            either = parser.add_mutually_exclusive_group(required=field.required)
+            text = "The chosen labels of one question, separated by commas; repeat it for each question."
+            either.add_argument("--answer", action="append", metavar="LABEL[,LABEL]", help=text)
+            either.add_argument(
+                "--answers", metavar="JSON", help="The same as JSON: a list of labels per question."
+            )
+        case "string" if field.is_message:
+            text = "The prompt; `-`, or a pipe and no prompt, reads it from stdin."
+            parser.add_argument("words", nargs="?", metavar="MESSAGE", help=text)
+            parser.add_argument(field.flag, metavar="MESSAGE", help="The same as an option.")
+        case _:
+            add_flag(parser, field)
+
+
+def add_mcp(parser: Parser, about: str) -> None:
+    text = f"{about} NAME='command args', NAME=URL, or JSON ({{name: {{command, args, env}}}}); repeatable."
+    parser.add_argument("--mcp", action="append", metavar="SERVER", help=escaped(text))
+
+
+def add_flag(parser: Parser, field: Argument) -> None:
+    text = escaped(DIRECTORY if field.name == "directory" else field.help)
+    match field.kind:
+        case "switch":
+            parser.add_argument(field.flag, action="store_const", const=True, help=text)
+        case "list":
+            parser.add_argument(field.flag, action="append", metavar="VALUE", help=text)
+        case _:
+            parser.add_argument(
+                field.flag,
+                type={"integer": int, "number": float}.get(field.kind, str),
+                required=field.required,
+                choices=field.choices or None,
+                metavar=None if field.choices else field.name.rsplit("_", 1)[-1].upper(),
+                help=text,
+            )

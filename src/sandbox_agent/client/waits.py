@@ -1,0 +1,93 @@
+"""The time limits of a turn: how long it may take, and how long the agent waits for an answer. Does no waiting itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from ..schema.events import PermissionRequested
+from .asking import Request
+from .failures import AnswerNeeded, TurnTimeout
+from .transcript import Transcript
+
+ANSWER_SECONDS = 60.0
+TIMER_SECONDS = 0.005
+"""So close to a deadline it counts as passed: a timer may ring too early."""
+
+
+class DeadlinePassed(Exception):
+    """A read did not return before its deadline."""
+
+
+class Waits:
+    """Deadlines by the monotonic clock. They begin with the first read of the turn."""
+
+    def __init__(
+        self,
+        timeout: float | None,
+        answer_timeout: float | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._timeout = timeout
+        self._answer_timeout = answer_timeout
+        self._clock = clock
+        self._end: float | None = None
+        self._asked: dict[str, tuple[Request, float]] = {}
+        self._is_begun = False
+
+    def begin(self) -> None:
+        """A second read after an exception starts over, but the turn's own time is up only once."""
+        self._asked.clear()
+        if not self._is_begun and self._timeout is not None:
+            self._end = self._clock() + self._timeout
+        else:
+            self._end = None if self._is_over() else self._end
+        self._is_begun = True
+
+    def nobody_answers(self, request: Request) -> None:
+        if self._answer_timeout is not None:
+            self._asked[_id_of(request)] = (request, self._clock() + self._answer_timeout)
+
+    def look(self, transcript: Transcript) -> None:
+        """Forget what was answered meanwhile."""
+        pending = transcript.permissions.keys() | transcript.questions.keys()
+        self._asked = {name: asked for name, asked in self._asked.items() if name in pending}
+
+    def until(self) -> float | None:
+        """When a read must return at the latest."""
+        deadlines = [deadline for _, deadline in self._asked.values()]
+        return min([*deadlines, *([] if self._end is None else [self._end])], default=None)
+
+    def is_sooner_than(self, until: float | None) -> bool:
+        ours = self.until()
+        return ours is not None and (until is None or ours < until)
+
+    def error(self, transcript: Transcript) -> TurnTimeout | AnswerNeeded | None:
+        """What to raise by now."""
+        if self._is_over():
+            return TurnTimeout(f"the turn took longer than {self._timeout} seconds", transcript)
+        for request, deadline in self._asked.values():
+            if self._has_passed(deadline):
+                return AnswerNeeded(self._need(request), request, transcript)
+        return None
+
+    def _is_over(self) -> bool:
+        return self._end is not None and self._has_passed(self._end)
+
+    def _has_passed(self, deadline: float) -> bool:
+        return deadline - self._clock() <= TIMER_SECONDS
+
+    def _need(self, request: Request) -> str:
+        if isinstance(request, PermissionRequested):
+            wanted, callback, group = f"permission to use `{request.action}`", "on_permission", "permissions"
+        else:
+            wanted, callback, group = f"an answer to: {request.prompt}", "on_question", "questions"
+        return (
+            f"the agent waits for {wanted}, and nobody answered within {self._answer_timeout} seconds: "
+            f"give prompt() a callback ({callback}=...), answer with session.{group}.reply(), "
+            "or let it wait for another client with answer_timeout=None"
+        )
+
+
+def _id_of(request: Request) -> str:
+    return request.permission_id if isinstance(request, PermissionRequested) else request.question_id

@@ -1,0 +1,49 @@
+"""`daemon restart` and `daemon logs`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from .conftest import Cli, environment
+from .test_commands import begun
+
+
+def test_a_restarted_daemon_is_found_where_it_was(local: Cli, tmp_path: Path) -> None:
+    state = tmp_path / "state" / "daemon.json"
+    first = msgspec.json.decode(
+        local("daemon", "start", "--port", "0", "--log-level", "info", "--json").stdout
+    )
+    try:
+        local("sessions", "create", "kept", "--agent", "mock")
+        token = msgspec.json.decode(state.read_bytes())["token"]
+        again = local("daemon", "restart", "--json")
+        second = msgspec.json.decode(again.stdout)
+        assert (again.returncode, second["endpoint"]) == (0, first["endpoint"])
+        assert second["pid"] != first["pid"]
+        saved = msgspec.json.decode(state.read_bytes())
+        assert (saved["token"], "--log-level=info" in saved["flags"]) == (token, True)
+        assert local("sessions", "get", "kept").returncode == 0
+        logged = local("daemon", "logs", "--lines", "1")
+        assert (logged.returncode, len(logged.stdout.splitlines())) == (0, 1)
+        with begun("daemon", "logs", "--follow", env=environment(tmp_path), cwd=tmp_path) as following:
+            assert following.stdout is not None
+            assert next(line for line in following.stdout if "listening on" in line)
+            following.terminate()
+    finally:
+        local("daemon", "stop")
+
+
+def test_a_log_that_is_not_there_is_said_to_be_missing(local: Cli, tmp_path: Path) -> None:
+    failed = local("daemon", "logs")
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert "`daemon start` makes it" in failed.stderr
+
+
+def test_an_empty_data_directory_is_no_other_daemons(local: Cli) -> None:
+    failed = local("sessions", "list", "--data-dir", "")
+    assert (failed.returncode, failed.stderr) == (
+        2,
+        "error: --data-dir / SANDBOX_AGENT_DATA_DIR is empty: name a folder, or leave it out\n",
+    )

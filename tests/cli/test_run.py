@@ -1,0 +1,155 @@
+"""What `run` does besides showing a turn: which session, which variables, how long, and what it leaves behind."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.daemons import Daemon, agent_pids, client_of, done, running, wait_until
+
+from .conftest import Cli, command, environment
+from .test_commands import begun, on_terminal
+
+KEY = "sk-of-this-shell"
+
+
+def test_what_was_typed_before_a_question_is_no_answer_to_it(environ: dict[str, str], tmp_path: Path) -> None:
+    with on_terminal(("run", "mock", "edit"), environ, tmp_path) as terminal:
+        terminal.type("o\n")
+        terminal.wait_for("[r]eject: ")
+        terminal.type("r\n")
+        terminal.wait_for("why?")
+        terminal.type("\n")
+        terminal.exit_code()
+    assert not (tmp_path / "mock-edit.txt").exists()
+
+
+# -- which session ------------------------------------------------------------------------------
+
+
+def test_run_continues_the_latest_session_of_the_agent_here(cli: Cli, tmp_path: Path) -> None:
+    assert cli("run", "mock", "hello", "--title", "First").returncode == 0
+    cli("run", "mock", "elsewhere", "--directory", "/")
+    again = cli("run", "mock", "--continue", "and now?")
+    assert again.stdout == "You said: and now? (message 2 of this conversation)\n"
+    assert again.stderr.splitlines()[0].endswith(" (First)")
+
+
+def test_run_says_when_there_is_nothing_to_continue(cli: Cli, tmp_path: Path) -> None:
+    failed = cli("run", "mock", "--continue", "go on")
+    assert (failed.returncode, failed.stderr) == (
+        1,
+        f"error: there is no session of mock in {tmp_path} to continue\n",
+    )
+
+
+def test_a_session_is_created_in_the_callers_folder(cli: Cli, tmp_path: Path) -> None:
+    cli("sessions", "create", "here", "--agent", "mock")
+    assert msgspec.json.decode(cli("sessions", "get", "here", "--json").stdout)["directory"] == str(tmp_path)
+
+
+# -- how long -----------------------------------------------------------------------------------
+
+
+def test_run_cancels_a_turn_that_takes_too_long(cli: Cli) -> None:
+    late = cli("run", "mock", "slow", "--timeout", "0.3")
+    assert (late.returncode, late.stderr.splitlines()[-1]) == (
+        1,
+        "error: the turn took longer than 0.3 s and was cancelled",
+    )
+
+
+def test_run_that_ran_out_of_time_in_the_queue_leaves_the_other_turn_alone(
+    cli: Cli, environ: dict[str, str], tmp_path: Path
+) -> None:
+    cli("sessions", "create", "shared", "--agent", "mock")
+    cli("sessions", "send-message", "shared", "pace 2000 100")
+    late = cli("run", "mock", "hello", "--session", "shared", "--timeout", "0.3")
+    assert (late.returncode, "took longer than 0.3 s" in late.stderr) == (1, True)
+    assert msgspec.json.decode(cli("sessions", "get", "shared", "--json").stdout)["state"] == "running"
+    cli("sessions", "terminate", "shared")
+
+
+def test_a_time_that_is_none_is_wrong_usage(cli: Cli) -> None:
+    for wrong in ("soon", "0", "-1", "5d"):
+        assert cli("run", "mock", "hello", f"--timeout={wrong}").returncode == 2
+
+
+# -- what is left behind ------------------------------------------------------------------------
+
+
+def test_run_leaves_no_process_unless_it_is_told_to(tmp_path: Path) -> None:
+    with running(Daemon(tmp_path / "data")) as daemon, client_of(daemon) as client:
+        env = environment(tmp_path, SANDBOX_AGENT_ENDPOINT=f"http://127.0.0.1:{daemon.port}")
+        run = ["run", "mock", "--session", "kept", "hello"]
+        subprocess.run(command(*run), env=env, cwd=tmp_path, check=True, capture_output=True)
+        assert agent_pids(daemon) == []
+        subprocess.run(command(*run, "--keep"), env=env, cwd=tmp_path, check=True, capture_output=True)
+        assert len(agent_pids(daemon)) == 1
+        assert done(client.get("/v1/sessions/kept"))["state"] == "idle"
+
+
+# -- variables ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def claude(tmp_path: Path) -> str:
+    """A PATH with a Claude that writes down what it sees, and does nothing else."""
+    program = tmp_path / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && echo "2.1.325 (Claude Code)" || env > {tmp_path}/seen\n'
+    )
+    program.chmod(0o700)
+    return f"{program.parent}:/usr/bin:/bin"
+
+
+@pytest.fixture
+def background(tmp_path: Path, claude: str) -> Iterator[dict[str, str]]:
+    """The environment of somebody whose daemon runs, and knows no key."""
+    env = environment(tmp_path, PATH=claude)
+    start = command("daemon", "start", "--port", "0")
+    subprocess.run(start, env=env, cwd=tmp_path, check=True, capture_output=True)
+    yield env
+    subprocess.run(command("daemon", "stop"), env=env, check=True, capture_output=True)
+
+
+def run_claude(env: dict[str, str], folder: Path, *words: str) -> tuple[str, bool]:
+    """What is said, and whether the agent saw the key."""
+    (folder / "seen").unlink(missing_ok=True)
+    process = begun("run", "claude", "hi", *words, env={**env, "ANTHROPIC_API_KEY": KEY}, cwd=folder)
+    _, said = process.communicate(timeout=30)
+    wait_until((folder / "seen").exists)
+    return said, f"ANTHROPIC_API_KEY={KEY}" in (folder / "seen").read_text()
+
+
+def test_a_key_of_the_shell_reaches_the_agent_on_a_daemon_of_ones_own(
+    background: dict[str, str], tmp_path: Path
+) -> None:
+    said, seen = run_claude(background, tmp_path)
+    assert ("sent to the session: ANTHROPIC_API_KEY" in said, KEY in said, seen) == (True, False, True)
+
+
+def test_a_key_of_the_shell_reaches_no_other_daemon_unless_it_is_sent(tmp_path: Path, claude: str) -> None:
+    with running(Daemon(tmp_path / "data", env={"PATH": claude})) as daemon:
+        env = environment(tmp_path, SANDBOX_AGENT_ENDPOINT=f"http://127.0.0.1:{daemon.port}")
+        said, seen = run_claude(env, tmp_path)
+        told = "not sent to this daemon: ANTHROPIC_API_KEY (--send-env sends them)"
+        assert (told in said, KEY in said, seen) == (True, False, False)
+        assert run_claude(env, tmp_path, "--send-env")[1]
+
+
+def test_a_missing_key_is_told_before_anything_is_fetched(tmp_path: Path) -> None:
+    env = {**environment(tmp_path, PATH="/usr/bin:/bin"), "SANDBOX_AGENT_NO_INSTALL": ""}
+    env["SANDBOX_AGENT_MIRROR"] = "http://127.0.0.1:9"
+    failed = subprocess.run(
+        command("run", "codex", "hi"), env=env, cwd=tmp_path, capture_output=True, text=True, timeout=30
+    )
+    assert (failed.returncode, failed.stderr) == (
+        1,
+        "error: no key or login of Codex was found: `export CODEX_API_KEY=...`. "
+        "`sandbox-agent install-agent codex` installs it anyway\n",
+    )

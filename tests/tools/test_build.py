@@ -1,0 +1,85 @@
+"""What is shipped: a wheel and an sdist hold the inspector's page, or there is none and the reason is told."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from sandbox_agent.install.archive import unpack
+
+ROOT = Path(__file__).parents[2]
+PAGE = "sandbox_agent/http/ui/index.html"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """What a build needs of this checkout, as in a fresh clone: without a page."""
+    for name in ("src", "inspector", "sdks", "docs"):
+        ignored = shutil.ignore_patterns("ui", "node_modules", "__pycache__", "images")
+        shutil.copytree(ROOT / name, tmp_path / "checkout" / name, ignore=ignored)
+    (tmp_path / "checkout" / "tools").mkdir()
+    for name in ("tools/build_page.py", "pyproject.toml", "README.md", "LICENSE", ".gitignore"):
+        shutil.copy(ROOT / name, tmp_path / "checkout" / name)
+    return tmp_path / "checkout"
+
+
+def build(checkout: Path, target: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", checkout / "dist"],
+        cwd=checkout,
+        env={"PATH": "/nowhere", **env},
+        capture_output=True,
+        text=True,
+    )
+
+
+def with_page(checkout: Path) -> None:
+    page = checkout / "src" / PAGE
+    page.parent.mkdir()
+    page.write_text("the page")
+
+
+@pytest.mark.parametrize("target", ["wheel", "sdist"])
+def test_a_build_that_cannot_make_the_page_fails_with_the_reason(checkout: Path, target: str) -> None:
+    failed = build(checkout, target)
+    assert failed.returncode != 0
+    assert "there is no npm to build it with: install Node.js 20 or newer" in failed.stderr
+    assert not list((checkout / "dist").glob("*"))
+
+
+def test_what_is_built_holds_the_page_and_an_sdist_builds_without_node(
+    checkout: Path, tmp_path: Path
+) -> None:
+    with_page(checkout)
+    for target in ("wheel", "sdist"):
+        made = build(checkout, target)
+        assert made.returncode == 0, made.stderr
+    (wheel,) = (checkout / "dist").glob("*.whl")
+    assert PAGE in zipfile.ZipFile(wheel).namelist()
+    (sdist,) = (checkout / "dist").glob("*.tar.gz")
+    unpack(sdist, tmp_path / "unpacked")
+    (unpacked,) = (tmp_path / "unpacked").iterdir()
+    again = build(unpacked, "wheel")
+    assert again.returncode == 0, again.stderr
+    (wheel,) = (unpacked / "dist").glob("*.whl")
+    assert PAGE in zipfile.ZipFile(wheel).namelist()
+
+
+def test_a_page_older_than_its_sources_is_built_again(checkout: Path) -> None:
+    with_page(checkout)
+    os.utime(checkout / "src" / PAGE, (0, 0))
+    npm = checkout / "npm-that-fails" / "npm"
+    npm.parent.mkdir()
+    npm.write_text("#!/bin/sh\necho no registry >&2\nexit 1\n")
+    npm.chmod(0o700)
+    failed = build(checkout, "wheel", PATH=f"{npm.parent}:/bin:/usr/bin")
+    assert failed.returncode != 0
+    assert (
+        "could not be built: `npm ci --silent --no-progress --omit=dev` failed:\nno registry" in failed.stderr
+    )

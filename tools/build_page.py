@@ -1,0 +1,56 @@
+"""Makes sure that a wheel or an sdist holds the inspector's page: hatchling runs this before it packs.
+
+A page that is as new as its sources is taken as it is, so that a wheel can be built from an sdist without Node.js. An
+editable install serves what `make setup` builds.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+PAGE = "src/sandbox_agent/http/ui/index.html"
+SOURCES = ("inspector", "sdks/typescript/src", "docs/coverage.md")
+STEPS = (
+    ("npm", "ci", "--silent", "--no-progress", "--omit=dev"),
+    ("npx", "--no-install", "vite", "build", "--logLevel", "warn"),
+)
+
+
+class PageHook(BuildHookInterface[Any]):
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        root = Path(self.root)
+        if version != "editable" and not is_built(root):
+            build(root)
+
+
+def is_built(root: Path) -> bool:
+    page = root / PAGE
+    return page.is_file() and page.stat().st_mtime >= max(map(_modified, _sources(root)), default=0)
+
+
+def _sources(root: Path) -> list[Path]:
+    files = (file for folder in SOURCES for file in (root / folder).rglob("*"))
+    return [file for file in files if "node_modules" not in file.parts and file.is_file()]
+
+
+def _modified(file: Path) -> float:
+    return file.stat().st_mtime
+
+
+def build(root: Path) -> None:
+    for step in STEPS:
+        if shutil.which(step[0]) is None:
+            raise SystemExit(
+                f"the inspector's page is not built, and there is no {step[0]} to build it with: "
+                "install Node.js 20 or newer, or build from an sdist, which holds the page"
+            )
+        ended = subprocess.run(step, cwd=root / "inspector", capture_output=True, text=True)
+        if ended.returncode != 0:
+            told = (ended.stderr or ended.stdout).strip()
+            raise SystemExit(f"the inspector's page could not be built: `{' '.join(step)}` failed:\n{told}")
+    (root / PAGE).touch()
