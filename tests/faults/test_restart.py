@@ -376,9 +376,7 @@ def test_what_can_never_be_written_costs_its_turn_and_nothing_else(daemon: Daemo
 
 
 @pytest.mark.parametrize("fault", ['{"', '"time":"x'], ids=["body", "step"])
-def test_a_session_that_cannot_be_loaded_keeps_no_other_from_going_on(
-    tmp_path: Path, fault: str
-) -> None:
+def test_a_session_that_cannot_be_loaded_keeps_no_other_from_going_on(tmp_path: Path, fault: str) -> None:
     """What stands in its log cannot be decoded, or is too much for the machine."""
     with running(Daemon(tmp_path / "data")) as daemon, client_of(daemon) as client:
         broken, other = client.create(), client.create()
