@@ -301,12 +301,15 @@ def _read(paths: tuple[str, ...]) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     left = MOST_FILE_BYTES
     for path in paths:
-        with contextlib.suppress(OSError):
-            # A pipe that has taken its place must not keep us waiting.
-            with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-                facts = os.fstat(file.fileno())
-                # Files of the kernel have no size, and some have no end.
-                if stat.S_ISREG(facts.st_mode) and 0 < facts.st_size <= left:
-                    files[path] = file.read(facts.st_size)
-                    left -= len(files[path])
+        # A pipe that has taken its place must not keep us waiting.
+        with contextlib.suppress(OSError), open(path, "rb", opener=_open_at_once) as file:
+            facts = os.fstat(file.fileno())
+            # Files of the kernel have no size, and some have no end.
+            if stat.S_ISREG(facts.st_mode) and 0 < facts.st_size <= left:
+                files[path] = file.read(facts.st_size)
+                left -= len(files[path])
     return files
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
