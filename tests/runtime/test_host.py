@@ -12,7 +12,7 @@ import pytest
 from tests.runtime.chatty import EXECUTABLE, Alone, Chatty, ChattyWire
 
 from sandbox_agent.agents import AGENTS
-from sandbox_agent.agents.base import Agent, Conversation, Notice, Start
+from sandbox_agent.agents.base import Agent, Conversation, Notice, Start, Wait
 from sandbox_agent.agents.scribe import Scribe
 from sandbox_agent.errors import AgentProcessExited, Timeout
 from sandbox_agent.runtime.host import MOST_HELD_BYTES, Host
@@ -333,6 +333,25 @@ def test_a_fault_that_is_nobodys_breaks_all_of_them(tmp_path: Path) -> None:
             say(host, "nobody fault")
             await a.until(lambda: len(a.told) == 2)
             assert [tenant.told[1].split()[0] for tenant in (a, b)] == ["broken", "broken"]
+
+    asyncio.run(scenario())
+
+
+def test_a_fault_after_a_wait_breaks_its_session_and_not_whoever_released_the_host(tmp_path: Path) -> None:
+    """That may be the log, which has others to serve."""
+
+    async def scenario() -> None:
+        async with running(tmp_path) as here:
+            host, wire = await here.host()
+            a, b = Tenant(host, "a"), Tenant(host, "b")
+            host.begin()
+            host.hold()
+            wire.notices.append(Wait(a.conversation, 0))
+            host.flush()
+            await become(lambda: bool(host._waited))
+            host.release()
+            assert a.told == ["Ready", "broken the daemon failed on what the agent said: Fault: a"]
+            assert b.told == ["Ready"]
 
     asyncio.run(scenario())
 

@@ -311,7 +311,11 @@ class Host:
     def _tidy(self, conversation: Conversation) -> None:
         for traces in (self._first, self._traces.get(conversation)):
             if traces is not None:
-                traces.remove()
+                try:
+                    traces.remove()
+                except Exception:
+                    # Those who wait to hear of the agent's end have nothing to do with it.
+                    logger.exception("what %s left behind could not be removed", self.agent.name)
 
     def _resume(self) -> None:
         self._pauses -= 1
@@ -345,8 +349,12 @@ class Host:
         self._waits.pop(conversation, None)
         if self._holds:
             self._waited.append(conversation)
-        elif conversation in self._tenants:
-            self.wire.waited(conversation)
+        elif tenant := self._tenants.get(conversation):
+            try:
+                self.wire.waited(conversation)
+            except Exception as error:
+                logger.exception("what %s said last could not be told", self.agent.name)
+                tenant.broken(f"the daemon failed on what the agent said: {type(error).__name__}: {error}")
             self.flush()
 
     def _left(self, conversation: Conversation) -> None:

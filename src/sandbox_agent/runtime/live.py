@@ -151,7 +151,10 @@ class LiveSession:
         finally:
             self._busy = False
         if not self.is_dropped:
-            self._hold_or_release()
+            try:
+                self._hold_or_release()
+            except Exception as error:  # the log is who steps us most often, and must not hear of it
+                self._fail(error, "what it was told meanwhile")
             self.rest_if_idle()
 
     def _step(self, input: Input) -> None:
