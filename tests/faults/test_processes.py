@@ -16,6 +16,7 @@ from typing import Any
 
 import apsw
 import pytest
+from tests.busy import busy
 from tests.daemons import (
     SECONDS,
     Client,
@@ -124,7 +125,7 @@ def test_a_signal_that_ends_the_agent_is_named(client: Client, number: signal.Si
         began = time.monotonic()
         os.kill(agent, number)
         events = reader.until_type("turn.ended")
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < busy(1)
     [error] = of_type(events, "error")
     assert (error["code"], error["details"]["signal"]) == ("agent_process_exited", number.name)
     assert stop_reason(events) == "error"
@@ -223,7 +224,7 @@ def test_an_agent_that_hangs_is_gone_when_the_session_is(client: Client, end: st
         took = time.monotonic() - began
     assert answer.status_code == 204
     assert not is_alive(agent)
-    assert took < 2
+    assert took < busy(2)
 
 
 @pytest.mark.slow
@@ -246,7 +247,7 @@ def test_a_stopped_agent_and_guardian_do_not_keep_a_session_from_ending(client: 
         os.kill(pid, signal.SIGSTOP)
     began = time.monotonic()
     assert client.post(f"/v1/sessions/{session}/terminate").status_code == 204
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < busy(2)
     assert not is_alive(agent)
     assert gone_within([guardian], 2) == []
 

@@ -18,7 +18,7 @@ from ..runtime.daemon import Daemon
 from .answers import BrokenOff, send_bytes, send_problem, send_result, send_stream
 from .asgi import Receive, Scope, Send
 from .gate import Gate, HeaderList, Headers, check_doubled
-from .inspector import HEADERS, ROOT, Inspector
+from .inspector import ROOT, Inspector
 from .pages import Page, sign_in_page
 from .patience import TRUST
 from .requests import query_of, request_of
@@ -144,11 +144,12 @@ class App:
             raise NotFound(f"there is nothing at {path}")
         if method not in ("GET", "HEAD"):
             raise MethodNotAllowed(f"{path} takes GET", allow=["GET", "HEAD"])
-        cached = [(b"etag", file.etag), (b"cache-control", file.cache), *HEADERS]
-        if headers.get(b"if-none-match") == file.etag:
-            await send_result(send, 304, None, cached)
+        body, described = file.answer(headers.get(b"accept-encoding", b""))
+        if headers.get(b"if-none-match") == dict(described)[b"etag"]:
+            kept = [(name, value) for name, value in described if name != b"content-encoding"]
+            await send_result(send, 304, None, kept)
             return
-        await send_bytes(send, 200, file.body, [(b"content-type", file.media_type.encode()), *cached])
+        await send_bytes(send, 200, body, [(b"content-type", file.media_type.encode()), *described])
 
     def _find(self, path: str) -> tuple[Methods | None, dict[str, str]]:
         if methods := self._fixed.get(path):
