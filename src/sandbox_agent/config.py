@@ -70,6 +70,9 @@ class Config(Struct, frozen=True, kw_only=True):
             description="NAME=VARIABLE: let that ACP agent see a variable of the daemon's, or a family (`AWS_*`); repeatable."
         ),
     ] = ()
+    no_processes: Annotated[
+        bool, Meta(description="Run no processes and no terminals for clients; agents run as ever.")
+    ] = False
     no_install: Annotated[
         bool, Meta(description="Fetch no agents: a session of one that is not there is refused.")
     ] = False

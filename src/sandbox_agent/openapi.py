@@ -11,7 +11,7 @@ import msgspec
 from . import __version__
 from .errors import URN, SandboxAgentError
 from .ops import OPERATIONS
-from .ops.operation import Content, Operation, Stream
+from .ops.operation import Content, Dialogue, Operation, Stream
 from .schema.answers import Progress
 from .schema.events import EVENT_TYPES, Event
 
@@ -83,7 +83,7 @@ def _component_schemas() -> dict[str, Any]:
     responses = [
         operation.response
         for operation in OPERATIONS.values()
-        if operation.response not in (None, Content, Stream)
+        if operation.response not in (None, Content, Dialogue, Stream)
     ]
     # Two operations may take the same request; its body is one schema.
     bodies = {one.request: _body_struct(one) for one in OPERATIONS.values() if one.body_fields}
@@ -148,7 +148,7 @@ def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
         described["description"] = operation.description
     if operation.public:
         described["security"] = []
-    elif operation.response is Stream:
+    elif operation.response in (Stream, Dialogue) or operation.may_stream:
         described["security"] = [{"bearer": []}, {"header": []}, {"query": []}]
     if operation.body_fields:
         name = f"{operation.request.__name__}Body"
@@ -188,9 +188,9 @@ def _responses(operation: Operation) -> dict[str, Any]:
         good["content"] = {MEDIA["stream"]: {"schema": {"type": "string"}}}
     elif operation.response is Content:
         good["content"] = {"*/*": {"schema": {}}}
-    elif operation.response is not None:
+    elif operation.response not in (None, Dialogue):
         good["content"] = {MEDIA["json"]: {"schema": {"$ref": REF.format(name=operation.response.__name__)}}}
-        if operation.watched:
+        if operation.watched or operation.may_stream:
             good["content"][MEDIA["stream"]] = {"schema": {"type": "string"}}
     responses = {str(operation.status): good}
     if operation.may_be_empty:

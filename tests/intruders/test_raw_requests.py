@@ -161,8 +161,8 @@ def test_an_upgrade_for_another_host_is_misdirected(daemon: Daemon) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["websocket", "h2c", "TLS/1.0"])
-def test_nothing_switches_protocols(daemon: Daemon, token: str, protocol: str) -> None:
-    """No operation is a WebSocket: who may ask gets the plain answer."""
+def test_nothing_but_a_terminal_switches_protocols(daemon: Daemon, token: str, protocol: str) -> None:
+    """No other operation is a WebSocket: who may ask gets the plain answer."""
     given = {**UPGRADE, "Upgrade": protocol, "Authorization": f"Bearer {token}"}
     assert get(daemon, "/v1/sessions", **given) == (200, "")
 

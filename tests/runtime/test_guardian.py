@@ -16,7 +16,7 @@ import pytest
 from tests.busy import busy
 from tests.runtime.pids import FAMILY, FAMILY_SIZE, Pids
 
-from sandbox_agent.runtime import guardian
+from sandbox_agent.processes import guardian
 
 INSTANCE = f"test-guardian-{os.getpid()}/"
 MARKER = f"{INSTANCE}1."

@@ -22,9 +22,10 @@ from tests.runtime.pids import FAMILY, FAMILY_SIZE, Pids
 from sandbox_agent.agents.frames import InFrame
 from sandbox_agent.agents.stderr import StderrTail
 from sandbox_agent.errors import AgentProcessExited
-from sandbox_agent.runtime import descriptors, guardian
+from sandbox_agent.processes import descriptors, guardian
+from sandbox_agent.processes.guarded import sweep
 from sandbox_agent.runtime.framing import LineTooLong
-from sandbox_agent.runtime.process import AgentProcess, Exit, sweep
+from sandbox_agent.runtime.process import AgentProcess, Exit
 from sandbox_agent.schema.events import Stderr
 
 SECONDS = 20.0
@@ -188,7 +189,7 @@ def test_a_raised_limit_of_descriptors_is_not_for_agents() -> None:
     script = """
 import asyncio, resource
 resource.setrlimit(resource.RLIMIT_NOFILE, (300, 1000))
-from sandbox_agent.runtime import descriptors
+from sandbox_agent.processes import descriptors
 from sandbox_agent.runtime.process import AgentProcess
 
 async def main():

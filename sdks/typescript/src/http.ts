@@ -65,6 +65,10 @@ const REPEATABLE: ReadonlySet<Operation> = new Set([
   "sessions.stream_message",
   "sessions.run_command",
   "sessions.compact",
+  "processes.configure",
+  "processes.stop",
+  "processes.kill",
+  "processes.resize",
 ]);
 
 export class Http {
@@ -138,6 +142,12 @@ export class Http {
     this.#compareVersions(answer.headers.get("x-sandbox-agent-version"));
     if (!answer.ok) throw await problemFrom(answer, this.baseUrl);
     return answer;
+  }
+
+  /** The address of a WebSocket. A browser's cannot send headers, so the token is in the query. */
+  socketUrl(operation: Operation, path: Record<string, string>): string {
+    const address = this.baseUrl.replace(/^http/, "ws") + filled(split(ROUTES[operation])[1], path);
+    return address + queryOf({ access_token: this.#token });
   }
 
   #headers(call: Call): Record<string, string> {

@@ -463,6 +463,192 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/processes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the processes: those that run, and those that have ended. */
+        get: operations["processes.list"];
+        put?: never;
+        /**
+         * Start a process that runs until it ends, is ended, or the daemon stops.
+         * @description When its program exits, whatever it started and left behind ends, too.
+         */
+        post: operations["processes.create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run a program to its end, and answer with what it wrote.
+         * @description Its input is empty. At the time limit it is killed, with everything that it started.
+         */
+        post: operations["processes.run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the limits of processes. */
+        get: operations["processes.config"];
+        put?: never;
+        /** Set the limits of processes: all of them. They hold for what is started from now on. */
+        post: operations["processes.configure"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a process. */
+        get: operations["processes.get"];
+        put?: never;
+        post?: never;
+        /** Forget a process that has ended, and what it wrote. */
+        delete: operations["processes.delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask a process to end (SIGTERM), and wait for that. One that does not care goes on. */
+        post: operations["processes.stop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}/kill": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End a process and everything that it started (SIGKILL). */
+        post: operations["processes.kill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what a process wrote, or follow it.
+         * @description A stream has frames named `log`, with the sequence of the entry as id, and ends with one named `end`. A reader that comes
+         *     back with everything of a process that has ended gets 204.
+         */
+        get: operations["processes.logs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}/input": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Write to the input of a process, and wait until it is taken. */
+        post: operations["processes.input"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}/terminal/resize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give the terminal of a process another size. */
+        post: operations["processes.resize"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}/terminal/ws": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Look at the terminal of a process and type into it, over a WebSocket.
+         * @description The recent output comes first. Several may look at once, and all may type.
+         */
+        get: operations["processes.terminal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/health": {
         parameters: {
             query?: never;
@@ -831,6 +1017,115 @@ export interface components {
             events: components["schemas"]["Event"][];
             hasMore: boolean;
         };
+        /** ProcessList */
+        ProcessList: {
+            processes: components["schemas"]["ProcessInfo"][];
+        };
+        /** ProcessInfo */
+        ProcessInfo: {
+            id: string;
+            command: string;
+            args: string[];
+            /** @enum {unknown} */
+            status: "exited" | "running";
+            /** @enum {unknown} */
+            owner: "desktop" | "system" | "user";
+            tty: boolean;
+            interactive: boolean;
+            createdAtMs: number;
+            /** @default null */
+            cwd?: string | null;
+            /** @default null */
+            pid?: number | null;
+            /** @default null */
+            exitCode?: number | null;
+            /** @default null */
+            exitedAtMs?: number | null;
+            /**
+             * @description `daemon`: it was running when the daemon stopped, or was killed.
+             * @default null
+             */
+            endedBy?: ("daemon" | "exit" | "signal") | null;
+            /**
+             * @description The signal that ended it, e.g. `SIGTERM`.
+             * @default null
+             */
+            signal?: string | null;
+            /**
+             * @description CPU time that it and its descendants have used.
+             * @default null
+             */
+            cpuSeconds?: number | null;
+            /**
+             * @description Resident memory of it and its descendants.
+             * @default null
+             */
+            memoryBytes?: number | null;
+        };
+        /**
+         * ProcessRun
+         * @description What became of a program that was run to its end.
+         */
+        ProcessRun: {
+            /** @description Null after a signal or a timeout. */
+            exitCode: number | null;
+            stdout: string;
+            stderr: string;
+            stdoutTruncated: boolean;
+            stderrTruncated: boolean;
+            timedOut: boolean;
+            durationMs: number;
+        };
+        /**
+         * ProcessConfig
+         * @description The limits of processes. They can be changed while the daemon runs, and stay changed.
+         */
+        ProcessConfig: {
+            /** @description How many processes may run at once; `run` does not count. */
+            maxConcurrentProcesses: number;
+            /** @description How long `run` waits when nothing else is said. */
+            defaultRunTimeoutMs: number;
+            /** @description How long `run` may be told to wait. */
+            maxRunTimeoutMs: number;
+            /** @description How much of each stream `run` keeps. */
+            maxOutputBytes: number;
+            /** @description How much output of a process is kept; the oldest goes. */
+            maxLogBytesPerProcess: number;
+            /** @description How much may be written to a process at once. */
+            maxInputBytesPerRequest: number;
+        };
+        /** ProcessLogs */
+        ProcessLogs: {
+            processId: string;
+            /** @enum {unknown} */
+            stream: "combined" | "pty" | "stderr" | "stdout";
+            entries: components["schemas"]["LogEntry"][];
+        };
+        /**
+         * LogEntry
+         * @description What a process wrote, as far as one read brought it: not a line, and not always whole characters.
+         */
+        LogEntry: {
+            sequence: number;
+            /** @enum {unknown} */
+            stream: "combined" | "pty" | "stderr" | "stdout";
+            timestampMs: number;
+            data: string;
+            /**
+             * @default base64
+             * @enum {unknown}
+             */
+            encoding?: "base64";
+        };
+        /** BytesWritten */
+        BytesWritten: {
+            bytesWritten: number;
+        };
+        /** TerminalSize */
+        TerminalSize: {
+            cols: number;
+            rows: number;
+        };
         /** Health */
         Health: {
             /** @enum {unknown} */
@@ -1094,6 +1389,122 @@ export interface components {
              * @default false
              */
             fresh?: boolean;
+        };
+        /** CreateProcessBody */
+        CreateProcessBody: {
+            /** @description The program: a path, or a name that is looked for on PATH. */
+            command: string;
+            /**
+             * @description Its arguments.
+             * @default []
+             */
+            args?: string[];
+            /**
+             * @description Where it runs; the daemon's own folder when absent.
+             * @default null
+             */
+            cwd?: string | null;
+            /**
+             * @description Variables besides the daemon's own.
+             * @default {}
+             */
+            env?: {
+                [key: string]: string;
+            };
+            /**
+             * @description Run it on a terminal of its own.
+             * @default false
+             */
+            tty?: boolean;
+            /**
+             * @description Columns of the terminal.
+             * @default 80
+             */
+            cols?: number;
+            /**
+             * @description Rows of the terminal.
+             * @default 24
+             */
+            rows?: number;
+            /**
+             * @description Say that somebody will type; input is taken either way.
+             * @default false
+             */
+            interactive?: boolean;
+            /**
+             * @description Drop no output that nobody has read: when the log is full, the process waits for a reader who follows it.
+             * @default false
+             */
+            hold?: boolean;
+        };
+        /** RunProcessBody */
+        RunProcessBody: {
+            /** @description The program: a path, or a name that is looked for on PATH. */
+            command: string;
+            /**
+             * @description Its arguments.
+             * @default []
+             */
+            args?: string[];
+            /**
+             * @description Where it runs; the daemon's own folder when absent.
+             * @default null
+             */
+            cwd?: string | null;
+            /**
+             * @description Variables besides the daemon's own.
+             * @default {}
+             */
+            env?: {
+                [key: string]: string;
+            };
+            /**
+             * @description When to kill it, in milliseconds; `config` has the usual and the largest.
+             * @default null
+             */
+            timeoutMs?: number | null;
+            /**
+             * @description How much of each stream to keep; `config` has the largest.
+             * @default null
+             */
+            maxOutputBytes?: number | null;
+        };
+        /** ProcessConfigBody */
+        ProcessConfigBody: {
+            /** @description How many processes may run at once; `run` does not count. */
+            maxConcurrentProcesses: number;
+            /** @description How long `run` waits when nothing else is said. */
+            defaultRunTimeoutMs: number;
+            /** @description How long `run` may be told to wait. */
+            maxRunTimeoutMs: number;
+            /** @description How much of each stream `run` keeps. */
+            maxOutputBytes: number;
+            /** @description How much output of a process is kept; the oldest goes. */
+            maxLogBytesPerProcess: number;
+            /** @description How much may be written to a process at once. */
+            maxInputBytesPerRequest: number;
+        };
+        /** WriteInputBody */
+        WriteInputBody: {
+            /** @description What to write. */
+            data: string;
+            /**
+             * @description How `data` is spelled: `base64` (when absent), `utf8` or `text`.
+             * @default null
+             */
+            encoding?: string | null;
+            /**
+             * @description Close the input behind it; a terminal gets Ctrl-D.
+             * @default false
+             */
+            eof?: boolean;
+        };
+        /** ResizeTerminalBody */
+        ResizeTerminalBody: {
+            /** @description Columns. */
+            cols: number;
+            /** @description Rows. */
+            rows: number;
         };
         /** SessionStarted */
         SessionStarted: {
@@ -3681,6 +4092,830 @@ export interface operations {
             };
         };
     };
+    "processes.list": {
+        parameters: {
+            query?: {
+                /** @description Only those that this owner started. */
+                owner?: ("desktop" | "system" | "user") | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessList"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "processes.create": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateProcessBody"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessInfo"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "processes.run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunProcessBody"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessRun"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "processes.config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessConfig"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "processes.configure": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProcessConfigBody"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessConfig"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "processes.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which process, e.g. `proc_1`. */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessInfo"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "processes.delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which process, e.g. `proc_1`. */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "processes.stop": {
+        parameters: {
+            query?: {
+                /** @description How long to wait for the exit, in milliseconds; 2000 when absent. */
+                waitMs?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description Which process, e.g. `proc_1`. */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessInfo"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "processes.kill": {
+        parameters: {
+            query?: {
+                /** @description How long to wait for the exit, in milliseconds; 2000 when absent. */
+                waitMs?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description Which process, e.g. `proc_1`. */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessInfo"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "processes.logs": {
+        parameters: {
+            query?: {
+                /** @description Which output; both, or the terminal's, when absent. */
+                stream?: ("combined" | "pty" | "stderr" | "stdout") | null;
+                /** @description Sequence of the last entry already seen. */
+                since?: number;
+                /** @description Only the last so many entries. */
+                tail?: number | null;
+                /** @description Answer with a stream, which goes on until the process has ended. */
+                follow?: boolean;
+            };
+            header?: {
+                /** @description What a reconnecting reader saw last; wins over `since`. */
+                "Last-Event-ID"?: string | null;
+            };
+            path: {
+                /** @description Which process, e.g. `proc_1`. */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProcessLogs"];
+                    "text/event-stream": string;
+                };
+            };
+            /** @description There is nothing more to come. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "processes.input": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which process, e.g. `proc_1`. */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WriteInputBody"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BytesWritten"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "processes.resize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which process, e.g. `proc_1`. */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResizeTerminalBody"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TerminalSize"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "processes.terminal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which process, e.g. `proc_1`. */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            101: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "system.health": {
         parameters: {
             query?: never;
@@ -3811,6 +5046,19 @@ export const ROUTES = {
   "sessions.events_sse": "GET /v1/sessions/{session_id}/events/sse",
   "events.sse": "GET /v1/events/sse",
   "sessions.stream_message": "POST /v1/sessions/{session_id}/messages/stream",
+  "processes.list": "GET /v1/processes",
+  "processes.create": "POST /v1/processes",
+  "processes.run": "POST /v1/processes/run",
+  "processes.config": "GET /v1/processes/config",
+  "processes.configure": "POST /v1/processes/config",
+  "processes.get": "GET /v1/processes/{process_id}",
+  "processes.delete": "DELETE /v1/processes/{process_id}",
+  "processes.stop": "POST /v1/processes/{process_id}/stop",
+  "processes.kill": "POST /v1/processes/{process_id}/kill",
+  "processes.logs": "GET /v1/processes/{process_id}/logs",
+  "processes.input": "POST /v1/processes/{process_id}/input",
+  "processes.resize": "POST /v1/processes/{process_id}/terminal/resize",
+  "processes.terminal": "GET /v1/processes/{process_id}/terminal/ws",
   "system.health": "GET /v1/health",
   "system.ready": "GET /v1/ready",
   "system.metrics": "GET /metrics",

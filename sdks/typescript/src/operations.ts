@@ -4,6 +4,7 @@ import type { Event } from "./events.js";
 import { type CallOptions, Http, type HttpOptions, type Operation } from "./http.js";
 import { randomHex } from "./ids.js";
 import type { components, operations } from "./openapi.js";
+import { Processes, type ProcessRun, type ProcessToRun } from "./processes.js";
 import { endsTurn, eventOf, follow, followSession } from "./stream.js";
 
 type Schemas = components["schemas"];
@@ -54,10 +55,13 @@ export type LogEntry =
 export class Operations {
   /** @internal */
   readonly http: Http;
+  /** Processes of the sandbox, and terminals. */
+  readonly processes: Processes;
 
   /** @internal */
   constructor(options: HttpOptions) {
     this.http = new Http(options);
+    this.processes = new Processes(this.http);
   }
 
   /** The address that requests go to. */
@@ -281,6 +285,18 @@ export class Operations {
     }
   }
 
+  // -- processes ----------------------------------------------------------------------------------
+
+  /** Run a program where the daemon runs, and wait for its end: `(await client.exec("git", ["status"])).stdout`. */
+  exec(
+    command: string,
+    args: string[] = [],
+    options: Omit<ProcessToRun, "command" | "args"> & CallOptions = {},
+  ): Promise<ProcessRun> {
+    const { signal, ...rest } = options;
+    return this.processes.run({ command, args, ...rest }, { signal });
+  }
+
   // -- the daemon ---------------------------------------------------------------------------------
 
   /** Say that the daemon lives, and its version. */
@@ -332,10 +348,23 @@ export const METHODS = {
   "sessions.events": "getEvents",
   "sessions.events_sse": "streamEvents",
   "events.sse": "streamAllEvents",
+  "processes.list": "processes.list",
+  "processes.create": "processes.create",
+  "processes.run": "processes.run",
+  "processes.config": "processes.config",
+  "processes.configure": "processes.configure",
+  "processes.get": "processes.get",
+  "processes.delete": "processes.delete",
+  "processes.stop": "processes.stop",
+  "processes.kill": "processes.kill",
+  "processes.logs": "processes.logs",
+  "processes.input": "processes.input",
+  "processes.resize": "processes.resize",
+  "processes.terminal": "processes.terminal",
   "system.health": "getHealth",
   "system.ready": "getReadiness",
   "system.metrics": "getMetrics",
-} as const satisfies Record<Operation, keyof Operations>;
+} as const satisfies Record<Operation, keyof Operations | `processes.${keyof Processes}`>;
 
 /** A message, or a command, under a key: it becomes one turn, however often it is sent. */
 function keyed(options: MessageOptions) {

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 
 import msgspec
 from msgspec import Struct
 
+from ..schema.processes import LogEntry, ProcessLogs
 from .command import Command
 from .failures import CommandFailed, ProblemAnswered
 from .output import print_answer, print_json, say, write_line, written
+from .process_output import decoded_entry, write_output
 from .remote import Call, Remote, caller_directory, find_address
 from .request import call_of
 from .table import COMMANDS
@@ -41,6 +44,8 @@ def call(args: argparse.Namespace) -> int:
         if any(argument.name == "directory" for argument in command.arguments):
             args.directory = caller_directory(args, remote.address)
         request = call_of(command, args, remote.upload)
+        if command.name == "processes logs":
+            return _print_logs(remote, request, args)
         match command.answer:
             case "stream":
                 return _print_stream(remote, request)
@@ -86,6 +91,21 @@ def _print_stream(remote: Remote, request: Call) -> int:
         write_line(frame.data)
         if of_session and msgspec.json.decode(frame.data, type=EventHead).type == "session.ended":
             break
+    return 0
+
+
+def _print_logs(remote: Remote, request: Call, args: argparse.Namespace) -> int:
+    """What the process wrote, as it wrote it; with `--json` the entries."""
+    entries: Iterator[LogEntry]
+    if args.follow:
+        entries = (decoded_entry(frame.data) for frame in remote.follow(request))
+    else:
+        entries = iter(msgspec.json.decode(remote.send(request).content, type=ProcessLogs).entries)
+    for entry in entries:
+        if getattr(args, "json", False):
+            write_line(msgspec.json.encode(entry))
+        else:
+            write_output(entry)
     return 0
 
 

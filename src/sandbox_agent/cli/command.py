@@ -17,7 +17,7 @@ Kind = Literal[
     "file",  # the path of a file whose bytes are sent
 ]
 Place = Literal["path", "query", "header", "body", "content"]
-Answer = Literal["json", "nothing", "content", "stream"]
+Answer = Literal["json", "nothing", "content", "stream", "dialogue"]
 
 
 class Argument(NamedTuple):

@@ -10,7 +10,7 @@ from msgspec import inspect as types
 from ..agents import AGENTS
 from ..config import Config
 from ..ops import GROUPS, OPERATIONS, Operation
-from ..ops.operation import Content, Stream
+from ..ops.operation import Content, Dialogue, Stream
 from ..schema.inputs import Attachment, McpServer
 from .command import Answer, Argument, Command, Kind, Place
 
@@ -75,6 +75,8 @@ def _answer(op: Operation) -> Answer:
         return "nothing"
     if op.response is Content:
         return "content"
+    if op.response is Dialogue:
+        return "dialogue"
     return "stream" if op.response is Stream else "json"
 
 

@@ -19,7 +19,7 @@ def add_operations(commands: Subparsers[Parser]) -> dict[str, Subparsers[Parser]
             groups[command.group],
             command.name,
             command.summary,
-            "call:call",
+            "exec:attach" if command.answer == "dialogue" else "call:call",
             command.aliases,
             more=command.description,
             examples=command.examples,

@@ -34,6 +34,7 @@ COLUMNS = {
         "stability",
     ),
     "sessions": ("sessionId", "agent", "state", "title", "eventCount", "updatedAt", "directory"),
+    "processes": ("id", "command", "args", "status", "exitCode", "cpuSeconds", "memoryBytes", "cwd"),
     "models": ("id", "name", "variants", "defaultVariant"),
     "modes": ("id", "name", "description"),
     "messages": ("turnId", "message", "createdAt"),

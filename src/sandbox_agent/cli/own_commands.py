@@ -107,6 +107,32 @@ def add_run(commands: Subparsers[Parser]) -> None:
     )
 
 
+# -- exec ---------------------------------------------------------------------------------------
+
+
+def add_exec(commands: Subparsers[Parser]) -> None:
+    execute = add_command(
+        commands,
+        "exec",
+        "Run a command where the daemon runs.",
+        "exec:execute",
+        more="Everything after `--` is the command. It ends with this one, and its exit code is this one's; after a signal that is 128"
+        "\nand the signal's number.",
+        examples="sandbox-agent exec -- ls -l /srv\nsandbox-agent exec -it -- bash\n"
+        "tar c src | sandbox-agent exec -i --cwd /srv -- tar x",
+    )
+    execute.add_argument("words", nargs="*", metavar="-- COMMAND", help="The program and its arguments.")
+    execute.add_argument("-i", "--interactive", action="store_true", help="Send it what comes on stdin.")
+    execute.add_argument("-t", "--tty", action="store_true", help="Run it on a terminal, which is this one.")
+    execute.add_argument("--cwd", metavar="DIR", help="Where it runs. Default: the daemon's own folder.")
+    execute.add_argument(
+        "--env",
+        action="append",
+        metavar="KEY[=VALUE]",
+        help="A variable for it. Without `=VALUE` the value comes from this shell; repeatable.",
+    )
+
+
 # -- daemon -------------------------------------------------------------------------------------
 
 

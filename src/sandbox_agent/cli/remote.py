@@ -16,6 +16,7 @@ import msgspec
 from .. import __version__
 from ..client import discovery
 from ..client.blocking.stream import frames
+from ..client.blocking.terminal import Terminal
 from ..client.blocking.transport import Transport
 from ..client.call import IDEMPOTENCY_KEY, Address, Answer, Call, call, new_key, session_path
 from ..client.child import Child
@@ -138,6 +139,11 @@ class Remote:
 
         with _in_words(), contextlib.closing(frames(self._transport, resume, has_end=has_end)) as stream:
             yield from stream
+
+    @contextlib.contextmanager
+    def terminal(self, process_id: str) -> Iterator[Terminal]:
+        with _in_words(), Terminal(self._transport, process_id) as terminal:
+            yield terminal
 
     def watch(self, request: Call) -> Iterator[Frame]:
         """Frames that tell how a request gets on. It is not sent again when they break off."""

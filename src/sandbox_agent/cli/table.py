@@ -23,6 +23,7 @@ GROUPS: dict[str, str] = {
     'questions': 'Questions that wait for an answer.',
     'attachments': 'Files that go with messages.',
     'events': 'The events of all sessions.',
+    'processes': 'Processes of the sandbox, and terminals.',
     'system': 'Health and figures of the daemon.',
 }
 
@@ -302,6 +303,125 @@ COMMANDS: tuple[Command, ...] = (
         'sandbox-agent sessions stream-message demo "hello" | jq -r .type',
     ),
     Command(
+        'processes', 'list', (), 'GET', '/v1/processes', 'List the processes: those that run, and those that have ended.', '', 'json',
+        (
+            Argument('owner', 'string', 'query', 'owner', 'Only those that this owner started.', choices=('desktop', 'system', 'user')),
+        ),
+        '',
+    ),
+    Command(
+        'processes', 'create', (), 'POST', '/v1/processes', 'Start a process that runs until it ends, is ended, or the daemon stops.', 'When its program exits, whatever it started and left behind ends, too.', 'json',
+        (
+            Argument('command', 'string', 'body', 'command', 'The program: a path, or a name that is looked for on PATH.', required=True),
+            Argument('args', 'list', 'body', 'args', 'Its arguments.'),
+            Argument('cwd', 'string', 'body', 'cwd', "Where it runs; the daemon's own folder when absent."),
+            Argument('env', 'pairs', 'body', 'env', "Variables besides the daemon's own."),
+            Argument('tty', 'switch', 'body', 'tty', 'Run it on a terminal of its own.'),
+            Argument('cols', 'integer', 'body', 'cols', 'Columns of the terminal. Default: 80.'),
+            Argument('rows', 'integer', 'body', 'rows', 'Rows of the terminal. Default: 24.'),
+            Argument('interactive', 'switch', 'body', 'interactive', 'Say that somebody will type; input is taken either way.'),
+            Argument('hold', 'switch', 'body', 'hold', 'Drop no output that nobody has read: when the log is full, the process waits for a reader who follows it.'),
+        ),
+        'sandbox-agent processes create --command npm --args run --args dev --cwd /srv/app\nsandbox-agent processes create --command bash --tty',
+    ),
+    Command(
+        'processes', 'run', (), 'POST', '/v1/processes/run', 'Run a program to its end, and answer with what it wrote.', 'Its input is empty. At the time limit it is killed, with everything that it started.', 'json',
+        (
+            Argument('command', 'string', 'body', 'command', 'The program: a path, or a name that is looked for on PATH.', required=True),
+            Argument('args', 'list', 'body', 'args', 'Its arguments.'),
+            Argument('cwd', 'string', 'body', 'cwd', "Where it runs; the daemon's own folder when absent."),
+            Argument('env', 'pairs', 'body', 'env', "Variables besides the daemon's own."),
+            Argument('timeout_ms', 'integer', 'body', 'timeoutMs', 'When to kill it, in milliseconds; `config` has the usual and the largest.'),
+            Argument('max_output_bytes', 'integer', 'body', 'maxOutputBytes', 'How much of each stream to keep; `config` has the largest.'),
+        ),
+        'sandbox-agent processes run --command make --args test --timeout-ms 60000',
+    ),
+    Command(
+        'processes', 'config', (), 'GET', '/v1/processes/config', 'Show the limits of processes.', '', 'json',
+        (),
+        '',
+    ),
+    Command(
+        'processes', 'configure', (), 'POST', '/v1/processes/config', 'Set the limits of processes: all of them. They hold for what is started from now on.', '', 'json',
+        (
+            Argument('max_concurrent_processes', 'integer', 'body', 'maxConcurrentProcesses', 'How many processes may run at once; `run` does not count.', required=True),
+            Argument('default_run_timeout_ms', 'integer', 'body', 'defaultRunTimeoutMs', 'How long `run` waits when nothing else is said.', required=True),
+            Argument('max_run_timeout_ms', 'integer', 'body', 'maxRunTimeoutMs', 'How long `run` may be told to wait.', required=True),
+            Argument('max_output_bytes', 'integer', 'body', 'maxOutputBytes', 'How much of each stream `run` keeps.', required=True),
+            Argument('max_log_bytes_per_process', 'integer', 'body', 'maxLogBytesPerProcess', 'How much output of a process is kept; the oldest goes.', required=True),
+            Argument('max_input_bytes_per_request', 'integer', 'body', 'maxInputBytesPerRequest', 'How much may be written to a process at once.', required=True),
+        ),
+        '',
+    ),
+    Command(
+        'processes', 'get', (), 'GET', '/v1/processes/{process_id}', 'Show a process.', '', 'json',
+        (
+            Argument('process_id', 'string', 'path', 'process_id', 'Which process, e.g. `proc_1`.', required=True),
+        ),
+        '',
+    ),
+    Command(
+        'processes', 'delete', (), 'DELETE', '/v1/processes/{process_id}', 'Forget a process that has ended, and what it wrote.', '', 'nothing',
+        (
+            Argument('process_id', 'string', 'path', 'process_id', 'Which process, e.g. `proc_1`.', required=True),
+        ),
+        '',
+    ),
+    Command(
+        'processes', 'stop', (), 'POST', '/v1/processes/{process_id}/stop', 'Ask a process to end (SIGTERM), and wait for that. One that does not care goes on.', '', 'json',
+        (
+            Argument('process_id', 'string', 'path', 'process_id', 'Which process, e.g. `proc_1`.', required=True),
+            Argument('wait_ms', 'integer', 'query', 'waitMs', 'How long to wait for the exit, in milliseconds; 2000 when absent.'),
+        ),
+        '',
+    ),
+    Command(
+        'processes', 'kill', (), 'POST', '/v1/processes/{process_id}/kill', 'End a process and everything that it started (SIGKILL).', '', 'json',
+        (
+            Argument('process_id', 'string', 'path', 'process_id', 'Which process, e.g. `proc_1`.', required=True),
+            Argument('wait_ms', 'integer', 'query', 'waitMs', 'How long to wait for the exit, in milliseconds; 2000 when absent.'),
+        ),
+        '',
+    ),
+    Command(
+        'processes', 'logs', (), 'GET', '/v1/processes/{process_id}/logs', 'Read what a process wrote, or follow it.', 'A stream has frames named `log`, with the sequence of the entry as id, and ends with one named `end`. A reader that comes\nback with everything of a process that has ended gets 204.', 'json',
+        (
+            Argument('process_id', 'string', 'path', 'process_id', 'Which process, e.g. `proc_1`.', required=True),
+            Argument('stream', 'string', 'query', 'stream', "Which output; both, or the terminal's, when absent.", choices=('combined', 'pty', 'stderr', 'stdout')),
+            Argument('since', 'integer', 'query', 'since', 'Sequence of the last entry already seen. Default: 0.'),
+            Argument('tail', 'integer', 'query', 'tail', 'Only the last so many entries.'),
+            Argument('follow', 'switch', 'query', 'follow', 'Answer with a stream, which goes on until the process has ended.'),
+            Argument('last_event_id', 'string', 'header', 'Last-Event-ID', 'What a reconnecting reader saw last; wins over `since`.'),
+        ),
+        'sandbox-agent processes logs proc_1 --tail 20\nsandbox-agent processes logs proc_1 --follow',
+    ),
+    Command(
+        'processes', 'input', (), 'POST', '/v1/processes/{process_id}/input', 'Write to the input of a process, and wait until it is taken.', '', 'json',
+        (
+            Argument('process_id', 'string', 'path', 'process_id', 'Which process, e.g. `proc_1`.', required=True),
+            Argument('data', 'string', 'body', 'data', 'What to write.', required=True),
+            Argument('encoding', 'string', 'body', 'encoding', 'How `data` is spelled: `base64` (when absent), `utf8` or `text`.'),
+            Argument('eof', 'switch', 'body', 'eof', 'Close the input behind it; a terminal gets Ctrl-D.'),
+        ),
+        'sandbox-agent processes input proc_1 --data yes --encoding utf8 --eof',
+    ),
+    Command(
+        'processes', 'resize', (), 'POST', '/v1/processes/{process_id}/terminal/resize', 'Give the terminal of a process another size.', '', 'json',
+        (
+            Argument('process_id', 'string', 'path', 'process_id', 'Which process, e.g. `proc_1`.', required=True),
+            Argument('cols', 'integer', 'body', 'cols', 'Columns.', required=True),
+            Argument('rows', 'integer', 'body', 'rows', 'Rows.', required=True),
+        ),
+        '',
+    ),
+    Command(
+        'processes', 'terminal', (), 'GET', '/v1/processes/{process_id}/terminal/ws', 'Look at the terminal of a process and type into it, over a WebSocket.', 'The recent output comes first. Several may look at once, and all may type.', 'dialogue',
+        (
+            Argument('process_id', 'string', 'path', 'process_id', 'Which process, e.g. `proc_1`.', required=True),
+        ),
+        'sandbox-agent processes terminal proc_1',
+    ),
+    Command(
         'system', 'health', (), 'GET', '/v1/health', 'Say that the daemon lives, and its version.', '', 'json',
         (),
         '',
@@ -336,6 +456,7 @@ SETTINGS: tuple[Argument, ...] = (
     Argument('synchronous', 'string', 'body', 'synchronous', '`full` survives a power cut; `normal` only a crash of the daemon, and is faster. Default: full.', choices=('full', 'normal')),
     Argument('acp_agent', 'list', 'body', 'acp_agent', "NAME='command args': an agent that speaks ACP; repeatable. In the environment one per line."),
     Argument('acp_env', 'list', 'body', 'acp_env', "NAME=VARIABLE: let that ACP agent see a variable of the daemon's, or a family (`AWS_*`); repeatable."),
+    Argument('no_processes', 'switch', 'body', 'no_processes', 'Run no processes and no terminals for clients; agents run as ever.'),
     Argument('no_install', 'switch', 'body', 'no_install', 'Fetch no agents: a session of one that is not there is refused.'),
     Argument('mirror', 'string', 'body', 'mirror', 'Folder or address to fetch agents from, and from nowhere else; laid out as docs/install.md says.'),
     Argument('idle_seconds', 'number', 'body', 'idle_seconds', "Stop an agent's process after this long without a turn; it is resumed when needed. Default: 600.0."),

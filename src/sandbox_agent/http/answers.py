@@ -11,7 +11,7 @@ import msgspec
 from .. import __version__
 from ..errors import SandboxAgentError
 from ..ops.operation import Content, Stream
-from ..runtime.following import PING, Following
+from ..runtime.following import PING
 from .asgi import Receive, Scope, Send
 from .gate import HeaderList
 from .outlet import outlet_of
@@ -73,7 +73,7 @@ async def send_stream(
     scope: Scope, receive: Receive, send: Send, stream: Stream, headers: HeaderList
 ) -> None:
     """Send pieces as they come, until there are no more or the reader goes."""
-    following = stream.pieces if isinstance(stream.pieces, Following) else None
+    following = None if isinstance(stream.pieces, AsyncGenerator) else stream.pieces
     closing: HeaderList = [(b"connection", b"close")] if following and following.tells_end else []
     await send(
         {
@@ -85,10 +85,10 @@ async def send_stream(
     greeting = b"retry: 3000\n\n" + (following.greeting if following else b"")
     await send({"type": "http.response.body", "body": greeting, "more_body": True})
     try:
-        if isinstance(stream.pieces, Following):
-            await stream.pieces.run(outlet_of(scope))
-        else:
+        if isinstance(stream.pieces, AsyncGenerator):
             await _send_pieces(receive, send, stream.pieces)
+        else:
+            await stream.pieces.run(outlet_of(scope))
     except Exception as error:
         raise BrokenOff from error
     await send({"type": "http.response.body", "body": b""})

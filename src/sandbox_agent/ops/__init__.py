@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import agents, approvals, attachments, commands, events, sessions, system
+from . import agents, approvals, attachments, commands, events, processes, sessions, system
 from .groups import GROUPS
 from .operation import OPERATIONS, Operation
 
@@ -15,6 +15,7 @@ __all__ = [
     "attachments",
     "commands",
     "events",
+    "processes",
     "sessions",
     "system",
 ]

@@ -9,5 +9,6 @@ GROUPS = {
     "questions": "Questions that wait for an answer.",
     "attachments": "Files that go with messages.",
     "events": "The events of all sessions.",
+    "processes": "Processes of the sandbox, and terminals.",
     "system": "Health and figures of the daemon.",
 }

@@ -9,12 +9,15 @@ import logging
 import re
 import typing
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from types import UnionType
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from ..errors import UNEXPECTED, Internal, InvalidRequest, SandboxAgentError, found_by_validation
+from ..processes.following import LogFollowing
+from ..processes.terminal import Viewer
 from ..runtime.daemon import Daemon
 from ..runtime.following import Following
 from .groups import GROUPS
@@ -36,7 +39,13 @@ class Content(Struct, frozen=True):
 class Stream(Struct, frozen=True):
     """An answer that goes on: a way through the log, or pieces of SSE text, None where a sign of life is due."""
 
-    pieces: Following | AsyncGenerator[bytes | None, None]
+    pieces: Following | LogFollowing | AsyncGenerator[bytes | None, None]
+
+
+class Dialogue(Struct, frozen=True):
+    """An answer that goes both ways, over a WebSocket."""
+
+    viewer: Viewer
 
 
 class Watched(Struct, Generic[Result], frozen=True):
@@ -83,7 +92,7 @@ class Operation(Struct, frozen=True, dict=True):
     path: str
     request: type[Struct]
     response: Any
-    """A Struct, None for an empty answer, `Content` or `Stream`."""
+    """A Struct, None for an empty answer, `Content`, `Stream` or `Dialogue`."""
     handler: Handler
     errors: tuple[type[SandboxAgentError], ...]
     summary: str
@@ -101,6 +110,8 @@ class Operation(Struct, frozen=True, dict=True):
     """The answer takes its time, and its steps can be streamed."""
     may_be_empty: bool
     """There may be nothing to answer with: then it is 204."""
+    may_stream: bool
+    """It can be asked to answer with a stream instead."""
 
     @functools.cached_property
     def path_fields(self) -> tuple[str, ...]:
@@ -200,9 +211,10 @@ def operation(
         if watched:
             (response,) = typing.get_args(response)
         nothing = response is type(None)
-        may_be_empty = type(None) in typing.get_args(response)
-        if may_be_empty:
-            response = typing.get_args(response)[0]
+        choices = typing.get_args(response) if typing.get_origin(response) is UnionType else ()
+        may_be_empty = type(None) in choices
+        may_stream = Stream in choices[1:]
+        response = choices[0] if choices else response
         text = inspect.getdoc(handler) or ""
         summary, _, rest = text.partition("\n")
         OPERATIONS[name] = Operation(
@@ -215,7 +227,7 @@ def operation(
             errors=errors,
             summary=summary,
             description=rest.strip(),
-            status=204 if nothing else status,
+            status=204 if nothing else 101 if response is Dialogue else status,
             public=public,
             body=body or ("none" if method in ("GET", "DELETE") else "json"),
             query=query,
@@ -224,6 +236,7 @@ def operation(
             examples=examples,
             watched=watched,
             may_be_empty=may_be_empty,
+            may_stream=may_stream,
         )
         return handler
 

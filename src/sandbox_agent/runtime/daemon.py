@@ -27,6 +27,8 @@ from ..errors import (
 )
 from ..install.publishers import RECIPES
 from ..install.version import LATEST, check_version
+from ..processes.guarded import sweep
+from ..processes.processes import Processes
 from ..schema.features import Catalogue, Command, Mode
 from ..schema.inputs import Settings
 from ..schema.world import REAL, World
@@ -38,7 +40,6 @@ from .folder import DataFolder
 from .hosts import Hosts, Seat
 from .installs import Installs, Wish
 from .log import Log
-from .process import sweep
 from .programs import Program, Programs
 from .sessions import Sessions
 
@@ -88,6 +89,7 @@ class Daemon:
         # Names our processes, so that leftovers of an earlier life can be found and no others: the log stays the same where its
         # folder is moved or mounted, and a folder that is copied is another one.
         self._instance = f"{store.identity}-{folder.stat().st_ino & 0xFFFFFFFF:x}"
+        self.processes = Processes(folder / "processes", self._instance, self.spawn)
         self.hosts = Hosts(self.log, folder, self._instance, world)
         self.sessions = Sessions(
             config,
@@ -109,6 +111,7 @@ class Daemon:
         remove_leftovers(self._instance)
         self._data.remove_launch_files()
         self.spawn(self._remove_leftover_files())
+        await self.processes.start()
         await self.sessions.resume()
 
     async def _remove_leftover_files(self) -> None:
@@ -118,6 +121,7 @@ class Daemon:
         """No new work, a short grace for running turns, then everything is written and ended."""
         self.draining = True
         self.installs.stop()
+        await self.processes.stop()
         await self.sessions.drain(self.config.drain_seconds)
         await self.sessions.rest()
         await self.hosts.stop_all()

@@ -20,13 +20,13 @@ from ..agents.base import Agent, Closed, Conversation, Ending, Launch, Listed, L
 from ..agents.frames import InFrame, OutFrame, encode_frame
 from ..agents.scribe import Frame, Scribe
 from ..errors import AgentProcessExited, StreamError, Timeout
+from ..private_files import write_private
 from ..schema.features import Catalogue
 from ..schema.world import World
 from .delegate import DelegatingProcess
 from .framing import LineTooLong
 from .http_link import HttpLink
 from .log import BACKLOG_BYTES, Log
-from .private_files import write_private
 from .process import AgentProcess, Exit
 from .traces import Traces
 

@@ -24,13 +24,25 @@ from ...schema.answers import (
     StoredAttachment,
 )
 from ...schema.inputs import Attachment, McpServer, PermissionMode
+from ...schema.processes import (
+    BytesWritten,
+    LogEntry,
+    LogStream,
+    ProcessConfig,
+    ProcessInfo,
+    ProcessList,
+    ProcessLogs,
+    ProcessRun,
+    TerminalSize,
+)
 from ...schema.sessions import SessionInfo
 from ..call import Answer, call, new_key, segment
 from ..events import Event
 from ..misuse import Guard
 from ..pages import PageOfEvents, decoded
 from .session_list import SessionList
-from .stream import all_events
+from .stream import all_events, log_entries
+from .terminal import Terminal
 
 if TYPE_CHECKING:
     from .client import SandboxAgent
@@ -651,6 +663,289 @@ class Events(Guard):
         return all_events(self._client.transport, offset)
 
 
+class Processes(Guard):
+    """Processes of the sandbox, and terminals."""
+
+    def __init__(self, client: SandboxAgent) -> None:
+        self._client = client
+
+    def list(self, *, owner: Literal["user", "desktop", "system"] | None = None) -> ProcessList:
+        """List the processes: those that run, and those that have ended.
+
+        - `owner`: Only those that this owner started.
+
+        Raises `PermissionDenied`, `InvalidRequest`.
+        """
+        return self._client.ask(call("GET", "/v1/processes", query={"owner": owner}), ProcessList)
+
+    def create(
+        self,
+        command: str,
+        *,
+        args: Sequence[str] = (),
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        tty: bool = False,
+        cols: int = 80,
+        rows: int = 24,
+        interactive: bool = False,
+        hold: bool = False,
+    ) -> ProcessInfo:
+        """Start a process that runs until it ends, is ended, or the daemon stops.
+
+        When its program exits, whatever it started and left behind ends, too.
+
+        - `command`: The program: a path, or a name that is looked for on PATH.
+        - `args`: Its arguments.
+        - `cwd`: Where it runs; the daemon's own folder when absent.
+        - `env`: Variables besides the daemon's own.
+        - `tty`: Run it on a terminal of its own.
+        - `cols`: Columns of the terminal.
+        - `rows`: Rows of the terminal.
+        - `interactive`: Say that somebody will type; input is taken either way.
+        - `hold`: Drop no output that nobody has read: when the log is full, the process waits for a reader
+          who follows it.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `Conflict`, `Unavailable`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                "/v1/processes",
+                body={
+                    "command": command,
+                    "args": args,
+                    "cwd": cwd,
+                    "env": env,
+                    "tty": tty,
+                    "cols": cols,
+                    "rows": rows,
+                    "interactive": interactive,
+                    "hold": hold,
+                },
+                repeatable=False,
+            ),
+            ProcessInfo,
+        )
+
+    def run(
+        self,
+        command: str,
+        *,
+        args: Sequence[str] = (),
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout_ms: int | None = None,
+        max_output_bytes: int | None = None,
+    ) -> ProcessRun:
+        """Run a program to its end, and answer with what it wrote.
+
+        Its input is empty. At the time limit it is killed, with everything that it started.
+
+        - `command`: The program: a path, or a name that is looked for on PATH.
+        - `args`: Its arguments.
+        - `cwd`: Where it runs; the daemon's own folder when absent.
+        - `env`: Variables besides the daemon's own.
+        - `timeout_ms`: When to kill it, in milliseconds; `config` has the usual and the largest.
+        - `max_output_bytes`: How much of each stream to keep; `config` has the largest.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `Conflict`, `Unavailable`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                "/v1/processes/run",
+                body={
+                    "command": command,
+                    "args": args,
+                    "cwd": cwd,
+                    "env": env,
+                    "timeoutMs": timeout_ms,
+                    "maxOutputBytes": max_output_bytes,
+                },
+                repeatable=False,
+            ),
+            ProcessRun,
+        )
+
+    def config(self) -> ProcessConfig:
+        """Show the limits of processes.
+
+        Raises `PermissionDenied`.
+        """
+        return self._client.ask(call("GET", "/v1/processes/config"), ProcessConfig)
+
+    def configure(
+        self,
+        max_concurrent_processes: int,
+        default_run_timeout_ms: int,
+        max_run_timeout_ms: int,
+        max_output_bytes: int,
+        max_log_bytes_per_process: int,
+        max_input_bytes_per_request: int,
+    ) -> ProcessConfig:
+        """Set the limits of processes: all of them. They hold for what is started from now on.
+
+        - `max_concurrent_processes`: How many processes may run at once; `run` does not count.
+        - `default_run_timeout_ms`: How long `run` waits when nothing else is said.
+        - `max_run_timeout_ms`: How long `run` may be told to wait.
+        - `max_output_bytes`: How much of each stream `run` keeps.
+        - `max_log_bytes_per_process`: How much output of a process is kept; the oldest goes.
+        - `max_input_bytes_per_request`: How much may be written to a process at once.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `Unavailable`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                "/v1/processes/config",
+                body={
+                    "maxConcurrentProcesses": max_concurrent_processes,
+                    "defaultRunTimeoutMs": default_run_timeout_ms,
+                    "maxRunTimeoutMs": max_run_timeout_ms,
+                    "maxOutputBytes": max_output_bytes,
+                    "maxLogBytesPerProcess": max_log_bytes_per_process,
+                    "maxInputBytesPerRequest": max_input_bytes_per_request,
+                },
+            ),
+            ProcessConfig,
+        )
+
+    def get(self, process_id: str) -> ProcessInfo:
+        """Show a process.
+
+        - `process_id`: Which process, e.g. `proc_1`.
+
+        Raises `PermissionDenied`, `NotFound`.
+        """
+        return self._client.ask(call("GET", f"/v1/processes/{segment(process_id)}"), ProcessInfo)
+
+    def delete(self, process_id: str) -> None:
+        """Forget a process that has ended, and what it wrote.
+
+        - `process_id`: Which process, e.g. `proc_1`.
+
+        Raises `PermissionDenied`, `NotFound`, `Conflict`, `Unavailable`.
+        """
+        self._client.send(call("DELETE", f"/v1/processes/{segment(process_id)}", settled=404))
+
+    def stop(self, process_id: str, *, wait_ms: int | None = None) -> ProcessInfo:
+        """Ask a process to end (SIGTERM), and wait for that. One that does not care goes on.
+
+        - `process_id`: Which process, e.g. `proc_1`.
+        - `wait_ms`: How long to wait for the exit, in milliseconds; 2000 when absent.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
+        """
+        return self._client.ask(
+            call("POST", f"/v1/processes/{segment(process_id)}/stop", query={"waitMs": wait_ms}), ProcessInfo
+        )
+
+    def kill(self, process_id: str, *, wait_ms: int | None = None) -> ProcessInfo:
+        """End a process and everything that it started (SIGKILL).
+
+        - `process_id`: Which process, e.g. `proc_1`.
+        - `wait_ms`: How long to wait for the exit, in milliseconds; 2000 when absent.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
+        """
+        return self._client.ask(
+            call("POST", f"/v1/processes/{segment(process_id)}/kill", query={"waitMs": wait_ms}), ProcessInfo
+        )
+
+    def logs(
+        self, process_id: str, *, stream: LogStream | None = None, since: int = 0, tail: int | None = None
+    ) -> ProcessLogs:
+        """Read what a process wrote, or follow it.
+
+        A stream has frames named `log`, with the sequence of the entry as id, and ends with one named
+        `end`. A reader that comes back with everything of a process that has ended gets 204.
+
+        - `process_id`: Which process, e.g. `proc_1`.
+        - `stream`: Which output; both, or the terminal's, when absent.
+        - `since`: Sequence of the last entry already seen.
+        - `tail`: Only the last so many entries.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
+        """
+        return self._client.ask(
+            call(
+                "GET",
+                f"/v1/processes/{segment(process_id)}/logs",
+                query={"stream": stream, "since": since, "tail": tail},
+            ),
+            ProcessLogs,
+        )
+
+    def follow_logs(
+        self, process_id: str, *, stream: LogStream | None = None, since: int = 0, tail: int | None = None
+    ) -> Iterator[LogEntry]:
+        """Read what a process wrote, or follow it.
+
+        A stream has frames named `log`, with the sequence of the entry as id, and ends with one named
+        `end`. A reader that comes back with everything of a process that has ended gets 204.
+
+        - `process_id`: Which process, e.g. `proc_1`.
+        - `stream`: Which output; both, or the terminal's, when absent.
+        - `since`: Sequence of the last entry already seen.
+        - `tail`: Only the last so many entries.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
+        """
+        return log_entries(self._client.transport, process_id, stream, since, tail)
+
+    def input(
+        self, process_id: str, data: str, *, encoding: str | None = None, eof: bool = False
+    ) -> BytesWritten:
+        """Write to the input of a process, and wait until it is taken.
+
+        - `process_id`: Which process, e.g. `proc_1`.
+        - `data`: What to write.
+        - `encoding`: How `data` is spelled: `base64` (when absent), `utf8` or `text`.
+        - `eof`: Close the input behind it; a terminal gets Ctrl-D.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`, `PayloadTooLarge`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                f"/v1/processes/{segment(process_id)}/input",
+                body={"data": data, "encoding": encoding, "eof": eof},
+                repeatable=False,
+            ),
+            BytesWritten,
+        )
+
+    def resize(self, process_id: str, cols: int, rows: int) -> TerminalSize:
+        """Give the terminal of a process another size.
+
+        - `process_id`: Which process, e.g. `proc_1`.
+        - `cols`: Columns.
+        - `rows`: Rows.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                f"/v1/processes/{segment(process_id)}/terminal/resize",
+                body={"cols": cols, "rows": rows},
+            ),
+            TerminalSize,
+        )
+
+    def terminal(self, process_id: str) -> Terminal:
+        """Look at the terminal of a process and type into it, over a WebSocket.
+
+        The recent output comes first. Several may look at once, and all may type.
+
+        - `process_id`: Which process, e.g. `proc_1`.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
+        """
+        return Terminal(self._client.transport, process_id)
+
+
 class System(Guard):
     """Whether the daemon lives, is ready, and how it does."""
 
@@ -684,4 +979,5 @@ class Operations(Guard):
         self.questions = Questions(client)
         self.attachments = Attachments(client)
         self.events = Events(client)
+        self.processes = Processes(client)
         self.system = System(client)
