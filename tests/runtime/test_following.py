@@ -479,13 +479,9 @@ def test_a_turns_stream_goes_from_its_start_to_its_end(store: Store) -> None:
 def test_each_stream_is_pinged_once_in_a_round() -> None:
     class Pinged:
         pings = 0
-        has_failed = False
 
         def ping(self) -> None:
             self.pings += 1
-
-        def fail(self) -> None:
-            self.has_failed = True
 
     class Broken(Pinged):
         def ping(self) -> None:
@@ -504,7 +500,6 @@ def test_each_stream_is_pinged_once_in_a_round() -> None:
             at_once.append(sum(stream.pings for stream in streams) - before)
         assert {stream.pings for stream in streams} == {1}
         assert max(at_once) == 3
-        assert sum(stream.has_failed for stream in streams) == 15
         for stream in streams:
             pings.remove(stream)
 

@@ -14,8 +14,6 @@ PING_SECONDS = 15
 class Pinged(Protocol):
     def ping(self) -> None: ...
 
-    def fail(self) -> None: ...
-
 
 class Pings:
     """Every stream that follows the log, with the second of a round in which it gets its ping."""
@@ -62,5 +60,4 @@ class Pings:
                 stream.ping()
             except Exception:
                 # One reader's fault keeps no other from its sign of life.
-                logger.exception("a reader failed, and is let go")
-                stream.fail()
+                logger.exception("a reader could not be pinged")
