@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 from tests.runtime.chatty import EXECUTABLE, Alone, Chatty, ChattyWire
 
-from sandbox_agent.agents import AGENTS
 from sandbox_agent.agents.base import Agent, Conversation, Notice, Start, Wait
 from sandbox_agent.agents.scribe import Scribe
 from sandbox_agent.errors import AgentProcessExited, Timeout
 from sandbox_agent.runtime.host import MOST_HELD_BYTES, Host
-from sandbox_agent.runtime.hosts import Hosts, Seat
+from sandbox_agent.runtime.hosts import HostRequest, Hosts
 from sandbox_agent.runtime.log import Log
 from sandbox_agent.runtime.process import Exit
 from sandbox_agent.runtime.programs import Program
@@ -79,11 +78,11 @@ class Running:
         # Processes are found by it: two tests must not end each other's.
         self.hosts = Hosts(log, folder, str(folder).replace("/", "-"), REAL)
 
-    def seat(self, program: str = EXECUTABLE, **env: str) -> Seat:
-        return Seat(self.agent, Program(Path(program), None), Settings("/tmp"), env, None, False)
+    def request(self, program: str = EXECUTABLE, **env: str) -> HostRequest:
+        return HostRequest(self.agent, Program(Path(program), None), Settings("/tmp"), env, None, False)
 
     async def host(self) -> tuple[Host, ChattyWire]:
-        host = await self.hosts.get(self.seat())
+        host = await self.hosts.get(self.request())
         assert isinstance(host.wire, ChattyWire)
         return host, host.wire
 
@@ -356,27 +355,16 @@ def test_a_fault_after_a_wait_breaks_its_session_and_not_whoever_released_the_ho
     asyncio.run(scenario())
 
 
-# -- seats ------------------------------------------------------------------------------------
+# -- sharing a server ----------------------------------------------------------------------
 
 
-def seat(path: str = "/bin/opencode", version: str = "1.0.0", directory: str = "/ws", **env: str) -> Seat:
-    program = Program(Path(path), version)
-    return Seat(AGENTS["opencode"], program, Settings(directory), env, None, False)
-
-
-def test_a_server_is_shared_by_version_and_environment_alone() -> None:
-    assert seat(A="1", B="2").key() == seat(directory="/other", B="2", A="1").key()
-    others = [seat(A="1"), seat(A="2"), seat(version="1.0.1", A="1"), seat("/opt/opencode", A="1")]
-    assert len({other.key() for other in others}) == 4
-
-
-def test_who_comes_at_the_same_time_is_seated_at_the_same_server(tmp_path: Path) -> None:
+def test_simultaneous_requests_share_one_server(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as here:
-            seated = await asyncio.gather(*(here.hosts.get(here.seat()) for _ in range(5)))
-            other = await here.hosts.get(here.seat(OTHER="1"))
-            assert len(set(seated)) == 1
-            assert other not in seated
+            hosts = await asyncio.gather(*(here.hosts.get(here.request()) for _ in range(5)))
+            other = await here.hosts.get(here.request(OTHER="1"))
+            assert len(set(hosts)) == 1
+            assert other not in hosts
             assert (here.hosts.count, len(here.hosts._locks)) == (2, 0)
 
     asyncio.run(scenario())
@@ -440,7 +428,7 @@ def test_a_program_that_cannot_be_started_leaves_nothing(tmp_path: Path) -> None
     async def scenario() -> None:
         async with running(tmp_path) as here:
             with pytest.raises(AgentProcessExited, match="cannot start"):
-                await here.hosts.get(here.seat(VARIABLE="\0"))
+                await here.hosts.get(here.request(VARIABLE="\0"))
             assert (here.hosts.count, len(here.hosts._locks)) == (0, 0)
 
     asyncio.run(scenario())
@@ -449,7 +437,7 @@ def test_a_program_that_cannot_be_started_leaves_nothing(tmp_path: Path) -> None
 def test_a_process_per_session_is_nobody_elses(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path, Alone()) as here:
-            one, two = await asyncio.gather(*(here.hosts.get(here.seat()) for _ in range(2)))
+            one, two = await asyncio.gather(*(here.hosts.get(here.request()) for _ in range(2)))
             assert one is not two
             await here.hosts.release(one, None)
             assert (one.process.ended.is_set(), two.process.ended.is_set()) == (True, False)

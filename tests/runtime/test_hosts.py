@@ -10,20 +10,27 @@ import pytest
 from sandbox_agent.agents import AGENTS
 from sandbox_agent.config import Config
 from sandbox_agent.runtime.daemon import Daemon
-from sandbox_agent.runtime.hosts import Seat
+from sandbox_agent.runtime.hosts import HostRequest
 from sandbox_agent.runtime.locks import Locks
 from sandbox_agent.runtime.programs import Program
 from sandbox_agent.schema.inputs import Settings
 
 
-def seat(path: str = "/bin/opencode", version: str = "1.0.0", directory: str = "/ws", **env: str) -> Seat:
+def request(
+    path: str = "/bin/opencode", version: str = "1.0.0", directory: str = "/ws", **env: str
+) -> HostRequest:
     program = Program(Path(path), version)
-    return Seat(AGENTS["opencode"], program, Settings(directory), env, None, False)
+    return HostRequest(AGENTS["opencode"], program, Settings(directory), env, None, False)
 
 
 def test_a_server_is_shared_by_version_and_environment_alone() -> None:
-    assert seat(A="1", B="2").key() == seat(directory="/other", B="2", A="1").key()
-    others = [seat(A="1"), seat(A="2"), seat(version="1.0.1", A="1"), seat("/opt/opencode", A="1")]
+    assert request(A="1", B="2").key() == request(directory="/other", B="2", A="1").key()
+    others = [
+        request(A="1"),
+        request(A="2"),
+        request(version="1.0.1", A="1"),
+        request("/opt/opencode", A="1"),
+    ]
     assert len({other.key() for other in others}) == 4
 
 

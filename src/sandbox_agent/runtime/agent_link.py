@@ -21,7 +21,7 @@ from ..schema.inputs import Settings
 from ..session import inputs
 from ..session.effects import Connect, GiveAnswer, GiveDecision, GivePrompt, Interrupt, Switch, Words
 from .host import Host
-from .hosts import Seat
+from .hosts import HostRequest
 from .process import Exit
 from .programs import Program
 
@@ -105,9 +105,9 @@ class AgentLink:
         live, effect = self._live, self._effect
         agent = live.agent
         settings = self._settings(effect.settings)
-        seat = Seat(agent, program, settings, live.secrets.env, effect.native_id, effect.resume)
+        request = HostRequest(agent, program, settings, live.secrets.env, effect.native_id, effect.resume)
         # A start cannot be stopped in its middle: one that is not wanted any more is let go when it is over.
-        starting = asyncio.ensure_future(live.sessions.hosts.get(seat))
+        starting = asyncio.ensure_future(live.sessions.hosts.get(request))
         try:
             self._host = host = await asyncio.shield(starting)
         except asyncio.CancelledError:

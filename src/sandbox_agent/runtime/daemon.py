@@ -41,7 +41,7 @@ from .attachments import Attachments
 from .changes import SessionChanges
 from .delegate import remove_leftovers
 from .folder import DataFolder
-from .hosts import Hosts, Seat
+from .hosts import HostRequest, Hosts
 from .installs import Installs, Wish
 from .log import Log
 from .programs import Program, Programs
@@ -316,7 +316,7 @@ class Daemon:
         program = await self.programs.program(agent, version)
         settings = Settings(directory, agent.modes[0].id)
         host = await self.hosts.get(
-            Seat(agent, program, settings, {}, agent.choose_native_id(self._world), False)
+            HostRequest(agent, program, settings, {}, agent.choose_native_id(self._world), False)
         )
         try:
             catalogue = await host.catalogue(directory, self.config.start_seconds)

@@ -1,4 +1,4 @@
-"""All running agents: which one a session is seated at, and what is known of shared servers."""
+"""All running agents: which one a session is hosts at, and what is known of shared servers."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from .programs import Program
 logger = logging.getLogger("sandbox_agent.hosts")
 
 
-class Seat(NamedTuple):
-    """What a session needs a process for: hosts with the same shared seat are the same host."""
+class HostRequest(NamedTuple):
+    """What a session needs from a host. Requests with the same key share one server."""
 
     agent: Agent
     program: Program
@@ -61,30 +61,30 @@ class Hosts:
         self._starts: dict[str, int] = {}
         self.tap: Tap | None = None
 
-    async def get(self, seat: Seat) -> Host:
-        """A process for this seat: the shared server it belongs on, or one of its own. Whoever gets it must `release` it."""
-        if not seat.agent.capabilities.shared_process:
-            host = await self._start(seat)
+    async def get(self, request: HostRequest) -> Host:
+        """The shared server for this request, or a process of its own. The caller must `release` it."""
+        if not request.agent.capabilities.shared_process:
+            host = await self._start(request)
             host.expect()
             return host
-        key = seat.key()
+        key = request.key()
         async with self._locks.hold(key):
             shared = self._shared.get(key)
             if shared is None or shared.process.is_ending:
-                shared = self._shared[key] = await self._start(seat)
-                self._starts[seat.agent.name] = self._starts.get(seat.agent.name, 0) + 1
+                shared = self._shared[key] = await self._start(request)
+                self._starts[request.agent.name] = self._starts.get(request.agent.name, 0) + 1
             shared.expect()
             return shared
 
-    async def _start(self, seat: Seat) -> Host:
-        agent = seat.agent
-        env = environment(agent, os.environ, seat.env)
-        place = Place(seat.program.path, self._data_dir, env)
-        launch = agent.launch(place, seat.settings, seat.native_id, seat.resume)
+    async def _start(self, request: HostRequest) -> Host:
+        agent = request.agent
+        env = environment(agent, os.environ, request.env)
+        place = Place(request.program.path, self._data_dir, env)
+        launch = agent.launch(place, request.settings, request.native_id, request.resume)
         host = Host(agent, launch, self._log, self._world, self._instance, self._exited, self.tap)
         self._running.add(host)
         # A shared server belongs to no session's directory.
-        directory = str(self._data_dir) if agent.capabilities.shared_process else seat.settings.directory
+        directory = str(self._data_dir) if agent.capabilities.shared_process else request.settings.directory
         try:
             await host.start(env, directory)
         except OSError as error:
