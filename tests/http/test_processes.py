@@ -154,9 +154,9 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("path", ["/v1/processes", "/v1/processes/run"])
-@pytest.mark.parametrize("wish", REFUSED)
-def test_a_wish_that_cannot_be_is_refused_by_name(client: Client, path: str, wish: str) -> None:
-    body, field = REFUSED[wish]
+@pytest.mark.parametrize("case", REFUSED)
+def test_an_impossible_request_is_refused_by_field(client: Client, path: str, case: str) -> None:
+    body, field = REFUSED[case]
     before = done(client.get("/v1/processes"))["processes"]
     answer = client.post(path, body)
     assert refusal(answer) == (400, "invalid_request")

@@ -13,7 +13,7 @@ import uvloop
 from sandbox_agent.errors import Unavailable
 from sandbox_agent.processes import processes as module
 from sandbox_agent.processes.processes import Processes
-from sandbox_agent.processes.program import Wish
+from sandbox_agent.processes.program import ProgramSpec
 
 SECONDS = 20.0
 Body = Callable[[Processes], Coroutine[Any, Any, None]]
@@ -37,8 +37,8 @@ def with_processes(folder: Path, body: Body) -> None:
         runner.run(run())
 
 
-def wish(script: str) -> Wish:
-    return Wish(("sh", "-c", script), {}, None)
+def spec(script: str) -> ProgramSpec:
+    return ProgramSpec(("sh", "-c", script), {}, None)
 
 
 def test_the_oldest_of_those_that_ended_are_forgotten(
@@ -47,10 +47,10 @@ def test_the_oldest_of_those_that_ended_are_forgotten(
     monkeypatch.setattr(module, "MOST_ENDED", 2)
 
     async def body(processes: Processes) -> None:
-        runs = await processes.create(wish("sleep 60"), interactive=False)
+        runs = await processes.create(spec("sleep 60"), interactive=False)
         for _ in range(4):
-            await (await processes.create(wish("echo x"), interactive=False)).exited.wait()
-        await processes.create(wish("sleep 60"), interactive=False)
+            await (await processes.create(spec("echo x"), interactive=False)).exited.wait()
+        await processes.create(spec("sleep 60"), interactive=False)
         assert [one.id for one in await processes.list(None)] == [runs.id, "proc_4", "proc_5", "proc_6"]
 
     with_processes(tmp_path, body)
@@ -62,9 +62,9 @@ def test_a_process_whose_record_cannot_be_written_does_not_run(tmp_path: Path) -
 
     async def body(processes: Processes) -> None:
         with pytest.raises(Unavailable):
-            await processes.create(wish("touch $0/started"), interactive=False)
+            await processes.create(spec("touch $0/started"), interactive=False)
         assert await processes.list(None) == []
-        assert (await processes.create(wish("true"), interactive=False)).id == "proc_2"
+        assert (await processes.create(spec("true"), interactive=False)).id == "proc_2"
 
     with_processes(tmp_path, body)
     assert not (tmp_path / "started").exists()

@@ -25,7 +25,7 @@ from ..install.publishers import RECIPES
 from ..install.version import check_version
 from ..runtime.credentials import has_credentials
 from ..runtime.daemon import Daemon
-from ..runtime.installs import Wish
+from ..runtime.installs import InstallRequest
 from ..schema.answers import AgentInfo, AgentList, Installed, Models, Modes
 from .operation import Nothing, Watched, operation
 
@@ -108,7 +108,7 @@ async def install(daemon: Daemon, request: InstallAgent) -> Watched[Installed]:
         raise InstallFailed(f"{agent.title} is a part of this daemon, in its version", agent=agent.name)
     if daemon.config.no_install:
         raise PermissionDenied("this daemon was started with --no-install", agent=agent.name)
-    installation = daemon.installs.want(Wish(agent, request.agent_version, request.reinstall))
+    installation = daemon.installs.want(InstallRequest(agent, request.agent_version, request.reinstall))
     return Watched(installation.result, installation.follow(PING_SECONDS))
 
 

@@ -13,7 +13,7 @@ from ..processes.following import PAGE_BYTES, LogFollowing, entry_of
 from ..processes.output_log import STREAMS, OutputLog, Place
 from ..processes.process import Process
 from ..processes.processes import Processes
-from ..processes.program import Wish
+from ..processes.program import ProgramSpec
 from ..processes.terminal import Cells, Viewer, decoded_input
 from ..runtime.daemon import Daemon
 from ..schema.processes import (
@@ -159,8 +159,8 @@ async def create(daemon: Daemon, request: CreateProcess) -> ProcessInfo:
     daemon.require_open()
     argv = (request.command, *request.args)
     size = (request.cols, request.rows)
-    wish = Wish(argv, request.env, request.cwd, tty=request.tty, size=size, holds=request.hold)
-    process = await processes.create(wish, interactive=request.interactive)
+    spec = ProgramSpec(argv, request.env, request.cwd, tty=request.tty, size=size, holds=request.hold)
+    process = await processes.create(spec, interactive=request.interactive)
     return (await processes.show(process))[0]
 
 
@@ -181,8 +181,8 @@ async def run(daemon: Daemon, request: RunProcess) -> ProcessRun:
     """
     processes = _processes(daemon)
     daemon.require_open()
-    wish = Wish((request.command, *request.args), request.env, request.cwd, takes_input=False)
-    return await processes.run(wish, request.timeout_ms, request.max_output_bytes)
+    spec = ProgramSpec((request.command, *request.args), request.env, request.cwd, takes_input=False)
+    return await processes.run(spec, request.timeout_ms, request.max_output_bytes)
 
 
 @operation("GET", "/v1/processes/config", PermissionDenied, name="processes.config")

@@ -18,7 +18,7 @@ from ..schema.exits import exit_facts
 from ..schema.processes import USUAL_CONFIG, ProcessConfig, ProcessInfo, ProcessOwner, ProcessRun
 from .output_log import OutputLog
 from .process import Process
-from .program import Program, Wish
+from .program import Program, ProgramSpec
 from .recorder import Recorder
 from .records import ProcessRecord, Records
 from .run import run_to_end
@@ -120,36 +120,36 @@ class Processes:
         self.config = config
         return config
 
-    async def create(self, wish: Wish, *, interactive: bool, owner: ProcessOwner = "user") -> Process:
+    async def create(self, spec: ProgramSpec, *, interactive: bool, owner: ProcessOwner = "user") -> Process:
         """Start one. When this raises, nothing runs and nothing is remembered."""
         self._require_room()
         self._starting += 1
         try:
             await self._forget_oldest()
-            return await self._create(wish, interactive, owner)
+            return await self._create(spec, interactive, owner)
         finally:
             self._starting -= 1
 
-    async def _create(self, wish: Wish, interactive: bool, owner: ProcessOwner) -> Process:
+    async def _create(self, spec: ProgramSpec, interactive: bool, owner: ProcessOwner) -> Process:
         self._last_number += 1
-        command, *args = wish.argv
+        command, *args = spec.argv
         record = ProcessRecord(
             number=self._last_number,
             command=command,
             args=tuple(args),
-            cwd=wish.cwd,
-            tty=wish.tty,
+            cwd=spec.cwd,
+            tty=spec.tty,
             interactive=interactive,
             owner=owner,
             created_at_ms=_now(),
         )
         folder = self._records.folder(record)
         await self._write(lambda: self._records.make_folder(record))
-        log = OutputLog(folder, self.config.max_log_bytes_per_process, holds=wish.holds)
+        log = OutputLog(folder, self.config.max_log_bytes_per_process, holds=spec.holds)
         process = Process(record, log)
         process.program = program = self._program(lambda: self._ended(process))
         try:
-            await program.start(wish, process)
+            await program.start(spec, process)
             await self._write(lambda: self._records.save(record))
         except BaseException:
             await program.abandon()
@@ -160,7 +160,7 @@ class Processes:
             self._spawn(self._settle(process))
         return process
 
-    async def run(self, wish: Wish, timeout_ms: int | None, max_output: int | None) -> ProcessRun:
+    async def run(self, spec: ProgramSpec, timeout_ms: int | None, max_output: int | None) -> ProcessRun:
         """Run a program to its end. It is neither counted nor remembered."""
         if self._runs >= MOST_RUNS:
             raise Conflict(f"{MOST_RUNS} programs are being run already")
@@ -169,7 +169,7 @@ class Processes:
         kept = min(max_output or config.max_output_bytes, config.max_output_bytes)
         self._runs += 1
         try:
-            return await run_to_end(self._program(lambda: None), wish, milliseconds / 1000, kept)
+            return await run_to_end(self._program(lambda: None), spec, milliseconds / 1000, kept)
         finally:
             self._runs -= 1
 

@@ -23,7 +23,7 @@ START_SECONDS = 10.0
 TERM = "xterm-256color"
 
 
-class Wish(NamedTuple):
+class ProgramSpec(NamedTuple):
     """What to run, and how."""
 
     argv: Sequence[str]
@@ -51,16 +51,16 @@ class Program:
         self.input: ProgramInput | None = None
         self.ended = asyncio.Event()
 
-    async def start(self, wish: Wish, sink: Sink) -> None:
-        """Returns when it runs. `InvalidRequest` names what is wrong with the wish."""
-        if wish.cwd is not None and not os.path.isdir(wish.cwd):
-            raise InvalidRequest(f"there is no folder {wish.cwd}", field="cwd")
-        theirs, ours = self._open(wish, sink)
+    async def start(self, spec: ProgramSpec, sink: Sink) -> None:
+        """Returns when it runs. `InvalidRequest` names the field that is wrong."""
+        if spec.cwd is not None and not os.path.isdir(spec.cwd):
+            raise InvalidRequest(f"there is no folder {spec.cwd}", field="cwd")
+        theirs, ours = self._open(spec, sink)
         try:
-            self._guarded.start(wish.argv, _environment(wish), wish.cwd, *theirs)
+            self._guarded.start(spec.argv, _environment(spec), spec.cwd, *theirs)
         except (OSError, ValueError) as error:
             self._close(ours)
-            raise _refusal(wish, error) from error
+            raise _refusal(spec, error) from error
         finally:
             for fd in set(theirs):
                 os.close(fd)
@@ -115,28 +115,28 @@ class Program:
 
     # -- how it is done -----------------------------------------------------------------------
 
-    def _open(self, wish: Wish, sink: Sink) -> tuple[tuple[int, int, int], list[int]]:
+    def _open(self, spec: ProgramSpec, sink: Sink) -> tuple[tuple[int, int, int], list[int]]:
         """The program's three descriptors, and ours."""
         try:
-            return self._open_terminal(wish, sink) if wish.tty else self._open_pipes(wish, sink)
+            return self._open_terminal(spec, sink) if spec.tty else self._open_pipes(spec, sink)
         except OSError as error:
             raise Unavailable(f"no process can be started now: {error.strerror}", retryAfter=1) from error
 
-    def _open_terminal(self, wish: Wish, sink: Sink) -> tuple[tuple[int, int, int], list[int]]:
+    def _open_terminal(self, spec: ProgramSpec, sink: Sink) -> tuple[tuple[int, int, int], list[int]]:
         ours, theirs = os.openpty()
         self._terminal = ours
-        self.resize(*wish.size)
+        self.resize(*spec.size)
         os.set_blocking(ours, False)
         self.input = ProgramInput(ours, is_terminal=True)
         self._sources = [Source(ours, "pty", sink, self._source_ended)]
         return (theirs, theirs, theirs), [ours]
 
-    def _open_pipes(self, wish: Wish, sink: Sink) -> tuple[tuple[int, int, int], list[int]]:
+    def _open_pipes(self, spec: ProgramSpec, sink: Sink) -> tuple[tuple[int, int, int], list[int]]:
         (their_in, our_in), (our_out, their_out), (our_err, their_err) = pipes(3)
         for fd in (our_in, our_out, our_err):
             os.set_blocking(fd, False)
         self.input = ProgramInput(our_in)
-        if not wish.takes_input:
+        if not spec.takes_input:
             self.input.close()
         self._sources = [
             Source(our_out, "stdout", sink, self._source_ended),
@@ -190,17 +190,17 @@ class Program:
             os.close(fd)
 
 
-def _environment(wish: Wish) -> dict[str, str]:
+def _environment(spec: ProgramSpec) -> dict[str, str]:
     """The daemon's own without its settings, which hold the token; a terminal is one that can draw."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
-    return {**ours, **({"TERM": TERM} if wish.tty else {}), **wish.env}
+    return {**ours, **({"TERM": TERM} if spec.tty else {}), **spec.env}
 
 
-def _refusal(wish: Wish, error: OSError | ValueError) -> InvalidRequest | Unavailable:
+def _refusal(spec: ProgramSpec, error: OSError | ValueError) -> InvalidRequest | Unavailable:
     if isinstance(error, ValueError):
-        return InvalidRequest(f"cannot run {wish.argv[0]}: {error}")
+        return InvalidRequest(f"cannot run {spec.argv[0]}: {error}")
     if error.errno == errno.E2BIG:
         return InvalidRequest("the arguments and variables are too long for this system", field="args")
-    if wish.cwd is not None and error.filename == wish.cwd:
-        return InvalidRequest(f"cannot work in {wish.cwd}: {error.strerror}", field="cwd")
+    if spec.cwd is not None and error.filename == spec.cwd:
+        return InvalidRequest(f"cannot work in {spec.cwd}: {error.strerror}", field="cwd")
     return Unavailable(f"no process can be started now: {error.strerror}", retryAfter=1)

@@ -6,7 +6,7 @@ import asyncio
 import time
 
 from ..schema.processes import LogStream, ProcessRun
-from .program import Program, Wish
+from .program import Program, ProgramSpec
 
 
 class Captured:
@@ -34,13 +34,13 @@ class Captured:
         return self._kept[stream].decode("utf-8", "replace")
 
 
-async def run_to_end(program: Program, wish: Wish, seconds: float, max_output: int) -> ProcessRun:
+async def run_to_end(program: Program, spec: ProgramSpec, seconds: float, max_output: int) -> ProcessRun:
     """At the time limit it is killed, and everything below it."""
     captured = Captured(max_output)
     began = time.monotonic()
     timed_out = False
     try:
-        await program.start(wish, captured)
+        await program.start(spec, captured)
         async with asyncio.timeout(seconds):
             await program.ended.wait()
     except TimeoutError:

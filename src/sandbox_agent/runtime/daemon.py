@@ -42,7 +42,7 @@ from .changes import SessionChanges
 from .delegate import remove_leftovers
 from .folder import DataFolder
 from .hosts import HostRequest, Hosts
-from .installs import Installs, Wish
+from .installs import InstallRequest, Installs
 from .log import Log
 from .programs import Program, Programs
 from .sessions import Sessions
@@ -303,7 +303,7 @@ class Daemon:
                     f"{missing.detail}; this daemon was started with --no-install", **missing.facts
                 ) from None
         # A session's own version does not become everybody's.
-        installed = await self.installs.want(Wish(agent, version, default=version is None)).wait()
+        installed = await self.installs.want(InstallRequest(agent, version, default=version is None)).wait()
         return Program(Path(installed.path), installed.version)
 
     async def catalogue(self, agent: Agent, directory: str, version: str | None = None) -> Catalogue:

@@ -26,7 +26,7 @@ MOST_AT_ONCE = 16
 RETRY_SECONDS = 30
 
 
-class Wish(NamedTuple):
+class InstallRequest(NamedTuple):
     """What somebody wants to have installed."""
 
     agent: Agent
@@ -39,7 +39,7 @@ class Installs:
     def __init__(self, data_dir: Path, mirror: str | None) -> None:
         self._data_dir = data_dir
         self._mirror = mirror
-        self._running: dict[Wish, Installation] = {}
+        self._running: dict[InstallRequest, Installation] = {}
 
     @functools.cached_property
     def _installer(self) -> Installer:
@@ -48,18 +48,18 @@ class Installs:
 
         return Installer(self._data_dir, self._mirror)
 
-    def want(self, wish: Wish) -> Installation:
-        """The installation that fulfils a wish: one that goes on already, or a new one. It ends by itself."""
-        running = self._running.get(wish)
+    def want(self, request: InstallRequest) -> Installation:
+        """The installation for this request: the one already running, or a new one. It ends by itself."""
+        running = self._running.get(request)
         if running is None:
             if len(self._running) >= MOST_AT_ONCE:
                 raise RateLimited(
                     f"{MOST_AT_ONCE} installations go on already",
-                    agent=wish.agent.name,
+                    agent=request.agent.name,
                     retryAfter=RETRY_SECONDS,
                 )
-            running = self._running[wish] = Installation(wish, self._installer)
-            running.result.add_done_callback(lambda _: self._running.pop(wish, None))
+            running = self._running[request] = Installation(request, self._installer)
+            running.result.add_done_callback(lambda _: self._running.pop(request, None))
             running.start()
         return running
 
@@ -71,8 +71,8 @@ class Installs:
 class Installation:
     """One that goes on. It has no wait of its own that could keep the daemon from ending: its thread just ends with it."""
 
-    def __init__(self, wish: Wish, installer: Installer) -> None:
-        self._wish = wish
+    def __init__(self, request: InstallRequest, installer: Installer) -> None:
+        self._request = request
         self._installer = installer
         self._loop = asyncio.get_running_loop()
         self._latest: Progress | None = None
@@ -81,7 +81,7 @@ class Installation:
         self.result.add_done_callback(self._end)
 
     def start(self) -> None:
-        threading.Thread(target=self._run, name=f"install {self._wish.agent.name}", daemon=True).start()
+        threading.Thread(target=self._run, name=f"install {self._request.agent.name}", daemon=True).start()
 
     async def wait(self) -> Installed:
         """The outcome. Whoever stops waiting does not stop the installation."""
@@ -102,13 +102,17 @@ class Installation:
                 yield None
 
     def _run(self) -> None:
-        wish = self._wish
+        request = self._request
         try:
             installed = self._installer.install(
-                wish.agent, wish.version, reinstall=wish.reinstall, default=wish.default, tell=self._tell
+                request.agent,
+                request.version,
+                reinstall=request.reinstall,
+                default=request.default,
+                tell=self._tell,
             )
         except Stopped:
-            self._in_loop(self._fail, InstallFailed("the daemon stops", agent=wish.agent.name))
+            self._in_loop(self._fail, InstallFailed("the daemon stops", agent=request.agent.name))
         except Exception as error:
             self._in_loop(self._fail, error)
         else:

@@ -67,7 +67,7 @@ class Pen:
         self.native_session_id: str | None = None
         self.turn: Turn | None = None
         self.ended = False
-        self.wish: SessionEnded | None = None
+        self.requested_end: SessionEnded | None = None
         """The agent has ended the conversation; the session writes that down, after what else ends with it."""
         self.used: Used | None = None
         """What the agent works with; replaced when it changes."""
