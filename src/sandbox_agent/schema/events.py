@@ -276,10 +276,10 @@ EVENT_TYPES: dict[str, type[AnyData]] = {
 
 
 if TYPE_CHECKING:
-    Said = AnyData | dict[str, Any]
+    EventData = AnyData | dict[str, Any]
 else:
     # For msgspec a union's structs must carry their own tag; ours stands in the envelope, as `type`.
-    Said = Any
+    EventData = Any
 
 
 class Event(Struct, frozen=True):
@@ -293,7 +293,7 @@ class Event(Struct, frozen=True):
     source: Source
     synthetic: bool
     type: str
-    data: Said
+    data: EventData
     """What it says; plain JSON where a newer daemon says something that this version does not know."""
     raw: Any = None
 
