@@ -36,7 +36,7 @@ RETRY_SECONDS = 0.25
 GATHER_SECONDS = 0.020
 GATHER_SECONDS_OF_FEW = 0.050
 FEW_BYTES = 32 << 10
-MOST_MIDDLES = 100
+MAX_FIXED_PARTS = 100
 
 _encode = msgspec.json.Encoder().encode
 
@@ -69,7 +69,7 @@ class End:
         self.announced: object = None
         """What the readers of all sessions know, or will once the last append is written."""
         self._name = _encode(session_id)
-        self._middles: dict[tuple[str | None, str, str], bytes] = {}
+        self._fixed_parts: dict[tuple[str | None, str, str], bytes] = {}
         self._last_raw: bytes | None = None
         self._last_raw_sequence = 0
 
@@ -81,18 +81,18 @@ class End:
         self, drafts: Sequence[Draft], position: int, identity: bytes, moment: bytes
     ) -> tuple[list[EventRow], int]:
         """Rows from this position on, and how many bytes they have."""
-        sequence, middles, size = self.sequence, self._middles, 0
+        sequence, fixed_parts, size = self.sequence, self._fixed_parts, 0
         rows = []
         for draft in drafts:
             position += 1
             sequence += 1
-            middle = middles.get((draft.native_session_id, draft.source, draft.type))
+            fixed_part = fixed_parts.get((draft.native_session_id, draft.source, draft.type))
             body = b'{"event_id":"evt_%b%012x","sequence":%d,"time":"%b%b%b,"raw":null}' % (
                 identity,
                 position,
                 sequence,
                 moment,
-                middle or self._middle(draft),
+                fixed_part or self._fixed_part(draft),
                 draft.body,
             )
             raw = draft.raw
@@ -115,9 +115,9 @@ class End:
         self.sequence -= len(entry.rows)
         self.announced = entry.announced_before
 
-    def _middle(self, draft: Draft) -> bytes:
+    def _fixed_part(self, draft: Draft) -> bytes:
         """The part between time and data: one of a handful in a session, so each is made once."""
-        middle = (
+        fixed_part = (
             b'","session_id":%b,"native_session_id":%b,"source":"%b","synthetic":%b,"type":"%b","data":'
         ) % (
             self._name,
@@ -126,10 +126,10 @@ class End:
             b"true" if draft.source == "daemon" else b"false",
             draft.type.encode(),
         )
-        if len(self._middles) >= MOST_MIDDLES:  # an agent may give its conversation a new id with every word
-            self._middles.clear()
-        self._middles[draft.native_session_id, draft.source, draft.type] = middle
-        return middle
+        if len(self._fixed_parts) >= MAX_FIXED_PARTS:  # an agent may give its conversation a new id with every word
+            self._fixed_parts.clear()
+        self._fixed_parts[draft.native_session_id, draft.source, draft.type] = fixed_part
+        return fixed_part
 
 
 class _Waiting:
@@ -175,7 +175,7 @@ class Log(Reading):
         self._drained: list[Callable[[], None]] = []
         self._writing: Group | None = None
         self._parts: deque[Group] = deque()
-        self._apart: list[Entry] | None = None
+        self._split_entries: list[Entry] | None = None
         """What was written of a group that had to be written in parts; shown together, in the order of positions."""
         self._gather = GATHER_SECONDS_OF_FEW
         self._gathered_at = 0.0
@@ -307,8 +307,8 @@ class Log(Reading):
             self._loop.call_later(RETRY_SECONDS, self._write)
             self._refuse(group, error)
             return
-        elif self._apart is not None:
-            self._apart += group.entries
+        elif self._split_entries is not None:
+            self._split_entries += group.entries
             self._written_off(group)
         else:
             self._written_off(group)
@@ -318,8 +318,8 @@ class Log(Reading):
             self._writing = self._parts.popleft()
             self._write()
             return
-        if self._apart is not None:
-            entries, self._apart = self._apart, None
+        if self._split_entries is not None:
+            entries, self._split_entries = self._split_entries, None
             self._show(entries)
         self._schedule()
         if self._all_written is not None and not self._group.entries:
@@ -331,7 +331,7 @@ class Log(Reading):
         ends = group.ends()
         if len(ends) > 1:
             self._parts.extend(group.take_out(end) for end in ends)
-            self._apart = []
+            self._split_entries = []
             return
         for end in ends:
             logger.error(
