@@ -25,7 +25,7 @@ from sandbox_agent.runtime.following import TurnFollowing
 from sandbox_agent.schema.events import QuestionRequested
 from sandbox_agent.schema.inputs import Answer, Decision, Settings
 from sandbox_agent.session.inputs import Decide, Reply, Terminate
-from sandbox_agent.session.told import Requested
+from sandbox_agent.session.view import Requested
 from sandbox_agent.store.base import Secrets
 from sandbox_agent.testing import agent_cache
 from sandbox_agent.testing.offline import offline_environment
@@ -79,7 +79,7 @@ async def play(daemon: Daemon, prompt: str) -> None:
     following = TurnFollowing(daemon.log, end.channel, SESSION, before, accepted.turn_id)
     turn = asyncio.create_task(following.run(Nowhere()))
     while not turn.done():
-        for asked in (await daemon.sessions.show(SESSION)).told.pending:
+        for asked in (await daemon.sessions.show(SESSION)).view.pending:
             await say_yes(daemon, asked)
         await asyncio.wait([turn], timeout=LOOK_SECONDS)
     await turn

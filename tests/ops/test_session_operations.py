@@ -224,7 +224,7 @@ def test_the_second_answer_conflicts_and_one_that_nobody_asked_for_is_not_found(
             await create(daemon)
             sent = await send_message(daemon, SendMessage("s", "permission words"))
             end = await daemon.sessions.end("s")
-            await become(lambda: end.told is not None and bool(end.told.pending))
+            await become(lambda: end.view is not None and bool(end.view.pending))
             [asked] = (await permissions(daemon, ONE)).permissions
             answers = [
                 ReplyPermission("s", asked.permission_id, word) for word in ("once", "reject", "always")
@@ -249,7 +249,7 @@ def test_a_question_that_a_cancel_withdrew_cannot_be_answered(tmp_path: Path) ->
             await create(daemon)
             await send_message(daemon, SendMessage("s", "question"))
             end = await daemon.sessions.end("s")
-            await become(lambda: end.told is not None and bool(end.told.pending))
+            await become(lambda: end.view is not None and bool(end.view.pending))
             [asked] = (await questions(daemon, ONE)).questions
             await cancel(daemon, ONE)
             assert (await get(daemon, ONE)).state == "idle"

@@ -15,7 +15,7 @@ from sandbox_agent.config import Config
 from sandbox_agent.ops.sessions import SendMessage, accept
 from sandbox_agent.runtime.daemon import Daemon
 from sandbox_agent.runtime.following import TurnFollowing
-from sandbox_agent.schema.events import Said, decode_event
+from sandbox_agent.schema.events import EventData, decode_event
 from sandbox_agent.schema.inputs import Settings
 from sandbox_agent.schema.world import REAL, World
 from sandbox_agent.store.base import Secrets
@@ -57,7 +57,7 @@ async def until_turn_ends(daemon: Daemon, turn_id: str, after: int = 0, session_
     return paper.text.decode()
 
 
-async def data_of(daemon: Daemon, session_id: str = "s") -> list[Said]:
+async def data_of(daemon: Daemon, session_id: str = "s") -> list[EventData]:
     """What the events of a session say, as far as they fit on a page."""
     return [decode_event(row.body).data for row in await daemon.log.read(session_id, 0)]
 

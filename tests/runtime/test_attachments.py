@@ -158,7 +158,7 @@ def test_a_session_of_the_same_name_reads_nothing_of_the_one_before(
             name = Path(stored.path).name
             with pytest.raises(NotFound):
                 await read(daemon, OneAttachment("s", name))
-            folder = (await daemon.sessions.show("s")).told.record.folder
+            folder = (await daemon.sessions.show("s")).view.record.folder
             with pytest.raises(InvalidRequest):
                 daemon.attachments.resolve(folder, name)
 

@@ -32,12 +32,12 @@ from sandbox_agent.runtime.pings import PING_SECONDS, Pings
 from sandbox_agent.schema.events import ItemDelta, SessionEnded, TurnStarted, decode_event
 from sandbox_agent.schema.inputs import Settings
 from sandbox_agent.session.effects import Append
-from sandbox_agent.session.told import Told
+from sandbox_agent.session.view import View
 from sandbox_agent.store.base import Change, DeleteSession, SaveSession, SessionRecord, Store, StoredEvent
 from sandbox_agent.store.memory import MemoryStore
 from sandbox_agent.store.sqlite import SqliteStore
 
-ENDED = Told(SessionRecord("a", "mock", Settings("/tmp"), "then", "now", ended=True), ())
+ENDED = View(SessionRecord("a", "mock", Settings("/tmp"), "then", "now", ended=True), ())
 
 
 class Session:
@@ -55,10 +55,10 @@ class Session:
     def channel(self) -> Channel:
         return self._end.channel
 
-    async def append(self, drafts: list[Draft], *changes: Change, told: Told | None = None) -> None:
+    async def append(self, drafts: list[Draft], *changes: Change, view: View | None = None) -> None:
         self._number += 1
         done = self._waiting[self._number] = asyncio.get_running_loop().create_future()
-        self._log.append(self._end, Append(self._number, drafts, changes, told, False, {}))
+        self._log.append(self._end, Append(self._number, drafts, changes, view, False, {}))
         await done
 
     def append_pieces(self, drafts: list[Draft]) -> None:
@@ -432,9 +432,9 @@ def test_the_end_of_a_session_ends_its_streams(
             if when == "live":
                 reading = asyncio.create_task(kind(log, session.channel, "a", 0).run(paper))
                 await asyncio.sleep(0)
-                await session.append(ending, told=ENDED)
+                await session.append(ending, view=ENDED)
             else:
-                await session.append(ending, told=ENDED)
+                await session.append(ending, view=ENDED)
                 assert session.channel.ended
                 channel = session.channel if when == "replayed" else End("a", "", 2, ENDED).channel
                 reading = asyncio.create_task(kind(log, channel, "a", 0).run(paper))
@@ -459,7 +459,7 @@ def test_a_turns_stream_goes_from_its_start_to_its_end(store: Store) -> None:
             await session.append([said("before"), said(large), said(f'"turn_id":"turn_2" {large}')])
             await session.append([draft_of(TurnStarted("turn_2"), "daemon", None, None), said("x")])
             await session.append(
-                [said(large), draft_of(SessionEnded("completed", "agent"), "daemon", None, None)], told=ENDED
+                [said(large), draft_of(SessionEnded("completed", "agent"), "daemon", None, None)], view=ENDED
             )
             await reading
             assert paper.numbers == [4, 5, 6, 7]

@@ -19,7 +19,7 @@ from sandbox_agent.runtime.log import BACKLOG_BYTES, End, Log
 from sandbox_agent.schema.events import Event, ItemDelta, SessionStarted, decode_event
 from sandbox_agent.schema.inputs import Settings
 from sandbox_agent.session.effects import Append
-from sandbox_agent.session.told import Told, told_of
+from sandbox_agent.session.view import View, view_of
 from sandbox_agent.store.base import (
     Announce,
     AppendEvents,
@@ -45,9 +45,9 @@ Heard = tuple[str, int | None]
 class Session:
     """A session as the log knows it: it appends, and writes down what it hears."""
 
-    def __init__(self, log: Log, session_id: str, sequence: int = 0, told: Told | None = None) -> None:
+    def __init__(self, log: Log, session_id: str, sequence: int = 0, view: View | None = None) -> None:
         self.log = log
-        self.end = End(session_id, f"folder-{session_id}", sequence, told)
+        self.end = End(session_id, f"folder-{session_id}", sequence, view)
         self.end.listener = self
         self.heard: list[Heard] = []
         self.problems: list[Exception] = []
@@ -59,22 +59,22 @@ class Session:
         self,
         drafts: Sequence[Draft] = (),
         *changes: Change,
-        told: Told | None = None,
+        view: View | None = None,
         offer: bool = False,
         blobs: Mapping[str, bytes] | None = None,
         deletes: bool = False,
     ) -> int:
         self._last += 1
-        append = Append(self._last, list(drafts), changes, told, offer, blobs or {}, deletes)
+        append = Append(self._last, list(drafts), changes, view, offer, blobs or {}, deletes)
         self.log.append(self.end, append)
         return self._last
 
     def pieces(self, *texts: str) -> None:
         self.log.append_pieces(self.end, [said(text) for text in texts])
 
-    async def write(self, drafts: Sequence[Draft] = (), *changes: Change, told: Told | None = None) -> None:
+    async def write(self, drafts: Sequence[Draft] = (), *changes: Change, view: View | None = None) -> None:
         """Append a fact, and wait until it is written."""
-        await self.until(("committed", self.append(drafts, *changes, told=told)))
+        await self.until(("committed", self.append(drafts, *changes, view=view)))
 
     async def until(self, heard: Heard) -> None:
         """Wait until the session has heard this. A commit is told by the last number that it settles."""
@@ -165,8 +165,8 @@ def record(session_id: str, title: str | None = None, events: int = 0) -> Sessio
     return SessionRecord(session_id, "mock", Settings("/tmp"), "then", "now", title=title, event_count=events)
 
 
-def titled(session_id: str, title: str) -> Told:
-    return told_of(record(session_id, title))
+def titled(session_id: str, title: str) -> View:
+    return view_of(record(session_id, title))
 
 
 def said(text: str, raw: bytes | None = None) -> Draft:
@@ -457,15 +457,15 @@ def test_nothing_is_visible_before_it_is_durable() -> None:
     async def scenario() -> None:
         store = GatedStore("a")
         async with opened(store) as log:
-            a = Session(log, "a", told=titled("a", "old"))
+            a = Session(log, "a", view=titled("a", "old"))
             one, all = Reader(), Reader()
             a.end.channel.enter(one)
             log.channel.enter(all)
-            a.append([said("x")], told=titled("a", "new"))
+            a.append([said("x")], view=titled("a", "new"))
             await store.began()
             assert (one.frames, all.frames, a.heard) == ([], [], [])
             assert (a.end.committed, log.channel.committed, log.committed_events) == (0, 0, 0)
-            assert a.end.told == titled("a", "old")
+            assert a.end.view == titled("a", "old")
             store.gate.release()
             await a.until(("committed", 1))
             assert store.read("a", 0, 9, PLENTY) != []
@@ -477,22 +477,22 @@ def test_nothing_is_visible_before_it_is_durable() -> None:
 def test_rows_are_shown_then_what_clients_are_told_and_then_the_session_hears_of_it(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            a, b = Session(log, "a", told=titled("a", "old")), Session(log, "b", told=titled("b", "old"))
-            told: list[tuple[object, ...]] = []
+            a, b = Session(log, "a", view=titled("a", "old")), Session(log, "b", view=titled("b", "old"))
+            seen: list[tuple[object, ...]] = []
 
             class Looking(Reader):
                 def published(self, frames: Sequence[Numbered], pieces: Sequence[Piece]) -> None:
-                    told.append(("published", a.end.told, a.end.committed))
+                    view.append(("published", a.end.view, a.end.committed))
 
             def look(number: int) -> None:
-                told.append(("committed", a.end.told, a.end.committed, b.end.told, b.end.committed))
+                view.append(("committed", a.end.view, a.end.committed, b.end.view, b.end.committed))
 
             a.end.channel.enter(Looking())
             a.on_committed = look
-            a.append([said("1")], told=titled("a", "new"))
-            b.append([said("1")], told=titled("b", "new"))
+            a.append([said("1")], view=titled("a", "new"))
+            b.append([said("1")], view=titled("b", "new"))
             await asyncio.gather(a.until(("committed", 1)), b.until(("committed", 1)))
-            assert told == [
+            assert view == [
                 ("published", titled("a", "old"), 1),
                 # Of a group all is shown before anybody hears of it.
                 ("committed", titled("a", "new"), 1, titled("b", "new"), 1),
@@ -504,10 +504,10 @@ def test_rows_are_shown_then_what_clients_are_told_and_then_the_session_hears_of
 def test_an_append_that_tells_nothing_new_leaves_what_clients_are_told(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            told = titled("a", "old")
-            a = Session(log, "a", told=told)
+            view = titled("a", "old")
+            a = Session(log, "a", view=view)
             await a.write([said("1")])
-            assert a.end.told is told
+            assert a.end.view is view
 
     asyncio.run(scenario())
 
@@ -535,7 +535,7 @@ def test_the_end_of_a_session_is_known_with_its_last_row(store: Store) -> None:
             for session in (a, b):
                 await session.write([said("1")])
                 assert not session.end.channel.ended
-                await session.write([said("2")], told=told_of(ended))
+                await session.write([said("2")], view=view_of(ended))
                 assert session.end.channel.ended
 
     asyncio.run(scenario())
@@ -550,8 +550,8 @@ def test_news_have_a_position_behind_the_rows_that_made_them(store: Store) -> No
             all = Reader()
             log.channel.enter(all)
             a, b = Session(log, "a"), Session(log, "b")
-            a.append([said("1"), said("2")], told=titled("a", "one"))
-            b.append([said("3")], told=titled("b", "one"))
+            a.append([said("1"), said("2")], view=titled("a", "one"))
+            b.append([said("3")], view=titled("b", "one"))
             await asyncio.gather(a.until(("committed", 1)), b.until(("committed", 1)))
             assert all.numbers == [1, 2, 3, 4, 5]
             assert [b"event: session" in frame for _, frame in all.frames] == [
@@ -561,8 +561,8 @@ def test_news_have_a_position_behind_the_rows_that_made_them(store: Store) -> No
                 False,
                 True,
             ]
-            told = [msgspec.json.decode(body) for _, body in store.news(0, 9)]
-            assert [(one["sessionId"], one["title"], one["eventCount"]) for one in told] == [
+            view = [msgspec.json.decode(body) for _, body in store.news(0, 9)]
+            assert [(one["sessionId"], one["title"], one["eventCount"]) for one in view] == [
                 ("a", "one", 2),
                 ("b", "one", 1),
             ]
@@ -576,18 +576,18 @@ def test_news_are_told_when_state_title_or_settings_change_and_only_then() -> No
         store = GatedStore("a")
         store.gate.release(99)
         async with opened(store) as log:
-            a = Session(log, "a", told=titled("a", "one"))
+            a = Session(log, "a", view=titled("a", "one"))
             a.end.announced = titled("a", "one").news
             other = msgspec.structs.replace(record("a", "one"), native_id="native")
-            await a.write([said("1")], told=told_of(other))
+            await a.write([said("1")], view=view_of(other))
             running = msgspec.structs.replace(other, turn_id="turn_1")
-            await a.write([said("2")], told=told_of(running))
-            await a.write([said("3")], told=told_of(running))
+            await a.write([said("2")], view=view_of(running))
+            await a.write([said("3")], view=view_of(running))
             assert store.kinds == [[AppendEvents], [AppendEvents, Announce], [AppendEvents]]
             # Also while an earlier one is still on its way.
-            a.append((), told=titled("a", "two"))
-            a.append((), told=titled("a", "two"))
-            await a.write((), told=titled("a", "three"))
+            a.append((), view=titled("a", "two"))
+            a.append((), view=titled("a", "two"))
+            await a.write((), view=titled("a", "three"))
             assert [kind for kinds in store.kinds[3:] for kind in kinds if kind is not Probe] == [
                 Announce
             ] * 2
@@ -600,7 +600,7 @@ def test_a_delete_is_told_in_the_words_that_were_last_told(store: Store) -> None
         async with opened(store) as log:
             all = Reader()
             log.channel.enter(all)
-            a = Session(log, "a", told=titled("a", "mine"))
+            a = Session(log, "a", view=titled("a", "mine"))
             a.append((), DeleteSession("a"), deletes=True, offer=True)
             await a.until(("committed", 1))
             [(position, frame)] = all.frames
@@ -616,14 +616,14 @@ def test_a_delete_is_told_in_the_words_that_were_last_told(store: Store) -> None
 def test_a_refused_offer_is_no_news(disk: SmallDisk) -> None:
     async def scenario() -> None:
         async with opened(disk) as log:
-            a = Session(log, "a", told=titled("a", "old"))
+            a = Session(log, "a", view=titled("a", "old"))
             a.end.announced = before = titled("a", "old").news
-            a.append([said("x" * 100_000)], told=titled("a", "new"), offer=True)
+            a.append([said("x" * 100_000)], view=titled("a", "new"), offer=True)
             assert a.end.announced != before
             await a.until(("refused", 1))
-            assert (a.end.announced, a.end.told) == (before, titled("a", "old"))
+            assert (a.end.announced, a.end.view) == (before, titled("a", "old"))
             disk.pages = 1 << 30
-            await a.write((), told=titled("a", "new"))
+            await a.write((), view=titled("a", "new"))
             assert len(disk.news(0, 9)) == 1
 
     asyncio.run(scenario())
@@ -750,7 +750,7 @@ def test_a_fault_of_ours_costs_its_own_session_and_no_other(
 
     async def scenario() -> None:
         async with opened(store) as log:
-            a, b, c = (Session(log, name, told=titled(name, "old")) for name in "abc")
+            a, b, c = (Session(log, name, view=titled(name, "old")) for name in "abc")
             all = Reader()
             log.channel.enter(all)
             # One breath, so one group; positions of the sessions alternate.
@@ -758,12 +758,12 @@ def test_a_fault_of_ours_costs_its_own_session_and_no_other(
                 session.append([said(f"{session.end.session_id} one")])
             for session in (a, b, c):
                 session.append([said(f"{session.end.session_id} two")])
-            b.append((), SaveSession(record("b", "never")), told=titled("b", "never"), offer=True)
+            b.append((), SaveSession(record("b", "never")), view=titled("b", "never"), offer=True)
             await asyncio.gather(
                 a.until(("committed", 2)), b.until(("lost", None)), c.until(("committed", 2))
             )
             assert b.heard == [("lost", None)]
-            assert b.end.told == titled("b", "old")
+            assert b.end.view == titled("b", "old")
             shown = [decode_event(frame.partition(b"data: ")[2]).session_id for _, frame in all.frames]
             assert shown == ["c", "a", "a", "c"]
             assert all.numbers == sorted(all.numbers)

@@ -52,7 +52,7 @@ def test_two_changes_at_once_are_both_kept(tmp_path: Path) -> None:
             await update(daemon, UpdateSession("s", model="mock-2", permission_mode="acceptEdits"))
             daemon.may_go_on.set()
             await changing
-            settings = (await daemon.sessions.show("s")).told.record.settings
+            settings = (await daemon.sessions.show("s")).view.record.settings
             assert (settings.agent_mode, settings.model, settings.permission_mode) == (
                 "plan",
                 "mock-2",
@@ -69,7 +69,7 @@ def test_a_session_that_ends_while_a_change_is_checked_stays_as_it_was(tmp_path:
             daemon.may_go_on.set()
             with pytest.raises(Conflict):
                 await changing
-            assert (await daemon.sessions.show("s")).told.record.settings.agent_mode == "build"
+            assert (await daemon.sessions.show("s")).view.record.settings.agent_mode == "build"
 
     asyncio.run(scenario())
 

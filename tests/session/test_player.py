@@ -25,8 +25,8 @@ def test_nonsense_of_a_client_does_not_end_the_recording(agent: str, nonsense: A
     native = native or min((TRANSCRIPTS / agent).glob("*/native.jsonl"))
     lines = native.read_bytes().splitlines()
     written = msgspec.json.encode({"dir": "in", "t": 0.0, "msg": nonsense})
-    told = [one.event.data for one in translate(TRANSLATORS[agent], [*lines, written, *lines[-1:]])]
-    kinds = [type(one) for one in told]
+    data = [item.event.data for item in translate(TRANSLATORS[agent], [*lines, written, *lines[-1:]])]
+    kinds = [type(item) for item in data]
     assert ItemCompleted in kinds
     assert TurnEnded in kinds
 
@@ -36,6 +36,6 @@ def test_a_picture_that_is_none_does_not_take_its_prompt_along() -> None:
     message = {"role": "user", "content": [{"type": "text", "text": "look"}, broken]}
     steps = [("in", {"type": "user", "message": message}), ("out", {"type": "keep_alive"})]
     lines = [msgspec.json.encode({"dir": dir, "t": 0.0, "msg": msg}) for dir, msg in steps]
-    items = [one.event.data for one in translate(TRANSLATORS["claude"], lines)]
-    [said] = [one.item for one in items if isinstance(one, ItemCompleted)]
+    items = [item.event.data for item in translate(TRANSLATORS["claude"], lines)]
+    [said] = [item.item for item in items if isinstance(item, ItemCompleted)]
     assert said.content == (Text("look"),)

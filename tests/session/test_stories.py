@@ -60,9 +60,9 @@ def status(command: Command) -> int:
 
 
 def waiting(world: ToyWorld) -> str:
-    told = world.actors[S].end.told
-    assert told is not None
-    [asked] = told.pending
+    view = world.actors[S].end.view
+    assert view is not None
+    [asked] = view.pending
     return str(getattr(asked, "permission_id", None) or getattr(asked, "question_id", ""))
 
 
@@ -96,8 +96,8 @@ def test_a_change_of_mode_that_is_refused_is_not_in_force() -> None:
     world.settle()
     actor.feed(ask_permission("k"))
     world.settle()
-    assert actor.end.told is not None
-    assert (actor.end.told.record.settings.permission_mode, actor.end.told.state) == (
+    assert actor.end.view is not None
+    assert (actor.end.view.record.settings.permission_mode, actor.end.view.state) == (
         "default",
         "requires_action",
     )
@@ -133,8 +133,8 @@ def test_a_session_whose_end_could_not_be_written_ends_when_there_is_space() -> 
     second = world.ask(S, inputs.Terminate)
     world.settle()
     assert (status(first), second.answer) == (503, None)
-    assert actor.end.told is not None
-    assert actor.end.told.state == "ended"
+    assert actor.end.view is not None
+    assert actor.end.view.state == "ended"
 
 
 def test_a_slow_disk_does_not_make_terminate_lie() -> None:
@@ -144,8 +144,8 @@ def test_a_slow_disk_does_not_make_terminate_lie() -> None:
     world.fire(S, "patience")
     assert status(ended) == 503
     world.settle()
-    assert actor.end.told is not None
-    assert actor.end.told.state == "ended"
+    assert actor.end.view is not None
+    assert actor.end.view.state == "ended"
 
 
 @pytest.mark.parametrize("kind", [inputs.Terminate, inputs.Delete])
@@ -333,8 +333,8 @@ def test_a_delete_that_is_refused_leaves_one_truth() -> None:
     world.disk.is_full = True
     world.settle()
     assert status(first) == 503
-    assert actor.end.told is not None
-    assert actor.end.told.state == "ended"
+    assert actor.end.view is not None
+    assert actor.end.view.state == "ended"
     world.disk.is_full = False
     world.settle()
     renamed = world.ask(S, lambda id: inputs.Configure(id, title="kept"))
@@ -359,8 +359,8 @@ def test_free_text_rejects_a_plan_and_reaches_the_agent_as_feedback() -> None:
     world.settle()
     assert answered.answer is None
     assert words(actor)[-1] == effects.GiveAnswer("p", Answer(None, "use fewer steps"))
-    assert actor.end.told is not None
-    assert actor.end.told.record.settings.permission_mode == "plan"
+    assert actor.end.view is not None
+    assert actor.end.view.record.settings.permission_mode == "plan"
 
 
 def test_an_approved_plan_leaves_plan_mode() -> None:
@@ -374,8 +374,8 @@ def test_an_approved_plan_leaves_plan_mode() -> None:
     asked = waiting(world)
     world.ask(S, lambda id: inputs.Reply(id, asked, Answer((("approve",),))))
     world.settle()
-    assert actor.end.told is not None
-    settings = actor.end.told.record.settings
+    assert actor.end.view is not None
+    settings = actor.end.view.record.settings
     assert (settings.permission_mode, settings.agent_mode) == ("default", "build")
 
 
@@ -396,8 +396,8 @@ def test_what_an_agent_asks_beyond_a_bound_is_rejected() -> None:
         actor.feed(ask_permission(f"p{number}"))
     actor.feed(ask_plan("another plan"))
     world.settle()
-    assert actor.end.told is not None
-    assert len(actor.end.told.pending) == 3
+    assert actor.end.view is not None
+    assert len(actor.end.view.pending) == 3
     rejected = [one for one in words(actor) if isinstance(one, effects.GiveDecision | effects.GiveAnswer)]
     assert [one.key for one in rejected] == ["p2", "p3", "another plan"]
 
@@ -434,19 +434,19 @@ def test_state_is_told_only_when_the_end_of_the_turn_can_be_read() -> None:
     world, actor = running()
     actor.feed(say("hi"))
     actor.feed(end_turn)
-    assert actor.end.told is not None
-    assert actor.end.told.state == "running"
+    assert actor.end.view is not None
+    assert actor.end.view.state == "running"
     world.settle()
-    assert (actor.end.told.state, stop_reasons(world)) == ("idle", ["end_turn"])
+    assert (actor.end.view.state, stop_reasons(world)) == ("idle", ["end_turn"])
 
 
 # -- what is really used ------------------------------------------------------------------------
 
 
 def shown(world: ToyWorld) -> tuple[str | None, str | None]:
-    told = world.actors[S].end.told
-    assert told is not None
-    info = told.info(0)
+    view = world.actors[S].end.view
+    assert view is not None
+    info = view.info(0)
     return info.model, info.title
 
 

@@ -64,7 +64,7 @@ class Walk(RuleBasedStateMachine):
 
     def _ask(self, name: str, make: Callable[[int], inputs.Command]) -> None:
         actor = self._actor(name)
-        if actor is not None and actor.end.told is None:
+        if actor is not None and actor.end.view is None:
             return  # it is being created: nobody can see it
         if actor is not None and isinstance(actor.core.phase, Gone | Resting):
             return

@@ -48,7 +48,7 @@ from sandbox_agent.session.phases import (
     Open,
     Opening,
 )
-from sandbox_agent.session.told import told_of
+from sandbox_agent.session.view import view_of
 from sandbox_agent.store.base import ImpossibleChange, Secrets, SessionRecord
 from sandbox_agent.store.memory import MemoryStore
 from sandbox_agent.testing.rules import Checker
@@ -349,9 +349,9 @@ class ToyWorld:
     def load(self, id: str) -> Actor:
         record = self.store.session(id)
         assert record is not None
-        told = self._stored_told(id)
-        end = End(id, id, record.event_count, told)
-        end.announced = told.news
+        view = self._stored_view(id)
+        end = End(id, id, record.event_count, view)
+        end.announced = view.news
         machine = Machine.load(self.agent, record, self.store.call_ids(id), self._given, LIMITS)
         actor = self.actors[id] = Actor(self, machine, end)
         if record.open_since is not None:
@@ -630,9 +630,9 @@ class ToyWorld:
     def _check_actor(self, actor: Actor, record: SessionRecord) -> None:
         end, core = actor.end, actor.core
         assert end.committed == record.event_count
-        assert _bytes(end.told) == _bytes(self._stored_told(actor.id)), (
-            end.told,
-            self._stored_told(actor.id),
+        assert _bytes(end.view) == _bytes(self._stored_view(actor.id)), (
+            end.view,
+            self._stored_view(actor.id),
         )
         assert (core.scribe.turn is not None) == isinstance(core.phase, WITH_TURN), core.phase
         assert actor.machine.holding == (core.offer is not None or isinstance(core.phase, Handing))
@@ -640,19 +640,19 @@ class ToyWorld:
             assert isinstance(core.link, Absent)
         news = dict(self.store.news(0, 1_000))
         mine = [msgspec.json.decode(body) for body in news.values()]
-        told = [one for one in mine if one["sessionId"] == actor.id and not one.get("deleted")]
-        assert [one["state"] for one in told] == [end.told.state] if end.told else True
+        announced = [news for news in mine if news["sessionId"] == actor.id and not news.get("deleted")]
+        assert [news["state"] for news in announced] == [end.announced.state] if end.announced else True
 
-    def _stored_told(self, id: str) -> Any:
+    def _stored_view(self, id: str) -> Any:
         record = self.store.session(id)
         assert record is not None
         kinds = {"permission": PermissionRequested.TYPE, "question": QuestionRequested.TYPE}
         pending = [decode_data(kinds[row.kind], row.body) for row in self.store.pending(id)]
-        told = told_of(record, cast(Any, pending))
+        view = view_of(record, cast(Any, pending))
         actor = self.actors.get(id)
         # `event_count` is read beside the record, never told from it.
-        count = actor.end.told.record.event_count if actor and actor.end.told else record.event_count
-        return told_of(msgspec.structs.replace(told.record, event_count=count), told.pending)
+        count = actor.end.view.record.event_count if actor and actor.end.view else record.event_count
+        return view_of(msgspec.structs.replace(view.record, event_count=count), view.pending)
 
     # -- silence ------------------------------------------------------------------------------
 
@@ -701,8 +701,8 @@ class ToyWorld:
                 assert [one for one in checker.found if "unparsed" not in one] == []
 
 
-def _bytes(told: Any) -> bytes:
-    return msgspec.json.encode(told)
+def _bytes(view: Any) -> bytes:
+    return msgspec.json.encode(view)
 
 
 # -- what an agent may do -----------------------------------------------------------------------

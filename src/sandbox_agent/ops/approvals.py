@@ -60,14 +60,14 @@ class RejectQuestion(Struct, frozen=True, rename="camel"):
 @operation("GET", "/v1/sessions/{session_id}/permissions", SessionNotFound, name="permissions.list")
 async def permissions(daemon: Daemon, request: OneSession) -> PermissionList:
     """Show the permissions that wait for an answer."""
-    pending = (await daemon.sessions.show(request.session_id)).told.pending
+    pending = (await daemon.sessions.show(request.session_id)).view.pending
     return PermissionList([one for one in pending if isinstance(one, PermissionRequested)])
 
 
 @operation("GET", "/v1/sessions/{session_id}/questions", SessionNotFound, name="questions.list")
 async def questions(daemon: Daemon, request: OneSession) -> QuestionList:
     """Show the questions that wait for an answer."""
-    pending = (await daemon.sessions.show(request.session_id)).told.pending
+    pending = (await daemon.sessions.show(request.session_id)).view.pending
     return QuestionList([one for one in pending if isinstance(one, QuestionRequested)])
 
 

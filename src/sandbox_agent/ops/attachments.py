@@ -45,7 +45,7 @@ class OneAttachment(Struct, frozen=True, rename="camel"):
 )
 async def upload(daemon: Daemon, request: UploadAttachment) -> StoredAttachment:
     """Upload a file for use in a message."""
-    record = (await daemon.sessions.show(request.session_id)).told.record
+    record = (await daemon.sessions.show(request.session_id)).view.record
     if not request.content:
         raise InvalidRequest("the body is empty")
     path = await _saved(daemon, record, request)
@@ -71,7 +71,7 @@ async def _saved(daemon: Daemon, record: SessionRecord, request: UploadAttachmen
 async def _remove_unless_owned(daemon: Daemon, record: SessionRecord) -> None:
     """Another session may have the name by now; its files lie elsewhere."""
     with contextlib.suppress(SessionNotFound):
-        if (await daemon.sessions.show(record.session_id)).told.record.folder == record.folder:
+        if (await daemon.sessions.show(record.session_id)).view.record.folder == record.folder:
             return
     await daemon.attachments.remove(record.folder)
     raise SessionNotFound(f"no session {record.session_id}", sessionId=record.session_id)
@@ -90,7 +90,7 @@ async def _remove_unless_owned(daemon: Daemon, record: SessionRecord) -> None:
 )
 async def read(daemon: Daemon, request: OneAttachment) -> Content:
     """Read an attachment back."""
-    record = (await daemon.sessions.show(request.session_id)).told.record
+    record = (await daemon.sessions.show(request.session_id)).view.record
     content = await asyncio.to_thread(daemon.attachments.read, record.folder, request.name)
     if content is None:
         raise NotFound(f"no attachment {request.name}", sessionId=request.session_id)

@@ -55,7 +55,7 @@ async def show(daemon: Daemon, request: OneSession) -> ChangeList:
     changes are those that the agent told. What .gitignore leaves out is not looked at. Binary files, and those above 4 MiB, are
     told by their size only.
     """
-    return await daemon.changes.show((await daemon.sessions.show(request.session_id)).told.record)
+    return await daemon.changes.show((await daemon.sessions.show(request.session_id)).view.record)
 
 
 @operation(
@@ -99,7 +99,7 @@ async def undo(daemon: Daemon, request: OneSession) -> Reverted:
 
 async def _between_turns(daemon: Daemon, session_id: str) -> SessionRecord:
     """While a turn runs the agent may be writing the same files."""
-    told = (await daemon.sessions.show(session_id)).told
-    if told.state in ("running", "requires_action"):
+    view = (await daemon.sessions.show(session_id)).view
+    if view.state in ("running", "requires_action"):
         raise Conflict(f"session {session_id} is in the middle of a turn", sessionId=session_id)
-    return told.record
+    return view.record

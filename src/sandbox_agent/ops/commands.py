@@ -63,7 +63,7 @@ class Compact(Struct, frozen=True, rename="camel"):
 )
 async def list_commands(daemon: Daemon, request: OneSession) -> Commands:
     """List the slash commands and prompt templates that the agent offers in this session."""
-    record = (await daemon.sessions.show(request.session_id)).told.record
+    record = (await daemon.sessions.show(request.session_id)).view.record
     return Commands(list(await daemon.commands(record)))
 
 

@@ -156,7 +156,7 @@ async def _path(daemon: Daemon, session_id: str | None, given: str | None) -> st
     """The absolute path that a request means."""
     if session_id is None:
         return absolute(os.path.expanduser("~"), given)
-    record = (await daemon.sessions.show(session_id)).told.record
+    record = (await daemon.sessions.show(session_id)).view.record
     return absolute(record.settings.directory, given)
 
 

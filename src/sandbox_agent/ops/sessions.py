@@ -257,7 +257,7 @@ async def update(daemon: Daemon, request: UpdateSession) -> SessionInfo:
 
 
 async def _check_change(daemon: Daemon, session_id: str, wanted: dict[str, Any]) -> None:
-    record = (await daemon.sessions.show(session_id)).told.record
+    record = (await daemon.sessions.show(session_id)).view.record
     if record.ended:
         raise Conflict("the session has ended", sessionId=session_id)
     changed = {name: value for name, value in wanted.items() if name != "title"}
@@ -313,7 +313,7 @@ async def accept(daemon: Daemon, request: SendMessage) -> Accepted:
     daemon.require_open()
     if not request.message.strip() and not request.attachments:
         raise InvalidRequest("`message` is empty", field="message")
-    record = (await daemon.sessions.show(request.session_id)).told.record
+    record = (await daemon.sessions.show(request.session_id)).view.record
     daemon.agent(record.agent)  # it may have been configured once, and not be any more
     attachments = tuple(_resolved(daemon, record, one) for one in request.attachments)
     prompt = Prompt(request.message, attachments, request.command)

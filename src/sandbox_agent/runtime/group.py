@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from ..session.told import Told
+from ..session.view import View
 from ..store.base import AppendEvents, Change, EventRow, Probe, Store
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Entry(Struct):
     number: int | None = None
     """Of the append; None for pieces of a stream, which nobody waits for."""
     changes: Sequence[Change] = ()
-    told: Told | None = None
+    view: View | None = None
     news: News | None = None
     refusable: bool = False
     blobs: Mapping[str, bytes] | None = None

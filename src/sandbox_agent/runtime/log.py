@@ -20,7 +20,7 @@ from ..agents.scribe import Draft
 from ..errors import SandboxAgentError, Unavailable
 from ..schema.world import moment
 from ..session.effects import Append
-from ..session.told import Told
+from ..session.view import View
 from ..store.base import Announce, Bury, EventRow, ImpossibleChange, Store
 from .channel import Channel, frame_of, news_frame
 from .group import Entry, Group, News, StoreBlob, Writer, Writing
@@ -57,14 +57,14 @@ class Listener(Protocol):
 class End:
     """One session's end of the log: where its rows go, and what is committed of it."""
 
-    def __init__(self, session_id: str, folder: str, sequence: int, told: Told | None) -> None:
+    def __init__(self, session_id: str, folder: str, sequence: int, view: View | None) -> None:
         self.session_id = session_id
         self.folder = folder
         self.sequence = sequence
         """Of the last row that was stamped."""
-        self.told = told
+        self.view = view
         """What clients are told: true of what is committed, and of nothing else. None before the session exists."""
-        self.channel = Channel(sequence, ended=told is not None and told.record.ended)
+        self.channel = Channel(sequence, ended=view is not None and view.record.ended)
         self.listener: Listener | None = None
         self.announced: object = None
         """What the readers of all sessions know, or will once the last append is written."""
@@ -126,7 +126,9 @@ class End:
             b"true" if draft.source == "daemon" else b"false",
             draft.type.encode(),
         )
-        if len(self._fixed_parts) >= MAX_FIXED_PARTS:  # an agent may give its conversation a new id with every word
+        if (
+            len(self._fixed_parts) >= MAX_FIXED_PARTS
+        ):  # an agent may give its conversation a new id with every word
             self._fixed_parts.clear()
         self._fixed_parts[draft.native_session_id, draft.source, draft.type] = fixed_part
         return fixed_part
@@ -199,7 +201,7 @@ class Log(Reading):
             size,
             append.number,
             append.changes,
-            append.told,
+            append.view,
             None,
             append.refusable,
             append.blobs or None,
@@ -223,13 +225,13 @@ class Log(Reading):
 
     def _announce(self, entry: Entry, deletes: bool) -> None:
         """Tell those who follow all sessions, where there is something new to tell."""
-        end, told = entry.end, entry.told
-        if deletes and end.told is not None:
-            info = msgspec.to_builtins(end.told.info(end.sequence))
+        end, view = entry.end, entry.view
+        if deletes and end.view is not None:
+            info = msgspec.to_builtins(end.view.info(end.sequence))
             body = _encode({**info, "deleted": True})
-        elif told is not None and told.news != end.announced:
-            body = _encode(told.info(end.sequence))
-            end.announced = told.news
+        elif view is not None and view.news != end.announced:
+            body = _encode(view.info(end.sequence))
+            end.announced = view.news
         else:
             return
         self._position += 1
@@ -389,7 +391,7 @@ class Log(Reading):
                 rows[entry.end] = entry.rows if known is None else known + entry.rows
             if entry.number is not None:
                 settled[entry.end] = entry.number
-        ending = {entry.end for entry in entries if entry.told is not None and entry.told.record.ended}
+        ending = {entry.end for entry in entries if entry.view is not None and entry.view.record.ended}
         for end, written in rows.items():
             self.committed_events += len(written)
             channel = end.channel
@@ -403,8 +405,8 @@ class Log(Reading):
                 channel.committed, channel.ended = written[-1].sequence, ended
         self._show_all(entries, rows)
         for entry in entries:
-            if entry.told is not None:
-                entry.end.told = entry.told
+            if entry.view is not None:
+                entry.end.view = entry.view
         for end, number in settled.items():
             if end.listener is not None:
                 end.listener.committed(number)

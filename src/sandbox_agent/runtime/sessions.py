@@ -23,7 +23,7 @@ from ..session import inputs
 from ..session.core import Limits
 from ..session.life import Created
 from ..session.machine import Machine
-from ..session.told import Requested, Told, told_of
+from ..session.view import Requested, View, view_of
 from ..store.base import QueuedMessage, Secrets, SessionRecord
 from .attachments import Attachments
 from .hosts import Hosts
@@ -46,12 +46,12 @@ _KINDS = {"permission": PermissionRequested.TYPE, "question": QuestionRequested.
 class Shown(NamedTuple):
     """A session as clients see it: what is committed."""
 
-    told: Told
+    view: View
     event_count: int
 
     @property
     def info(self) -> SessionInfo:
-        return self.told.info(self.event_count)
+        return self.view.info(self.event_count)
 
 
 class Sessions:
@@ -88,19 +88,19 @@ class Sessions:
     async def show(self, session_id: str) -> Shown:
         """What is committed of a session. Nothing is loaded for it."""
         end = self._ends.get(session_id)
-        if end is not None and end.told is not None:
-            return Shown(end.told, end.committed)
-        told = await self.log.look_up(lambda: self._stored(session_id))
-        return Shown(told, told.record.event_count)
+        if end is not None and end.view is not None:
+            return Shown(end.view, end.committed)
+        view = await self.log.look_up(lambda: self._stored(session_id))
+        return Shown(view, view.record.event_count)
 
     async def secrets(self, session_id: str) -> Secrets:
         return await self.log.look_up(lambda: self.log.store.secrets(session_id))
 
-    def _stored(self, session_id: str) -> Told:
+    def _stored(self, session_id: str) -> View:
         record = self.log.store.session(session_id)
         if record is None:
             raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
-        return told_of(record, self._pending(session_id))
+        return view_of(record, self._pending(session_id))
 
     def _pending(self, session_id: str) -> list[Requested]:
         rows = self.log.store.pending(session_id)
@@ -113,10 +113,10 @@ class Sessions:
         page = []
         for ordinal, record in rows:
             end = self._ends.get(record.session_id)
-            if end is not None and end.told is not None:
-                page.append((ordinal, end.told.info(end.committed)))
+            if end is not None and end.view is not None:
+                page.append((ordinal, end.view.info(end.committed)))
             else:
-                page.append((ordinal, told_of(record).info(record.event_count)))
+                page.append((ordinal, view_of(record).info(record.event_count)))
         return page
 
     async def queue(self, session_id: str, after: int, limit: int) -> list[tuple[int, QueuedMessage]]:
@@ -134,18 +134,18 @@ class Sessions:
             await self._settle(session_id)
             end = self._ends.get(session_id)
             if end is None:
-                told = await self.log.look_up(lambda: self._stored(session_id))
-                end = self._keep_end(told)
-            if end.told is None:
+                view = await self.log.look_up(lambda: self._stored(session_id))
+                end = self._keep_end(view)
+            if end.view is None:
                 raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
             # Whoever wants to follow it may never begin to.
             asyncio.get_running_loop().call_later(UNREAD_SECONDS, self._drop_end, end)
             return end
 
-    def _keep_end(self, told: Told) -> End:
-        record = told.record
-        end = End(record.session_id, record.folder, record.event_count, told)
-        end.announced = told.news
+    def _keep_end(self, view: View) -> End:
+        record = view.record
+        end = End(record.session_id, record.folder, record.event_count, view)
+        end.announced = view.news
         end.channel.on_left = lambda: self._drop_end(end)
         self._ends[record.session_id] = end
         return end
@@ -216,7 +216,7 @@ class Sessions:
             async with self._locks.hold(session_id):
                 await self._settle(session_id)
                 live = self._live.get(session_id) or await self._restore(session_id)
-        if live.end.told is None:  # it is being created, and nobody can see it
+        if live.end.view is None:  # it is being created, and nobody can see it
             raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
         live.pins += 1
         return live
@@ -224,14 +224,14 @@ class Sessions:
     async def _restore(self, session_id: str) -> LiveSession:
         """Read from the store what a machine must know: its record, what was open, what waits."""
         log, store = self.log, self.log.store
-        told = await log.look_up(lambda: self._stored(session_id))
-        record = told.record
+        view = await log.look_up(lambda: self._stored(session_id))
+        record = view.record
         secrets, call_ids, heads = await log.look_up(
             lambda: (store.secrets(session_id), store.call_ids(session_id), store.queue_heads(session_id))
         )
         # One that --acp-agent named, and does not any more, is never started: its sessions can be read and deleted.
         agent = self._agents.get(record.agent) or Acp(record.agent, [record.agent])
-        end = self._ends.get(session_id) or self._keep_end(told)
+        end = self._ends.get(session_id) or self._keep_end(view)
         machine = Machine.load(agent, record, call_ids, self._world, self._limits, self._image_folder(record))
         live = LiveSession(self, agent, machine, end, secrets)
         live.pins += 1
@@ -248,7 +248,7 @@ class Sessions:
         startable = record.agent in self._agents and not self._draining
         if record.agent not in self._agents:
             logger.warning("session %s waits for its agent, %s", session_id, record.agent)
-        pending = tuple(_id_of(one) for one in told.pending)
+        pending = tuple(_id_of(one) for one in view.pending)
         live.step(inputs.Restored(pending, tuple(heads), startable))
         live.pins -= 1
         if live.is_dropped:
@@ -267,7 +267,7 @@ class Sessions:
             del self._live[live.id]
         live.end.listener = None
         if gone:
-            live.end.told = None
+            live.end.view = None
             live.end.channel.close(deleted=True)
             if self._ends.get(live.id) is live.end:
                 del self._ends[live.id]
@@ -344,7 +344,7 @@ class Sessions:
         return any(live.scribe.turn is not None for live in self._live.values())
 
     def counts(self) -> dict[str, int]:
-        states = [live.end.told.state for live in self._live.values() if live.end.told is not None]
+        states = [live.end.view.state for live in self._live.values() if live.end.view is not None]
         return {
             "sessions_loaded": len(self._live),
             "turns_running": sum(state in ("running", "requires_action") for state in states),

@@ -19,6 +19,6 @@ Five rules carry it:
    else that is appended is a fact, which the log keeps until it is written.
 2. The session stands still behind an offer: commands wait in the inbox, and what the agent says waits at the host.
 3. Nothing is said before it is written. Answers to clients and words for the agent are owed to an append.
-4. What clients are told travels with the append that made it true (`Told`).
+4. What clients see travels with the append that makes it true (`View`).
 5. Every process has an attempt number, and news of an old attempt is dropped at the door.
 """

@@ -42,7 +42,7 @@ from ..store.base import (
 from .effects import Answer, Append, Effect, Say, Stop, Words
 from .inputs import Cancel, Delete, Input, Rest, Send, Terminate
 from .phases import ALLOWED, Absent, Closing, Handing, Link, New, Open, Opening, Phase
-from .told import Told, told_of
+from .view import View, view_of
 
 
 class Limits(Struct, frozen=True):
@@ -67,7 +67,7 @@ class Snapshot(Struct, frozen=True):
 
     record: SessionRecord
     saved: SessionRecord | None
-    told: Told | None
+    view: View | None
     queue: tuple[QueuedHead, ...]
     phase: Phase
     count: int
@@ -121,7 +121,7 @@ class Core:
         scribe.pen.used = record.used
         self._saved: SessionRecord | None = record if record.event_count else None
         """The record as the store has it, or will once the last append is written."""
-        self._told: Told | None = None
+        self._view: View | None = None
 
     # -- states ---------------------------------------------------------------------------------
 
@@ -168,7 +168,7 @@ class Core:
     def snapshot(self) -> Snapshot:
         """Taken before an offer is made, so that a refusal can go back to it."""
         return Snapshot(
-            self.record, self._saved, self._told, self.queue, self.phase, self.count, self.scribe.mark()
+            self.record, self._saved, self._view, self.queue, self.phase, self.count, self.scribe.mark()
         )
 
     def propose(self, command: int | None, before: Snapshot, *changes: Change, deletes: bool = False) -> int:
@@ -188,7 +188,7 @@ class Core:
         offer, self.offer = self.offer, None
         assert offer is not None
         before = offer.before
-        self.record, self._saved, self._told = before.record, before.saved, before.told
+        self.record, self._saved, self._view = before.record, before.saved, before.view
         self.queue, self.phase, self.count = before.queue, before.phase, before.count
         self.scribe.back(before.mark)
         self.last = offer.number - 1
@@ -238,9 +238,9 @@ class Core:
         blobs, scribe.calls.blobs = scribe.calls.blobs, {}
         self.count += len(drafts)
         self.last += 1
-        told = told_of(self.record, (one.requested for one in scribe.pending.values()))
-        news = None if told == self._told else told
-        self._told = told
+        view = view_of(self.record, (one.requested for one in scribe.pending.values()))
+        news = None if view == self._view else view
+        self._view = view
         self.emit(Append(self.last, drafts, written, news, refusable, blobs, deletes))
         return self.last
 

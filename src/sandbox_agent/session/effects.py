@@ -12,7 +12,7 @@ from ..schema.inputs import Answer as QuestionAnswer
 from ..schema.inputs import Decision, Prompt, Settings
 from ..store.base import Change
 from .inputs import TimerKind
-from .told import Told
+from .view import View
 
 
 class Append(Struct, frozen=True):
@@ -21,7 +21,7 @@ class Append(Struct, frozen=True):
     number: int
     drafts: list[Draft]
     changes: Sequence[Change]
-    told: Told | None
+    view: View | None
     """What clients are told from the moment it is written; None when that stays as it is."""
     refusable: bool
     """An offer: the log may refuse it, and then nothing has happened. A fact is kept until it is written."""

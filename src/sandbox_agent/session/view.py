@@ -1,4 +1,4 @@
-"""What clients are told of a session. It is computed from what is committed, in one way, wherever that is found."""
+"""What clients see of a session, computed from committed data alone: in memory or in the store."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ..store.base import SessionRecord
 Requested = PermissionRequested | QuestionRequested
 
 
-class Told(Struct, frozen=True):
+class View(Struct, frozen=True):
     record: SessionRecord
     pending: tuple[Requested, ...]
-    """What waits for an answer, in the order it was asked."""
+    """Requests that wait for an answer, oldest first."""
 
     @property
     def state(self) -> SessionState:
@@ -25,26 +25,26 @@ class Told(Struct, frozen=True):
             return "ended"
         if self.pending:
             return "requires_action"
-        # A message that was accepted is work to do, also before its turn begins.
+        # An accepted message counts as work even before its turn begins.
         return "running" if self.record.turn_id is not None or self.record.queued else "idle"
 
     @property
     def title(self) -> str | None:
-        """The client's choice, or else what the agent calls it."""
+        """The client's choice, or else the agent's own title."""
         return self.record.title or (self.record.used.title if self.record.used else None)
 
     @property
     def model(self) -> str | None:
-        """The client's choice, or else what the agent works with."""
+        """The client's choice, or else the model the agent reports."""
         return self.record.settings.model or (self.record.used.model if self.record.used else None)
 
     @property
     def news(self) -> tuple[SessionState, str | None, str | None, Settings]:
-        """What the readers of all sessions want to know at once."""
+        """The part whose changes are announced to readers of all sessions."""
         return (self.state, self.title, self.model, self.record.settings)
 
     def info(self, event_count: int) -> SessionInfo:
-        """`event_count` is the committed end of the log, which is read where the rows are."""
+        """`event_count` is the committed end of the log; the caller reads it."""
         record, settings = self.record, self.record.settings
         return SessionInfo(
             record.session_id,
@@ -65,5 +65,5 @@ class Told(Struct, frozen=True):
         )
 
 
-def told_of(record: SessionRecord, pending: Iterable[Requested] = ()) -> Told:
-    return Told(record, tuple(pending))
+def view_of(record: SessionRecord, pending: Iterable[Requested] = ()) -> View:
+    return View(record, tuple(pending))
