@@ -92,7 +92,7 @@ def test_all_agents_are_shown_and_nothing_is_revealed_unless_asked_for(home: Pat
     }.items()
     assert agents["codex"]["credentials"][0]["expired"]
     assert agents["pi"]["problems"] == [
-        f"{home / '.pi/agent/auth.json'} is damaged, or of a version that is not known"
+        f"{home / '.pi/agent/auth.json'} is damaged, or has an unknown format"
     ]
 
 
@@ -136,7 +136,7 @@ def test_doctor_says_where_credentials_are_and_what_is_wrong_with_them(home: Pat
         (
             "pi",
             "warning",
-            f"{home / '.pi/agent/auth.json'} is damaged, or of a version that is not known",
+            f"{home / '.pi/agent/auth.json'} is damaged, or has an unknown format",
         ),
         ("pi", "ok", "credentials in ANTHROPIC_API_KEY"),
     }

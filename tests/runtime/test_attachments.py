@@ -169,7 +169,7 @@ def test_a_session_of_the_same_name_reads_nothing_of_the_one_before(
 def test_what_names_no_folder_is_never_removed(tmp_path: Path, name: str) -> None:
     attachments = Attachments(tmp_path, "log")
     attachments.write("folder", "a", b"a")
-    with pytest.raises(ValueError, match="names no folder"):
+    with pytest.raises(ValueError, match="not the name of a session"):
         asyncio.run(attachments.remove(name))
     assert len(files(tmp_path)) == 1
 

@@ -289,7 +289,7 @@ def test_a_damaged_file_is_no_credential_and_no_exception(
     assert path.read_bytes() == content
     if content in (b"", DAMAGED["cut"], DAMAGED["zeros"]) and path.suffix == ".json":
         assert search.credentials == []
-        assert search.problems == [f"{path} is damaged, or of a version that is not known"]
+        assert search.problems == [f"{path} is damaged, or has an unknown format"]
 
 
 @pytest.mark.parametrize(("agent", "file"), dict(FILES).items())

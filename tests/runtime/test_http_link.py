@@ -258,7 +258,7 @@ def test_a_request_that_gets_no_answer_from_a_living_server_has_status_0(
 
     async def body() -> None:
         async with talk() as one:
-            why = "the server closed the connection before it had answered"
+            why = "the server closed the connection before it answered"
             assert await one.ask("POST", "/hang-up") == answer(
                 0, "POST", "/hang-up", {"data": {"message": why}}
             )

@@ -482,17 +482,17 @@ def test_rows_are_shown_then_what_clients_are_told_and_then_the_session_hears_of
 
             class Looking(Reader):
                 def published(self, frames: Sequence[Numbered], pieces: Sequence[Piece]) -> None:
-                    view.append(("published", a.end.view, a.end.committed))
+                    seen.append(("published", a.end.view, a.end.committed))
 
             def look(number: int) -> None:
-                view.append(("committed", a.end.view, a.end.committed, b.end.view, b.end.committed))
+                seen.append(("committed", a.end.view, a.end.committed, b.end.view, b.end.committed))
 
             a.end.channel.enter(Looking())
             a.on_committed = look
             a.append([said("1")], view=titled("a", "new"))
             b.append([said("1")], view=titled("b", "new"))
             await asyncio.gather(a.until(("committed", 1)), b.until(("committed", 1)))
-            assert view == [
+            assert seen == [
                 ("published", titled("a", "old"), 1),
                 # Of a group all is shown before anybody hears of it.
                 ("committed", titled("a", "new"), 1, titled("b", "new"), 1),

@@ -638,10 +638,9 @@ class ToyWorld:
         assert actor.machine.holding == (core.offer is not None or isinstance(core.phase, Handing))
         if isinstance(core.phase, Ended):
             assert isinstance(core.link, Absent)
-        news = dict(self.store.news(0, 1_000))
-        mine = [msgspec.json.decode(body) for body in news.values()]
-        announced = [news for news in mine if news["sessionId"] == actor.id and not news.get("deleted")]
-        assert [news["state"] for news in announced] == [end.announced.state] if end.announced else True
+        news = [msgspec.json.decode(body) for _, body in self.store.news(0, 1_000)]
+        announced = [info for info in news if info["sessionId"] == actor.id and not info.get("deleted")]
+        assert [info["state"] for info in announced] == [end.view.state] if end.view else True
 
     def _stored_view(self, id: str) -> Any:
         record = self.store.session(id)

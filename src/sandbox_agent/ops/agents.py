@@ -108,7 +108,9 @@ async def install(daemon: Daemon, request: InstallAgent) -> Watched[Installed]:
         raise InstallFailed(f"{agent.title} is a part of this daemon, in its version", agent=agent.name)
     if daemon.config.no_install:
         raise PermissionDenied("this daemon was started with --no-install", agent=agent.name)
-    installation = daemon.installs.want(InstallRequest(agent, request.agent_version, request.reinstall))
+    installation = daemon.installs.get_or_start(
+        InstallRequest(agent, request.agent_version, request.reinstall)
+    )
     return Watched(installation.result, installation.follow(PING_SECONDS))
 
 

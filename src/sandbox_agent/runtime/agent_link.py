@@ -1,4 +1,4 @@
-"""One attempt of a session to have an agent: start or join a process, speak to it, hear of its end, let it go."""
+"""One attempt of a session to reach an agent: start or join a process, send to it, notice its end, release it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ logger = logging.getLogger("sandbox_agent.link")
 
 EXIT_SECONDS = 2.0
 MOST_FILE_BYTES = 48 << 20
-"""Of the files that go into one message: in base64 they make a line of 64 MiB."""
+"""Total size of the files in one message; encoded in base64 they make a line of 64 MiB."""
 
 
 class StartFailure(Exception):
@@ -53,11 +53,11 @@ class AgentLink:
         self._conversation: Conversation | None = None
         self._opened: asyncio.Future[None] | None = None
         self._failing = False
-        """The agent said that the start fails; its exit adds facts, not a second failure."""
+        """The agent reported that the start fails; its exit adds details, not a second failure."""
         self._unwanted = False
         self._is_open = False
         self._early: list[inputs.Input] = []
-        """What became known between the agent's word that it is ready and ours."""
+        """Inputs that arrived after the agent was ready and before the session knew it."""
         self._words: deque[Words] = deque()
         self._reading = False
         self.heard = live.heard
@@ -68,7 +68,7 @@ class AgentLink:
         return self._conversation is None or self._conversation.can_resume
 
     async def catalogue(self) -> Catalogue | None:
-        """What the process offers; None while none can be asked."""
+        """The commands that the process offers; None while no process can be asked."""
         host = self._host
         if host is None or not self._is_open or host.process.is_ending:
             return None
@@ -106,7 +106,7 @@ class AgentLink:
         agent = live.agent
         settings = self._settings(effect.settings)
         request = HostRequest(agent, program, settings, live.secrets.env, effect.native_id, effect.resume)
-        # A start cannot be stopped in its middle: one that is not wanted any more is let go when it is over.
+        # A start cannot be interrupted: a process that is no longer wanted is released once it has started.
         starting = asyncio.ensure_future(live.sessions.hosts.get(request))
         try:
             self._host = host = await asyncio.shield(starting)
@@ -138,12 +138,12 @@ class AgentLink:
         try:
             await self._live.sessions.hosts.release(host, conversation)
         except TimeoutError:
-            # The session's patience tells whoever waits. What it waits for is over when the process is, however late.
-            logger.error("the agent of session %s does not end", self._live.id)
+            # The session's patience timer answers its callers. This wait ends when the process does, however late.
+            logger.error("the agent of session %s does not exit", self._live.id)
             await host.process.ended.wait()
 
     async def close(self) -> None:
-        """Let the process go, or our place on it. Nothing of it runs when this returns."""
+        """Release the process, or this session's place on a shared one. Nothing of it runs when this returns."""
         self._unwanted = True
         if not self._task.done():
             self._task.cancel()
@@ -154,7 +154,7 @@ class AgentLink:
     # -- what the host tells --------------------------------------------------------------------
 
     def note_turns(self, scribe: Scribe) -> None:
-        """A turn that the agent has begun was not cancelled: that was another one."""
+        """A turn that the agent has just begun is not the one that was cancelled."""
         conversation = self._conversation
         if conversation is not None and conversation.cancelling:
             conversation.cancelling = not any(isinstance(data, TurnStarted) for _, data in scribe.notable)
@@ -171,7 +171,7 @@ class AgentLink:
                 self._tell(inputs.Leaving(self.attempt, unread))
 
     async def _fail_opening(self, opened: asyncio.Future[None], message: str, gone: bool) -> None:
-        """A process of our own is about to exit: its exit code and stderr belong to the failure."""
+        """An unshared process is about to exit; its exit code and stderr belong to the failure."""
         agent = self._live.agent
         problem = AgentProcessExited(message, agent=agent.name)
         if self._host is not None and not agent.capabilities.shared_process:
@@ -232,7 +232,7 @@ class AgentLink:
     # -- speaking -----------------------------------------------------------------------------
 
     def say(self, words: Words) -> None:
-        """Words reach the agent in their order: none overtakes a prompt whose files are being read."""
+        """Messages reach the agent in order: none overtakes a prompt whose files are still being read."""
         self._words.append(words)
         if not self._reading:
             self._speak()
@@ -248,7 +248,7 @@ class AgentLink:
             try:
                 self._say(host, conversation, words)
             except Exception as error:
-                logger.exception("words for the agent of session %s could not be said", self._live.id)
+                logger.exception("a message to the agent of session %s could not be sent", self._live.id)
                 self._tell(inputs.SayFailed(self.attempt, f"the prompt could not be handed over: {error}"))
 
     def _say(self, host: Host, conversation: Conversation, words: Words) -> None:
@@ -257,7 +257,7 @@ class AgentLink:
             case GivePrompt(_, prompt):
                 if wanted := wire.wants(prompt):
                     self._reading = True
-                    host.hold()  # what the agent says to the prompt is heard after the prompt
+                    host.hold()  # the agent's reply must be processed after the prompt
                     self._live.spawn(self._read_and_prompt(host, conversation, words, wanted))
                     return
                 conversation.cancelling = False
@@ -297,14 +297,14 @@ class AgentLink:
 
 
 def _read(paths: tuple[str, ...]) -> dict[str, bytes]:
-    """What is gone since, or too large, is not in it: the prompt still names it, and the agent can say what is wrong with it."""
+    """Files that are gone or too large are left out: the prompt still names them, so the agent can report the problem."""
     files: dict[str, bytes] = {}
     left = MOST_FILE_BYTES
     for path in paths:
-        # A pipe that has taken its place must not keep us waiting.
+        # A pipe that has replaced the file must not block the read.
         with contextlib.suppress(OSError), open(path, "rb", opener=_open_at_once) as file:
             facts = os.fstat(file.fileno())
-            # Files of the kernel have no size, and some have no end.
+            # Files under /proc and /sys report no size, and some never end.
             if stat.S_ISREG(facts.st_mode) and 0 < facts.st_size <= left:
                 files[path] = file.read(facts.st_size)
                 left -= len(files[path])

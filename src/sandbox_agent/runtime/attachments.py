@@ -1,8 +1,8 @@
-"""Files that belong to a session: what clients upload and images that agents make.
+"""Files of a session: uploads from clients and images from agents.
 
-A session's files lie in a folder with a random name that its record holds: whoever takes the name of a deleted session finds
-nothing of it. The folder's name begins with that of the log, so that what no record names can be removed at the next start,
-but nothing of another log that shares the data folder.
+Each session has a folder with a random name, which its record holds: a new session with the id of a deleted one finds none of its
+files. The folder's name starts with the identity of the log, so the next start can remove folders that no record names without
+touching those of another log in the same data directory.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ _SAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 class Attachments:
-    """Folders are given by name. Everything that is not awaited may be called by any thread."""
+    """Takes folders by name. Methods that are not coroutines may be called from any thread."""
 
     def __init__(self, data_dir: Path, identity: str) -> None:
         self._root = data_dir / "attachments"
         self._log = f"{identity}-"
-        # A sweep runs beside the first requests, and has not heard of what they make.
+        # The sweep runs while the first requests are served, and must not remove their folders.
         self._life = f"{self._log}{secrets.token_hex(4)}-"
         self._partial = self._root / f"{self._life}partial"
 
     def new_folder(self) -> str:
-        """A name for a session's record; the folder is made with its first file."""
+        """A folder name for a session's record; the folder itself is created with its first file."""
         return self._life + secrets.token_hex(8)
 
     def folder(self, name: str) -> Path:
         return self._root / name
 
     def _own_folder(self, name: str) -> Path:
-        """One that may be written and removed: not the folder of all folders, nor one outside of it."""
+        """The path of a session's folder. Refuses names of the parent folder and of folders outside it."""
         if name in ("", "..") or Path(name).name != name:
-            raise ValueError(f"{name!r} names no folder of a session")
+            raise ValueError(f"{name!r} is not the name of a session's folder")
         return self.folder(name)
 
     def save(self, folder: str, filename: str | None, content: bytes) -> Path:
-        """Store bytes under a name of ours that keeps the client's readable; durable when it returns."""
+        """Store bytes under a generated name that ends with the client's; durable on return."""
         digest = hashlib.sha256(content).hexdigest()[:12]
         shown = _SAFE.sub("-", Path(filename).name).strip(".-")[-80:] if filename else ""
         return self.write(folder, f"{digest}-{shown}" if shown else digest, content)
 
     def write(self, folder: str, name: str, content: bytes) -> Path:
-        """The whole file, durable, or nothing of it. One that is there already is left: a name stands for its content."""
+        """Write the whole file durably, or nothing. An existing file is kept: a name identifies its content."""
         path = self._own_folder(folder) / name
         if not path.exists():
             for made in (self._partial, path.parent):
@@ -61,7 +61,7 @@ class Attachments:
         return path
 
     def _write_whole(self, path: Path, content: bytes) -> None:
-        # Not beside the others: half a file must not be read by anybody. A name of its own: it may be written twice at once.
+        # Outside the session's folder, so that no one reads half a file. With a unique name, because two writes may run at once.
         partial = self._partial / secrets.token_hex(8)
         try:
             with open(
@@ -72,7 +72,7 @@ class Attachments:
                 os.fsync(file.fileno())
             partial.rename(path)
         except BaseException:
-            # A full disk must not be kept full by pieces.
+            # Partial files must not keep a full disk full.
             partial.unlink(missing_ok=True)
             raise
         for folder in (path.parent, self._root):
@@ -86,7 +86,7 @@ class Attachments:
         return None
 
     def resolve(self, folder: str, given: str) -> Path:
-        """The file a message names: an absolute path, or the name of an upload."""
+        """The file that a message names, by absolute path or by the name of an upload."""
         path = Path(given)
         if not path.is_absolute():
             path = self.folder(folder) / path.name
@@ -95,11 +95,11 @@ class Attachments:
         return path
 
     async def remove(self, folder: str) -> None:
-        """In a thread: thousands of files take a disk seconds."""
+        """In a thread: removing thousands of files takes seconds."""
         await asyncio.to_thread(shutil.rmtree, self._own_folder(folder), ignore_errors=True)
 
     async def sweep(self, known: set[str]) -> None:
-        """Remove what earlier lives left: folders of this log that no record names, and uploads that a kill cut off."""
+        """Remove leftovers of earlier daemons: folders of this log that no record names, and interrupted uploads."""
         await asyncio.to_thread(self._sweep, known)
 
     def _sweep(self, known: set[str]) -> None:

@@ -1,4 +1,4 @@
-"""Whoever waits for a session: each for the answer to its command, or for all that was done so far to be written."""
+"""Callers that wait for a session: for the answer to a command, or for everything so far to be written."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Callers:
         self._settling: list[asyncio.Future[None]] = []
 
     def __bool__(self) -> bool:
-        """Whether somebody waits for an answer."""
+        """Whether a caller is waiting."""
         return bool(self._answers)
 
     @contextmanager
     def waiting(self, command: int) -> Iterator[asyncio.Future[Any]]:
-        """A caller that goes away only stops waiting: the command is carried out all the same."""
+        """A caller that disconnects only stops waiting; the command is still carried out."""
         answer = self._answers[command] = asyncio.get_running_loop().create_future()
         try:
             yield answer

@@ -1,6 +1,6 @@
-"""What sessions have changed in their directories, and the way back.
+"""What sessions have changed in their directories, and how to revert it.
 
-A session's snapshot lies with its attachments, in the folder that its record names, and is gone with it.
+A session's snapshot is stored with its attachments, in the folder that its record names, and is deleted with it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SessionChanges:
         self._locks = Locks()
 
     async def begin(self, folder: str, directory: str) -> None:
-        """Remember a directory for a session that is about to be; done before its agent hears anything."""
+        """Take a snapshot of the directory for a new session, before its agent receives anything."""
         await self._files.run(self._snapshot(folder).take, directory, self._files.roots.vault.paths)
 
     async def discard(self, folder: str) -> None:
@@ -48,7 +48,7 @@ class SessionChanges:
     async def show(self, record: SessionRecord) -> ChangeList:
         snapshot = self._snapshot(record.folder)
         directory = record.settings.directory
-        # The roots bind this, too.
+        # The file roots apply here too.
         os.close(await self._files.run(self._files.roots.open_folder, directory))
         if not snapshot.exists:
             return await self._told_by_events(record, snapshot.notice)
@@ -85,13 +85,13 @@ class SessionChanges:
         snapshot = self._snapshot(record.folder)
         if not snapshot.exists:
             why = snapshot.notice or "the directory is in no git repository"
-            raise Conflict(f"there is no snapshot to go back to: {why}", sessionId=record.session_id)
+            raise Conflict(f"there is no snapshot to revert to: {why}", sessionId=record.session_id)
         return snapshot
 
     # -- without a snapshot -------------------------------------------------------------------
 
     async def _told_by_events(self, record: SessionRecord, notice: str | None) -> ChangeList:
-        """What the agent told of its changes: all patches of a file, one after the other."""
+        """The changes that the agent reported: all patches of each file, concatenated."""
         patches: dict[str, list[str]] = {}
         after = size = 0
         while size < MOST_TOLD_BYTES:
@@ -115,7 +115,7 @@ class _Data(msgspec.Struct):
 
 
 class _Completed(msgspec.Struct):
-    """An `item.completed` as it is stored."""
+    """A stored `item.completed` event."""
 
     data: _Data
 

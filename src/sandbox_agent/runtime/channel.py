@@ -1,7 +1,6 @@
-"""What readers follow: the committed end of one session's log, or of the whole log.
+"""Channels: readers follow the committed end of one session's log, or of the whole log.
 
-What is published is made into text once, for all readers. The channel keeps none of it: a reader that cannot take it now finds
-it in the store.
+Each event is encoded once for all readers. The channel buffers nothing: a reader that falls behind reads from the store.
 """
 
 from __future__ import annotations
@@ -15,26 +14,26 @@ logger = logging.getLogger("sandbox_agent.channel")
 PIECE_BYTES = 64 << 10
 
 Numbered = tuple[int, bytes]
-"""A number of the channel, and the SSE frame that it names."""
+"""A number in the channel, and its SSE frame."""
 
 
 class Piece(NamedTuple):
-    """Text for a reader, and where its reading stands behind it."""
+    """Bytes for a reader, and its position after them."""
 
     text: bytes
     after: int
-    """The number of the last frame that is whole."""
+    """The number of the last complete frame."""
     part: int
-    """Bytes of the frame behind that."""
+    """Bytes of the next frame that are included."""
 
 
 class Follower(Protocol):
-    """One who is told what is published, in the moment it is."""
+    """A subscriber, called as soon as something is published."""
 
     def published(self, frames: Sequence[Numbered], pieces: Sequence[Piece]) -> None: ...
 
     def wake(self) -> None:
-        """Something else has changed: look."""
+        """Something else has changed; check again."""
 
     def fail(self) -> None:
         """Its stream cannot go on."""
@@ -47,9 +46,9 @@ class Channel:
         """The last event is the session's end."""
         self.closed = False
         self.deleted = False
-        """Its session is: another one may have the same id by now."""
+        """Its session was deleted; another one may have the same id by now."""
         self.on_left: Callable[[], None] | None = None
-        """Is told when the last reader has gone."""
+        """Called when the last reader has left."""
         self._followers: dict[Follower, None] = {}
 
     @property
@@ -57,7 +56,7 @@ class Channel:
         return len(self._followers)
 
     def publish(self, frames: Sequence[Numbered], *, ended: bool = False) -> None:
-        """Frames in the order of their numbers, which are behind all that came before."""
+        """Publish frames in ascending order, all after those published before."""
         self.committed = frames[-1][0]
         self.ended = ended
         if self._followers:
@@ -66,8 +65,8 @@ class Channel:
                 try:
                     follower.published(frames, pieces)
                 except Exception:
-                    # One reader's fault is neither the log's nor the other readers'.
-                    logger.exception("a reader failed, and is let go")
+                    # One reader's failure must not affect the log or other readers.
+                    logger.exception("a reader failed and is dropped")
                     follower.fail()
 
     def wake(self) -> None:
@@ -75,7 +74,7 @@ class Channel:
             follower.wake()
 
     def close(self, *, deleted: bool = False) -> None:
-        """There is nothing more to come: the session was deleted, or the daemon stops."""
+        """Nothing more will come: the session was deleted, or the daemon is stopping."""
         self.closed = True
         self.deleted = deleted
         self.wake()
@@ -90,17 +89,17 @@ class Channel:
 
 
 def frame_of(number: int, body: bytes) -> bytes:
-    """An event as SSE."""
+    """An event as an SSE frame."""
     return b"id: %d\ndata: %b\n\n" % (number, body)
 
 
 def news_frame(position: int, body: bytes) -> bytes:
-    """A session as the readers of all sessions are told of it."""
+    """An update of a session as an SSE frame, for readers of all sessions."""
     return b"id: %d\nevent: session\ndata: %b\n\n" % (position, body)
 
 
 def cut(frames: Sequence[Numbered], part: int = 0) -> list[Piece]:
-    """Pieces that are small enough to be written at once, behind `part` bytes of the first frame."""
+    """Split frames into pieces small enough for one write, skipping `part` bytes of the first frame."""
     pieces: list[Piece] = []
     gathered: list[bytes] = []
     size = after = 0
@@ -121,7 +120,7 @@ def cut(frames: Sequence[Numbered], part: int = 0) -> list[Piece]:
 
 
 def sliced(number: int, text: bytes, sent: int, *, to_end: bool = True) -> list[Piece]:
-    """Pieces of one frame, of which so many bytes were sent before."""
+    """Pieces of one frame, of which `part` bytes were sent before."""
     pieces = []
     for start in range(0, len(text), PIECE_BYTES):
         piece = text[start : start + PIECE_BYTES]

@@ -1,6 +1,6 @@
-"""Looks for the credentials of an agent: in variables and in the agent's own files, which are only ever read.
+"""Looks for an agent's credentials in environment variables and in the agent's own files, which are only read.
 
-A file that is damaged, huge or no file at all holds no credential, for a reason that `doctor` tells: never an exception.
+A file that is damaged, too large or not a regular file holds no credential and raises no exception; `doctor` shows the reason.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from ..agents.base import Agent
 from ..agents.credentials import Credential, KeyFile
 
 MOST_BYTES = 16 << 20
-"""Claude's own state file grows to some megabytes; no file of keys is larger than this."""
+"""Claude's state file grows to a few megabytes; no credentials file is larger than this."""
 
 
 class Found(Struct, frozen=True):
     credentials: list[Credential]
     problems: list[str]
-    """One sentence for each file that is there and could not be used. No word of its content is in it."""
+    """One sentence for each file that exists and could not be used. It never quotes the content."""
 
 
 def has_credentials(agent: Agent, environ: Mapping[str, str], home: Path) -> bool:
-    """Whether the agent can log in, as far as can be known without asking the other side."""
+    """Whether the agent can probably log in. The provider is not asked."""
     if agent.credentials is None:
         return True
     now = time.time()
@@ -36,7 +36,7 @@ def has_credentials(agent: Agent, environ: Mapping[str, str], home: Path) -> boo
 
 
 def find_credentials(agent: Agent, environ: Mapping[str, str], home: Path) -> Found:
-    """Variables first, then files, in the order in which the agent's adapter names them."""
+    """Variables first, then files, in the order the adapter lists them."""
     found = Found([], [])
     if agent.credentials is None:
         return found
@@ -56,8 +56,8 @@ def _look_into(file: KeyFile, path: Path, found: Found) -> None:
     except OSError as error:
         found.problems.append(f"{path} cannot be read: {error.strerror}")
     except (msgspec.DecodeError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
-        # What the decoder says may quote what it stumbled over.
-        found.problems.append(f"{path} is damaged, or of a version that is not known")
+        # The decoder's message may quote the content.
+        found.problems.append(f"{path} is damaged, or has an unknown format")
     else:
         found.credentials.extend(structs.replace(one, source=str(path)) for one in held)
 

@@ -1,4 +1,4 @@
-"""The daemon: all sessions, what they share, and its own beginning and end."""
+"""The daemon: all sessions, what they share, and its own start and stop."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def open_store(config: Config, folder: Path) -> Store:
 
 
 def log_files(config: Config) -> list[Path]:
-    """The files of a log that lies outside of the data folder."""
+    """The files of a log outside the data directory."""
     url = config.database_url or ""
     if not url.startswith("sqlite:"):
         return []
@@ -80,7 +80,7 @@ def log_files(config: Config) -> list[Path]:
 
 
 class Daemon:
-    """Made inside a running event loop; `start` it, and `stop` it to leave nothing behind."""
+    """Create it inside a running event loop, then `start` it. `stop` leaves nothing behind."""
 
     def __init__(self, config: Config, agents: dict[str, Agent] | None = None, world: World = REAL) -> None:
         self.config = config
@@ -101,8 +101,8 @@ class Daemon:
         self.files = Files(Roots(config.fs_root, Vault(folder, log_files(config))), folder / "uploads")
         self.changes = SessionChanges(self.attachments, self.files, self.log)
         self.installs = Installs(folder, config.mirror)
-        # Names our processes, so that leftovers of an earlier life can be found and no others: the log stays the same where its
-        # folder is moved or mounted, and a folder that is copied is another one.
+        # Marks the daemon's processes, so that the leftovers of an earlier daemon can be told from others. The identity survives moving or
+        # mounting the data directory, and the inode sets a copy apart.
         self._instance = f"{store.identity}-{folder.stat().st_ino & 0xFFFFFFFF:x}"
         self.processes = Processes(folder / "processes", self._instance, self.spawn)
         self.hosts = Hosts(self.log, folder, self._instance, world)
@@ -120,7 +120,7 @@ class Daemon:
         self._catalogues: OrderedDict[tuple[str, str, str | None], tuple[float, Catalogue]] = OrderedDict()
 
     async def start(self) -> None:
-        """Clear away what an earlier life left, close what it left open, and go on with its queues."""
+        """Remove leftovers of an earlier daemon, close what it left open, and continue with its queues."""
         if leftovers := sweep(f"{self._instance}/"):
             logger.warning("ended %d processes that an earlier daemon left behind", leftovers)
         remove_leftovers(self._instance)
@@ -133,7 +133,7 @@ class Daemon:
         await self.attachments.sweep(await self.log.look_up(self.log.store.folders))
 
     async def stop(self) -> None:
-        """No new work, a short grace for running turns, then everything is written and ended."""
+        """Accept no new work, give running turns a short grace period, then write and end everything."""
         self.draining = True
         self.installs.stop()
         await self.processes.stop()
@@ -150,7 +150,7 @@ class Daemon:
         self._data.close()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run something beside the caller; the daemon owns it and logs what it raises."""
+        """Run a background task. The daemon owns it and logs what it raises."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
@@ -174,14 +174,14 @@ class Daemon:
         pinned_version: str | None = None,
         turn_timeout_ms: int | None = None,
     ) -> Created:
-        """Create a session and start its agent. An error raised here created nothing; one returned ended the session."""
+        """Create a session and start its agent. If this raises, nothing was created; a returned error ended the session."""
         self.require_open()
         self.log.require_writable()
         agent = self.agent(agent_name)
         self._check_settings(agent, settings)
         check_version(pinned_version)
         if await self.sessions.exists(session_id):
-            raise SessionAlreadyExists(f"session {session_id} exists", sessionId=session_id)
+            raise SessionAlreadyExists(f"session {session_id} already exists", sessionId=session_id)
         program = await self.provide(agent, pinned_version)
         pinned = pinned_version and program.version
         await self._check_mode(agent, settings, program.version, pinned)
@@ -219,7 +219,7 @@ class Daemon:
             raise Unavailable("the daemon is stopping", retryAfter=5)
 
     async def check(self, record: SessionRecord, settings: Settings) -> None:
-        """Refuse what cannot be: a directory that is not there, a mode the agent does not have."""
+        """Refuse impossible settings: a missing directory, or a mode the agent does not have."""
         agent = self.agent(record.agent)
         self._check_settings(agent, settings)
         await self._check_mode(agent, settings, record.agent_version, record.pinned_version)
@@ -236,7 +236,7 @@ class Daemon:
     async def _check_mode(
         self, agent: Agent, settings: Settings, version: str | None, pinned: str | None
     ) -> None:
-        """The agent itself knows the modes that its user has made."""
+        """Only the agent knows the modes that its user has defined."""
         if settings.agent_mode not in {mode.id for mode in agent.modes_of(version)}:
             modes = await self.modes(agent, settings.directory, pinned)
             if settings.agent_mode not in {mode.id for mode in modes}:
@@ -254,10 +254,10 @@ class Daemon:
         listed: bool = True,
         version: str | None = None,
     ) -> None:
-        """Refuse a model or a variant that would be left aside.
+        """Refuse a model or variant that the agent would ignore.
 
-        `listed`: the agent's list of them is that of this session. What a session's own environment adds is known to its own
-        process alone. Where the agent does not tell what it has, nothing of that is refused.
+        `listed`: the agent's list applies to this session. Models that come from a session's own environment are known only to
+        its own process. If the agent lists nothing, nothing is refused.
         """
         for field in sorted(agent.ignores.intersection(chosen)):
             if getattr(settings, field) is not None:
@@ -283,14 +283,14 @@ class Daemon:
     def check_directory(self, directory: str) -> None:
         if not os.path.isabs(directory):
             raise InvalidRequest(f"directory {directory} is not an absolute path", field="directory")
-        # `os.path.isdir` says no to impossible names, too.
+        # `os.path.isdir` also rejects impossible names.
         if not os.path.isdir(directory):
             raise InvalidRequest(f"there is no folder {directory}", field="directory")
 
     # -- agents -------------------------------------------------------------------------------
 
     async def provide(self, agent: Agent, version: str | None) -> Program:
-        """An agent's program, which is installed first where it is missing or `version` names another one."""
+        """An agent's program, installed first if it is missing or `version` names another one."""
         self.agent(agent.name)
         try:
             if version != LATEST:
@@ -302,12 +302,14 @@ class Daemon:
                 raise AgentNotInstalled(
                     f"{missing.detail}; this daemon was started with --no-install", **missing.facts
                 ) from None
-        # A session's own version does not become everybody's.
-        installed = await self.installs.want(InstallRequest(agent, version, default=version is None)).wait()
+        # A version chosen for one session does not become the default.
+        installed = await self.installs.get_or_start(
+            InstallRequest(agent, version, default=version is None)
+        ).wait()
         return Program(Path(installed.path), installed.version)
 
     async def catalogue(self, agent: Agent, directory: str, version: str | None = None) -> Catalogue:
-        """Models, modes and commands in a directory, asked from the agent itself and remembered for a minute."""
+        """Models, modes and commands in a directory, asked from the agent itself and cached for a minute."""
         self.check_directory(directory)
         key = (agent.name, directory, version)
         known = self._catalogues.get(key)
@@ -329,7 +331,7 @@ class Daemon:
         return catalogue
 
     async def commands(self, record: SessionRecord) -> tuple[Command, ...]:
-        """What can be called in a session: what its agent always has, and what its process offers."""
+        """The commands of a session: those its agent always has, and those its process offers."""
         agent = self.agent(record.agent)
         offered = await self.sessions.catalogue(record.session_id)
         if offered is None:
@@ -342,7 +344,7 @@ class Daemon:
         return found or agent.modes_of((await self.programs.program(agent, version)).version)
 
     def counts(self) -> dict[str, int]:
-        """What `/metrics` tells."""
+        """The figures for `/metrics`."""
         return {
             **self.sessions.counts(),
             "agent_processes": self.hosts.count,

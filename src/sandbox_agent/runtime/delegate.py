@@ -1,8 +1,8 @@
-"""The process of an agent that asks through programs of ours: what they ask and are told are frames too.
+"""The process of an agent that asks for permission through helper programs: their questions and answers are frames too.
 
-A program finds us by `SANDBOX_AGENT_DELEGATE`, a socket in a folder for the owner alone. One connection is one question, a line that
-goes to the wire unread, as a `DelegateAsk`; a `DelegateReply` is the answer, and everything else that is written goes to the
-agent's stdin.
+A helper connects to the socket named by `SANDBOX_AGENT_DELEGATE`, in a folder that only the owner can enter. Each connection is one
+question: a line that goes to the wire undecoded, as a `DelegateAsk`. A `DelegateReply` is the answer; every other frame goes to
+the agent's stdin.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .framing import LineSplitter
 from .process import AgentProcess, Exit, ExitHandler, FramesHandler
 
 VARIABLE = "SANDBOX_AGENT_DELEGATE"
-LONGEST_PLACE = 50  # bytes; the path of a socket may have 108, on some systems 104
+LONGEST_PLACE = 50  # bytes; the path of a socket is limited to 108, on some systems 104
 
 
 class DelegatingProcess(AgentProcess):
@@ -64,7 +64,7 @@ class DelegatingProcess(AgentProcess):
         self._tell_exit(exit)
 
     def _close(self) -> None:
-        """Whoever still waits gets no answer, which is a rejection."""
+        """Open questions get no answer, which counts as a rejection."""
         if self._listener is not None:
             self._listener.close()
         for connection in list(self._connections.values()):
@@ -74,7 +74,7 @@ class DelegatingProcess(AgentProcess):
 
 
 class _Connection(asyncio.Protocol):
-    """One question and its answer; the dictionary holds those that are open."""
+    """One question and its answer; the dictionary holds the open ones."""
 
     def __init__(self, id: str, open_ones: dict[str, _Connection], on_frames: FramesHandler) -> None:
         self._id = id
@@ -109,7 +109,7 @@ class _Connection(asyncio.Protocol):
 
 
 def remove_leftovers(instance: str) -> None:
-    """The folders that a daemon which was killed could not remove."""
+    """Remove the folders that a killed daemon left."""
     for folder in _place().glob(f"{_prefix(instance)}*"):
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -119,7 +119,7 @@ def _private_folder(instance: str) -> Path:
 
 
 def _place() -> Path:
-    """Not the data folder: the path of a socket must be short."""
+    """Not in the data directory: the path of a socket must be short."""
     place = tempfile.gettempdir()
     return Path(place if len(os.fsencode(place)) <= LONGEST_PLACE else "/tmp")  # noqa: S108 - what we make is ours alone
 

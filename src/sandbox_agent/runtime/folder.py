@@ -1,4 +1,4 @@
-"""The data folder: for its owner alone, and for one daemon at a time."""
+"""The data directory: private to its owner, and used by one daemon at a time."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 
 
 class FolderUnusable(Exception):
-    """There is no data folder where it should be, and none can be made."""
+    """The data directory does not exist and cannot be created."""
 
 
 class FolderInUse(FolderUnusable):
-    """Another daemon has the data folder."""
+    """Another daemon uses the data directory."""
 
 
 class DataFolder:
-    """Holds the folder's lock as long as it is open; the kernel gives it back even after a `kill -9`."""
+    """Holds the directory's lock while open; the kernel releases it even after a `kill -9`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -40,7 +40,7 @@ class DataFolder:
         os.write(self._lock, f"{os.getpid()}\n".encode())
 
     def remove_launch_files(self) -> None:
-        """What agents were given at their start, keys of MCP servers among it. To be called when none runs: each start
+        """Remove the files written for agents at start, which may hold keys of MCP servers. Call it when no agent runs: each start
         writes what it needs."""
         shutil.rmtree(self.path / "launch", ignore_errors=True)
 

@@ -1,7 +1,7 @@
-"""Following the log: one stream's way through it, from the store as long as it is behind and from the channel then.
+"""Following the log: a stream reads from the store while it is behind, and from the channel once it has caught up.
 
-A reader that keeps up is given what is published in the moment it is: nothing waits and nobody is woken. One whose connection
-takes no more is left alone until it does; meanwhile nothing is kept for it but its place in the log.
+A reader that keeps up gets events as they are published, without a queue or a wake-up. A reader whose connection is full is paused;
+meanwhile only its position in the log is kept.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ END = b"event: end\ndata: {}\n\n"
 
 
 class Outlet(Protocol):
-    """The way to one reader."""
+    """The connection to one reader."""
 
     is_full: bool
-    """It takes no more for now; `on_change` tells when it does."""
+    """It accepts no more for now; `on_change` is called when it does."""
     is_gone: bool
     on_change: Callable[[], None]
 
@@ -32,11 +32,11 @@ class Outlet(Protocol):
 
 
 class Following:
-    """All that comes behind a number, until there is nothing more to come."""
+    """Everything after a number, until the stream ends."""
 
     greeting = b""
     tells_end = False
-    """A frame says that the session has ended."""
+    """Whether a frame is the end of the session."""
 
     def __init__(self, reading: Reading, channel: Channel, pages: Pages, after: int) -> None:
         self._reading = reading
@@ -46,7 +46,7 @@ class Following:
         self._part = 0
         self._appetite = PIECE_BYTES
         self._is_live = False
-        """It was given everything that is committed, so what is published next can be written at once."""
+        """It has everything that is committed, so the next published event can be written directly."""
         self._has_failed = False
         self._outlet: Outlet
         self._asleep: asyncio.Future[None] | None = None
@@ -72,7 +72,7 @@ class Following:
 
     def fail(self) -> None:
         self._has_failed = True
-        self._is_live = False  # what it was given last is unknown, so it is not told that this was all
+        self._is_live = False  # what it received last is unknown, so it gets no end frame
         self.wake()
 
     def ping(self) -> None:
@@ -83,7 +83,7 @@ class Following:
         if not self._is_live or self._outlet.is_gone:
             return
         if frames[0][0] <= self._after:
-            # The store told it before the channel did.
+            # It was already read from the store.
             frames = [frame for frame in frames if frame[0] > self._after]
             pieces = cut(frames)
         if self._outlet.is_full or not self._take(self._chosen(frames, pieces)):
@@ -92,7 +92,7 @@ class Following:
             self.wake()
 
     async def _catch_up(self) -> bool:
-        """Read on to the end of the log, as far as the outlet takes it. False when the stream is over."""
+        """Read to the end of the log, or until the outlet is full. False when the stream is over."""
         channel, outlet = self._channel, self._outlet
         while not (outlet.is_gone or channel.deleted or self._has_failed or self._is_over()):
             if outlet.is_full:
@@ -106,12 +106,12 @@ class Following:
                 continue
             if self._part:
                 return False
-            # What lay between was deleted with its session: go on behind it, but not behind what came while we looked.
+            # The rows in between were deleted with their session: skip them, but not rows that arrived during the read.
             self._after = committed
         return False
 
     async def _take_page(self) -> bool:
-        """Write what comes next in the store. False when there is nothing."""
+        """Write the next page from the store. False if there is none."""
         async with self._reading.pages:
             page = await self._reading.look_up(self._read)
             if not page or self._outlet.is_gone or self._channel.deleted:
@@ -124,7 +124,7 @@ class Following:
         return self._pages.read(self._after, self._part, self._appetite)
 
     def _take(self, pieces: Sequence[Piece]) -> bool:
-        """Write as much as the outlet takes. Whether it would take more."""
+        """Write as much as the outlet accepts. Returns whether it would accept more."""
         outlet = self._outlet
         for text, after, part in pieces:
             if text:
@@ -138,7 +138,7 @@ class Following:
         return page.pieces if isinstance(page, Slice) else cut(page, self._part)
 
     def _chosen(self, frames: Sequence[Numbered], pieces: Sequence[Piece]) -> Sequence[Piece]:
-        """What of all that was published is for this reader."""
+        """The published frames that are for this reader."""
         return pieces
 
     def _is_over(self) -> bool:
@@ -155,7 +155,7 @@ class SessionFollowing(Following):
 
 
 class RawFollowing(Following):
-    """The events of a session with their native payloads, which only the store knows."""
+    """The events of a session with their native payloads, which only the store holds."""
 
     tells_end = True
 
@@ -167,17 +167,17 @@ class RawFollowing(Following):
 
 
 class LogFollowing(Following):
-    """The events of all sessions, and what becomes of each session."""
+    """The events of all sessions, and the updates of each session."""
 
     def __init__(self, reading: Reading, after: int) -> None:
         super().__init__(reading, reading.channel, LogPages(reading.store, reading.channel), after)
-        # An id alone: a reader that began "now" and is cut off before the first event knows from where to go on. The
-        # comment says the same to readers whose parser drops a frame without data.
+        # Only an id: a reader that started "now" and is disconnected before the first event knows where to resume. The comment
+        # repeats it for parsers that drop a frame without data.
         self.greeting = b": position %d\nid: %d\n\n" % (after, after)
 
 
 class TurnFollowing(Following):
-    """The events from a turn's start to its end. Only turn events are looked into, by a glance at their type."""
+    """The events from a turn's start to its end. Only turn events are decoded; their type is read from the bytes."""
 
     def __init__(self, reading: Reading, channel: Channel, session_id: str, after: int, turn_id: str) -> None:
         super().__init__(reading, channel, SessionPages(reading.store, session_id), after)
@@ -219,7 +219,7 @@ class TurnFollowing(Following):
 
 
 def _is_last(frame: bytes, turn: bytes) -> bool:
-    """The turn's end, the session's, or that the message was withdrawn before it became a turn."""
+    """Whether an event ends the turn: its own end, the session's end, or the withdrawal of its message."""
     name = _type_of(frame)
     if name == b"session.ended":
         return True
@@ -235,5 +235,5 @@ def _type_of(frame: bytes) -> bytes:
 
 
 def _envelope(frame: bytes) -> bytes:
-    """What stands before an event's data, with its type at the end. The data is the agent's: it may look like any of this."""
+    """The part of an event before its data, ending with its type. The data comes from the agent and may imitate it."""
     return frame[: frame.index(b',"data":')]

@@ -1,20 +1,19 @@
-"""Bytes to lines, bounded and pure."""
+"""Splits bytes into lines of bounded length, without I/O."""
 
 from __future__ import annotations
 
-# Lines of 64 MiB pass; the slack is for the JSON around such a payload.
+# A 64 MiB payload fits, with room for the JSON around it.
 LINE_LIMIT = 96 << 20
 
 
 class LineTooLong(Exception):
-    """An agent wrote a line that does not end."""
+    """An agent wrote a line that is too long."""
 
 
 class LineSplitter:
-    """Cuts a stream into lines, whatever pieces it arrives in.
+    """Splits a stream into lines, however it is chunked.
 
-    A line over the limit is skipped up to its end and reported once, so that one bad line costs neither memory nor
-    what follows it.
+    A line over the limit is skipped and reported once, so one bad line costs neither memory nor the lines after it.
     """
 
     def __init__(self, limit: int = LINE_LIMIT) -> None:
@@ -24,9 +23,9 @@ class LineSplitter:
         self._skipping = False
 
     def feed(self, chunk: bytes) -> list[bytes | LineTooLong]:
-        """The lines that this chunk completes, without their newline; empty lines are left out."""
+        """The lines that this chunk completes, without newlines. Empty lines are skipped."""
         if not self._pieces and not self._skipping and chunk.endswith(b"\n") and len(chunk) <= self._limit:
-            return [line for line in chunk.split(b"\n") if line]  # whole lines, as they mostly come
+            return [line for line in chunk.split(b"\n") if line]  # the usual case: whole lines
         first, newline, rest = chunk.partition(b"\n")
         if not newline:
             self._keep(chunk)

@@ -1,4 +1,4 @@
-"""What is committed together: the entries of many sessions, and the one thread that writes them."""
+"""Groups of entries that are committed together, and the one thread that writes them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 Written = Callable[[Exception | None], None]
-"""Is told on the event loop that a group is on disk, or why it is not."""
+"""Called on the event loop when a group is on disk, or with the error if it is not."""
 
 StoreBlob = Callable[[str, str, bytes], object]
-"""Writes a file of a session: its folder, its name, its bytes."""
+"""Writes a session's file: folder, name, bytes."""
 
 
 class News(Struct, frozen=True):
-    """What the readers of all sessions are told, at a position of its own."""
+    """An update for the readers of all sessions, at its own position."""
 
     position: int
     body: bytes
@@ -34,31 +34,31 @@ class News(Struct, frozen=True):
 
 
 class Entry(Struct):
-    """What one session wants written in one piece. It owns its rows."""
+    """What one session writes atomically. It owns its rows."""
 
     end: End
     rows: list[EventRow]
     size: int
     number: int | None = None
-    """Of the append; None for pieces of a stream, which nobody waits for."""
+    """The number of the append; None for deltas, which no one waits for."""
     changes: Sequence[Change] = ()
     view: View | None = None
     news: News | None = None
     refusable: bool = False
     blobs: Mapping[str, bytes] | None = None
     announced_before: object = None
-    """For the readers of all sessions, before this."""
+    """The previous update for the readers of all sessions."""
 
 
 class Group:
-    """Entries that will be committed together, in the order they came."""
+    """Entries to commit together, in order of arrival."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.size = 0
         self.urgent = False
         self._pieces: dict[End, Entry] = {}
-        """The last entry of a session, where pieces may be added to it."""
+        """The last entry of each session, if more deltas may join it."""
 
     def add(self, entry: Entry) -> None:
         self.entries.append(entry)
@@ -86,7 +86,7 @@ class Group:
                 changes.append(AppendEvents(entry.end.session_id, entry.rows))
             if entry.news is not None:
                 changes.append(entry.news.change)
-        # Nothing may be left after a refusal; then a probe finds out when the disk is back.
+        # A refusal may leave the group empty; an empty write then probes whether the disk is back.
         return changes or [Probe()]
 
     def blobs(self) -> list[tuple[str, str, bytes]]:
@@ -98,7 +98,7 @@ class Group:
         ]
 
     def refuse(self) -> list[Entry]:
-        """Drop the offers, which nobody was promised. An offer is the last of its session, so nothing comes after it."""
+        """Drop the offers: no client has been answered yet. An offer is the last entry of its session, so nothing follows it."""
         refused = [entry for entry in self.entries if entry.refusable]
         if refused:
             self.entries = [entry for entry in self.entries if not entry.refusable]
@@ -111,7 +111,7 @@ class Group:
         return list(dict.fromkeys(entry.end for entry in self.entries))
 
     def take_out(self, end: End) -> Group:
-        """What one session wants written, as a group of its own."""
+        """Move one session's entries to a group of their own."""
         part = Group()
         for entry in self.entries:
             if entry.end is end:
@@ -124,7 +124,7 @@ class Group:
 
 
 class Writing(Protocol):
-    """Writes groups one after the other, and tells what became of each."""
+    """Writes groups one after the other, and reports the outcome of each."""
 
     def write(self, group: Group, written: Written) -> None: ...
 
@@ -132,7 +132,7 @@ class Writing(Protocol):
 
 
 class Writer:
-    """The one thread that writes. A queue of our own costs a third less per commit than an executor."""
+    """The one thread that writes. A plain queue costs a third less per commit than an executor."""
 
     def __init__(self, store: Store, store_blob: StoreBlob, loop: asyncio.AbstractEventLoop) -> None:
         self._store = store
@@ -150,7 +150,7 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
-        # Without it all is only slower.
+        # Failing only makes it slower.
         with contextlib.suppress(Exception):
             self._store.warm_up()
         self._tidy()
@@ -158,19 +158,19 @@ class Writer:
             group, written = work
             error: Exception | None = None
             try:
-                # Files first: an event never names one that is not there.
+                # Files first: an event never names a missing file.
                 for folder, name, content in group.blobs():
                     self._store_blob(folder, name, content)
                 self._store.write(group.changes())
             except Exception as raised:
                 error = raised
-            # The loop may be gone already: then nobody waits any more.
+            # The loop may be closed already: then no one is waiting.
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(written, error)
             self._tidy()
 
     def _tidy(self) -> None:
-        """As long as nothing waits. A disk that refuses it will be asked again after the next write."""
+        """Runs only while no write is queued. If the disk refuses, it is tried again after the next write."""
         with contextlib.suppress(Exception):
             while self._work.empty() and self._store.tidy():
                 pass

@@ -1,7 +1,7 @@
 """A running agent: its process, its wire, and the sessions that talk over it.
 
-An agent with a process per session has a host with one tenant; a shared server has many. Both look the same from a session:
-`open`, speak through the wire, `flush`, `leave`. While a tenant holds the host, what the agent says waits here, undecoded.
+An agent with a process per session has a host with one tenant; a shared server has many. A session uses both the same way:
+`open`, send through the wire, `flush`, `leave`. While a tenant holds the host, the agent's output waits here, undecoded.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ logger = logging.getLogger("sandbox_agent.host")
 CLOSE_SECONDS = 1.5
 EXIT_SECONDS = 1.0
 MOST_HELD_BYTES = 1 << 20
-"""So much of what an agent says waits here; then it has to wait itself."""
+"""Output held here at most; beyond it, the host stops reading from the agent."""
 
 
 Tap = Callable[[Literal["in", "out", "cmd", "exit"], bytes], None]
-"""Is told every frame that passes, and the start and end of processes: how recordings are made."""
+"""Receives every frame, and the start and end of processes. Used to make recordings."""
 
 
 class Tenant(Protocol):
-    """A session's place at a host, as the host sees it."""
+    """A session at a host, as the host sees it."""
 
     def heard(self) -> None:
-        """The agent said something that its scribe wrote down."""
+        """The scribe has written output of the agent."""
 
     def notice(self, notice: Notice) -> None: ...
 
     def dying(self) -> None:
-        """The process is gone; what it said last may still wait here."""
+        """The process is gone; its last output may still be held here."""
 
     def exited(self, exit: Exit) -> None:
-        """The process is gone, and everything it said was heard."""
+        """The process is gone, and all of its output was processed."""
 
     def broken(self, message: str) -> None:
-        """A fault of ours while the agent was heard."""
+        """An internal error while processing the agent's output."""
 
 
 class Host:
@@ -85,19 +85,19 @@ class Host:
         self._leaving: dict[Conversation, asyncio.Future[None]] = {}
         self._listings: list[asyncio.Future[Catalogue]] = []
         self._expected = 0
-        """Sessions that were given this host and have not opened their conversation yet."""
+        """Sessions that got this host and have not opened their conversation yet."""
         self._holds = 1
-        """The first is our own: nothing is heard before there is somebody to hear it."""
+        """The first hold is the host's own: output waits until there is a tenant."""
         self._begun = False
         self._held: list[InFrame | LineTooLong] = []
         self._held_bytes = 0
         self._env: dict[str, str] = {}
         self._first: Traces | None = None
-        """What was there before the process, which may read its settings as soon as it starts."""
+        """Captured before the process starts, because it may read its settings at once."""
         self._traces: dict[Conversation, Traces] = {}
         self._waits: dict[Conversation, asyncio.TimerHandle] = {}
         self._waited: list[Conversation] = []
-        """Whose time is over while the agent must not be heard."""
+        """Conversations whose delay ended while the host was held."""
         self._exit: Exit | None = None
         self._pauses = 0
         self._ending = False
@@ -124,14 +124,14 @@ class Host:
     # -- tenants ------------------------------------------------------------------------------
 
     def expect(self) -> None:
-        """Somebody is about to come: it must not end meanwhile."""
+        """A session is about to join, so the host must not end."""
         self._expected += 1
 
     def expect_no_more(self) -> None:
         self._expected -= 1
 
     def begin(self) -> None:
-        """From now on the agent is heard."""
+        """Start processing the agent's output."""
         if not self._begun:
             self._begun = True
             self.release()
@@ -146,7 +146,7 @@ class Host:
         return conversation
 
     async def leave(self, conversation: Conversation) -> None:
-        """The session goes; on a shared server its turn, commands and sub-agents end, the server stays."""
+        """The session leaves. On a shared server its turn, commands and sub-agents end; the server stays."""
         if self._tenants.pop(conversation, None) is None:
             return
         try:
@@ -157,7 +157,7 @@ class Host:
 
     async def _close(self, conversation: Conversation) -> None:
         del self._by_scribe[conversation.scribe]
-        conversation.scribe.frame = Frame()  # what it writes from now on is none of this wire's
+        conversation.scribe.frame = Frame()  # this wire ignores its output from now on
         if self.process.ended.is_set():
             return
         closed = self._leaving[conversation] = asyncio.get_running_loop().create_future()
@@ -168,12 +168,12 @@ class Host:
         self._leaving.pop(conversation, None)
 
     def interrupt(self) -> None:
-        """Stop the turn of an agent that has no word for it; the process ends with the turn."""
+        """Interrupt an agent that has no interrupt message, by signal. The process ends with the turn."""
         self._ending = True
         self.process.interrupt()
 
     async def end(self) -> None:
-        """End the process and all its descendants. One that ends by itself may first put its things in order."""
+        """End the process and all its descendants. An agent that exits by itself may clean up first."""
         if self._ending:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.process.ended.wait(), EXIT_SECONDS)
@@ -202,14 +202,14 @@ class Host:
                 self._listings.remove(answer)
 
     def _require_alive(self) -> None:
-        """Whoever comes after its exit was told would never hear of it."""
+        """A session that joins after the exit was reported would never learn of it."""
         if self.exit_told.is_set():
             raise AgentProcessExited("the agent's process has just exited", agent=self.agent.name)
 
     # -- what the process says ----------------------------------------------------------------
 
     def hold(self) -> None:
-        """A tenant must not hear the agent now; with it, nobody on this host does."""
+        """A tenant cannot take output now, so the whole host waits."""
         self._holds += 1
 
     def release(self) -> None:
@@ -253,7 +253,7 @@ class Host:
                 else:
                     receive(frame)  # type: ignore[arg-type]  # told apart by the line above
             except Exception as error:
-                logger.exception("what %s said could not be taken", self.agent.name)
+                logger.exception("output of %s could not be processed", self.agent.name)
                 if not self._break(frame, error):
                     break
         self.flush()
@@ -262,7 +262,7 @@ class Host:
             self._log.when_drained(self._resume)
 
     def _break(self, frame: InFrame | LineTooLong, error: Exception) -> bool:
-        """A fault of ours: it ends the turn and the place of the session whose frame it was. Whether there are others to hear on."""
+        """An internal error ends the turn of the session whose frame it was, and its place here. Returns whether other tenants are left."""
         message = f"the daemon failed on what the agent said: {type(error).__name__}: {error}"
         tenants = tuple(self._tenants.values())
         blamed = self._owner(frame)
@@ -271,7 +271,7 @@ class Host:
         return blamed is not None and len(tenants) > 1
 
     def _owner(self, frame: InFrame | LineTooLong) -> Tenant | None:
-        """Whose frame it is, as far as the wire can tell."""
+        """The tenant whose frame this is, if the wire can tell."""
         conversation = None
         if not isinstance(frame, LineTooLong):
             with contextlib.suppress(Exception):
@@ -279,7 +279,7 @@ class Host:
         return None if conversation is None else self._tenants.get(conversation)
 
     def flush(self) -> None:
-        """Pass on what the wire has to say: to the agent, to the runtime, to the sessions."""
+        """Deliver what the wire produced: to the agent, the runtime and the sessions."""
         wire = self.wire
         while wire.outbox or wire.notices or wire.frame.touched:
             if wire.outbox:
@@ -314,8 +314,8 @@ class Host:
                 try:
                     traces.remove()
                 except Exception:
-                    # Those who wait to hear of the agent's end have nothing to do with it.
-                    logger.exception("what %s left behind could not be removed", self.agent.name)
+                    # A failure here must not delay the report of the agent's exit.
+                    logger.exception("leftovers of %s could not be removed", self.agent.name)
 
     def _resume(self) -> None:
         self._pauses -= 1
@@ -345,7 +345,7 @@ class Host:
                     tenant.notice(notice)
 
     def _end_wait(self, conversation: Conversation) -> None:
-        """What the wire holds back is told, if anybody is still there to hear it."""
+        """Release what the wire holds back, if a tenant is left to receive it."""
         self._waits.pop(conversation, None)
         if self._holds:
             self._waited.append(conversation)
@@ -353,7 +353,7 @@ class Host:
             try:
                 self.wire.waited(conversation)
             except Exception as error:
-                logger.exception("what %s said last could not be told", self.agent.name)
+                logger.exception("the last output of %s could not be processed", self.agent.name)
                 tenant.broken(f"the daemon failed on what the agent said: {type(error).__name__}: {error}")
             self.flush()
 

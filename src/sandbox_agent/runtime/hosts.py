@@ -1,4 +1,4 @@
-"""All running agents: which one a session is hosts at, and what is known of shared servers."""
+"""All running agents: which host a session uses, and the state of shared servers."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Hosts:
         launch = agent.launch(place, request.settings, request.native_id, request.resume)
         host = Host(agent, launch, self._log, self._world, self._instance, self._exited, self.tap)
         self._running.add(host)
-        # A shared server belongs to no session's directory.
+        # A shared server does not run in any session's directory.
         directory = str(self._data_dir) if agent.capabilities.shared_process else request.settings.directory
         try:
             await host.start(env, directory)
@@ -97,21 +97,21 @@ class Hosts:
         return host
 
     async def release(self, host: Host, conversation: Conversation | None) -> None:
-        """A session leaves; a process that nobody needs any more is ended with all its descendants."""
+        """A session leaves. A process without sessions is ended with all its descendants."""
         host.expect_no_more()
         if conversation is not None:
             await host.leave(conversation)
         if host.empty:
             self._forget(host)
             await host.end()
-            # One that nobody was there to hear tells its exit to nobody.
+            # Without tenants, no one is told of the exit.
             self._running.discard(host)
 
     async def stop_all(self) -> None:
         await asyncio.gather(*(host.process.stop() for host in list(self._running)), return_exceptions=True)
 
     def server_status(self, agent: Agent) -> dict[str, Any] | None:
-        """What `GET /v1/agents` tells of a shared server."""
+        """The state of a shared server, for `GET /v1/agents`."""
         if not agent.capabilities.shared_process:
             return None
         host = next((one for one in self._shared.values() if one.agent is agent), None)

@@ -1,11 +1,11 @@
-"""The link to an agent that is an HTTP server: its process as any other, its frames as requests, answers and events.
+"""The link to an agent that is an HTTP server: a process like any other, with requests, responses and events as frames.
 
-The client is `httptools`, which the daemon has anyway, on plain asyncio connections, one per request. On the loopback device a new one
-costs next to nothing, and a request never meets a kept connection that the server is about to close: most of what we
-ask must not be asked twice. Nothing has a time limit; what takes too long is the session's to judge.
+The client is `httptools`, which the daemon already uses, on plain asyncio connections, one per request. On loopback a new connection
+costs almost nothing, and a request never hits a kept-alive connection that the server is about to close: most requests must not be
+sent twice. Nothing has a time limit; the session decides what takes too long.
 
-`httpx2`, which our own clients use, costs more than the rest of an event's way: 180 us of CPU for an event at the pace of a model (this:
-40), 15 us in a flood (this: 2), 0.9 ms for a request (this: 0.16), 9 MiB, and 125 ms for its import.
+`httpx2`, which the SDK uses, costs more than the rest of an event's path: 180 us of CPU per event at the pace of a model (here: 40),
+15 us in a flood (here: 2), 0.9 ms per request (here: 0.16), 9 MiB, and 125 ms to import.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ EXIT_SECONDS = 1.0
 
 
 class HttpLink(AgentProcess):
-    """What is written waits until the server listens and we listen to its events."""
+    """Requests wait until the server listens and the event stream is open."""
 
     def __init__(
         self, server: HttpServer, instance: str, on_frames: FramesHandler, on_exit: ExitHandler
@@ -67,7 +67,7 @@ class HttpLink(AgentProcess):
                 self._spawn(self._ask(frame))
 
     def pause(self) -> None:
-        """Stop reading events; answers are as many as we asked for."""
+        """Stop reading events. Responses need no limit: there is one per request."""
         self._paused = True
         if self._events is not None:
             self._events.pause()
@@ -94,7 +94,7 @@ class HttpLink(AgentProcess):
         self._spawn(self._conclude(exit))
 
     async def _conclude(self, exit: Exit) -> None:
-        """Tell the end, after everything that was said before it."""
+        """Report the exit, after all earlier output."""
         if self._events is not None:
             await self._events.ended.wait()
         others = self._tasks - {asyncio.current_task()}
@@ -117,7 +117,7 @@ class HttpLink(AgentProcess):
     # -- events -------------------------------------------------------------------------------
 
     async def _stay_subscribed(self) -> None:
-        """Listen to the server's events as long as it lives; after a break, tell the wire that it may have missed some."""
+        """Follow the server's events while it lives. After a reconnect, tell the wire that it may have missed some."""
         address = await self._address
         delay = FIRST_DELAY
         broken: str | None = None
@@ -170,7 +170,7 @@ class HttpLink(AgentProcess):
             try:
                 status, body = await self._answer_to(request)
             except (OSError, NoAnswer) as error:
-                # A server that died answers nothing: its end is told as such.
+                # A dead server answers nothing: its exit is reported instead.
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self.ended.wait(), EXIT_SECONDS)
                     return
@@ -178,7 +178,7 @@ class HttpLink(AgentProcess):
         self._pass_on([HttpReply(status, f"{request.method} {request.path}", request.id, body)])
 
     def _lane(self, path: str) -> asyncio.Lock:
-        """Requests about the same thing (`/session/ses_1`, and all below it) reach it in their order, one after the other."""
+        """Requests to the same resource (`/session/ses_1` and everything below it) are sent one after the other."""
         thing = urlsplit(path).path.split("/")[1:3]
         if len(thing) < 2:
             return asyncio.Lock()
@@ -196,7 +196,7 @@ class HttpLink(AgentProcess):
         finally:
             exchange.abort()
         if not exchange.complete or exchange.status is None:
-            raise NoAnswer(exchange.failure or "the server closed the connection before it had answered")
+            raise NoAnswer(exchange.failure or "the server closed the connection before it answered")
         return exchange.status, _json_or_null(b"".join(pieces))
 
     def _head(self, address: SplitResult, method: str, path: str, body: bytes = b"") -> bytes:
@@ -214,18 +214,18 @@ class HttpLink(AgentProcess):
 
 
 class NoAnswer(Exception):
-    """The server did not answer a request, or not to the end."""
+    """The server did not answer a request, or not completely."""
 
 
 class Exchange(asyncio.Protocol):
-    """One request on a connection of its own; the body of the answer is handed on as it comes."""
+    """One request on its own connection; the response body is passed on as it arrives."""
 
     def __init__(self, request: bytes, on_body: Callable[[bytes], None], limit: int | None = None) -> None:
         self.status: int | None = None
         self.complete = False
         self.failure: str | None = None
         self.begun = asyncio.Event()
-        """The first bytes of the body are here, or none will come."""
+        """Set when the first bytes of the body have arrived, or none will come."""
         self.ended = asyncio.Event()
         self._request = request
         self._pass_on = on_body
@@ -269,7 +269,7 @@ class Exchange(asyncio.Protocol):
             self._parser.feed_data(data)
         except httptools.HttpParserError as error:
             self._give_up(f"the answer is not HTTP: {error}")
-        # A read holds many small chunks: they are passed on together.
+        # One read may hold many small chunks; pass them on together.
         if self._pieces:
             pieces, self._pieces = self._pieces, []
             self._pass_on(b"".join(pieces))

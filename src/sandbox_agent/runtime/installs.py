@@ -1,4 +1,4 @@
-"""Installations in this daemon, each in a thread of its own. Those who want the same share one."""
+"""Installations in this daemon, each in its own thread. Identical requests share one."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 Heard = TypeVar("Heard")
 
 MOST_AT_ONCE = 16
-"""Each has a thread, also while it waits for another of the same agent."""
+"""Each has a thread, even while it waits for another installation of the same agent."""
 RETRY_SECONDS = 30
 
 
 class InstallRequest(NamedTuple):
-    """What somebody wants to have installed."""
+    """What to install."""
 
     agent: Agent
     version: str | None
@@ -43,18 +43,18 @@ class Installs:
 
     @functools.cached_property
     def _installer(self) -> Installer:
-        # Most daemons never install anything: they need not load what it takes.
+        # Imported late: most daemons never install anything.
         from ..install.installer import Installer
 
         return Installer(self._data_dir, self._mirror)
 
-    def want(self, request: InstallRequest) -> Installation:
+    def get_or_start(self, request: InstallRequest) -> Installation:
         """The installation for this request: the one already running, or a new one. It ends by itself."""
         running = self._running.get(request)
         if running is None:
             if len(self._running) >= MOST_AT_ONCE:
                 raise RateLimited(
-                    f"{MOST_AT_ONCE} installations go on already",
+                    f"{MOST_AT_ONCE} installations are already running",
                     agent=request.agent.name,
                     retryAfter=RETRY_SECONDS,
                 )
@@ -69,7 +69,7 @@ class Installs:
 
 
 class Installation:
-    """One that goes on. It has no wait of its own that could keep the daemon from ending: its thread just ends with it."""
+    """A running installation. Its daemon thread never keeps the process from exiting."""
 
     def __init__(self, request: InstallRequest, installer: Installer) -> None:
         self._request = request
@@ -84,11 +84,11 @@ class Installation:
         threading.Thread(target=self._run, name=f"install {self._request.agent.name}", daemon=True).start()
 
     async def wait(self) -> Installed:
-        """The outcome. Whoever stops waiting does not stop the installation."""
+        """The outcome. A caller that stops waiting does not stop the installation."""
         return await asyncio.shield(self.result)
 
     async def follow(self, ping_seconds: float) -> AsyncGenerator[Progress | None, None]:
-        """The latest of what it tells, until it ends; None where a sign of life is due."""
+        """The latest progress, until the installation ends; None when a ping is due."""
         seen: Progress | None = None
         while not self.result.done():
             if self._latest is not seen:
@@ -112,7 +112,7 @@ class Installation:
                 tell=self._tell,
             )
         except Stopped:
-            self._in_loop(self._fail, InstallFailed("the daemon stops", agent=request.agent.name))
+            self._in_loop(self._fail, InstallFailed("the daemon is stopping", agent=request.agent.name))
         except Exception as error:
             self._in_loop(self._fail, error)
         else:
@@ -122,7 +122,7 @@ class Installation:
         self._in_loop(self._hear, progress)
 
     def _in_loop(self, say: Callable[[Heard], None], what: Heard) -> None:
-        # The loop may have ended before us: then nobody listens.
+        # The loop may already be closed: then no one is listening.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(say, what)
 
@@ -135,7 +135,7 @@ class Installation:
 
     def _fail(self, error: Exception) -> None:
         self.result.set_exception(error)
-        # Nobody has to wait for it: an unheard failure is not a bug.
+        # Retrieve the exception: a failure that no one waits for is not a bug.
         self.result.exception()
 
     def _end(self, result: asyncio.Future[Installed]) -> None:

@@ -1,7 +1,7 @@
-"""A session that is in memory: its machine, its end of the log, its link, its timers, and whoever waits for an answer.
+"""A session in memory: its machine, its end of the log, its link, its timers and its callers.
 
-It carries out the machine's effects in their order and does nothing else. Effects may cause inputs; those wait until the effects
-before them are done.
+It carries out the machine's effects in order and does nothing else. Effects may cause inputs, which wait until the effects before
+them are done.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class LiveSession:
         self._core = machine.core
         self._log: Log = sessions.log
         self.pins = 0
-        """Who is about to ask something: it must not be let go meanwhile."""
+        """Callers about to send a command; the session must stay in memory."""
         self.sessions = sessions
         self._inputs: deque[Input] = deque()
         self._busy = False
         self.is_dropped = False
-        """It takes nothing more: everything of it is in the store, or only the store knows how it stands."""
+        """It accepts nothing more: its state is in the store."""
         self._link: AgentLink | None = None
         self._closing: asyncio.Task[None] | None = None
         self._held: Host | None = None
@@ -76,13 +76,13 @@ class LiveSession:
 
     @property
     def pinned_version(self) -> str | None:
-        """The version of the agent that was asked for."""
+        """The requested version of the agent."""
         return self._core.record.pinned_version
 
     # -- what it is asked ---------------------------------------------------------------------
 
     async def create(self, command: inputs.Create) -> Any:
-        """Begin a new session, and wait until it exists or is known not to."""
+        """Start a new session, and wait until it exists or has failed."""
         try:
             with self._callers.waiting(command.id) as answer:
                 for effect in self.machine.begin():
@@ -100,11 +100,11 @@ class LiveSession:
             return await answer
 
     async def catalogue(self) -> Catalogue | None:
-        """What its own process offers; None while it has none."""
+        """The commands that its process offers; None without a process."""
         return None if self._link is None else await self._link.catalogue()
 
     async def settled(self) -> None:
-        """Wait until what the session has done so far is written, or is known not to be for now."""
+        """Wait until everything the session has done so far is written, or cannot be for now."""
         if self._core.last > self._core.committed and not self.is_dropped:
             await self._callers.until_settled()
 
@@ -128,7 +128,7 @@ class LiveSession:
     # -- steps --------------------------------------------------------------------------------
 
     def heard(self) -> None:
-        """The agent said something. Most of it are pieces of a stream, which need no decision."""
+        """The agent produced output. Most of it is deltas, which need no decision."""
         if self.is_dropped:
             return
         pieces = None if self._busy else self._core.take_pieces()
@@ -138,7 +138,7 @@ class LiveSession:
             try:
                 self._log.append_pieces(self.end, pieces)
             except Exception as error:
-                self._fail(error, "a piece of a stream")
+                self._fail(error, "a delta")
 
     def step(self, input: Input) -> None:
         self._inputs.append(input)
@@ -153,8 +153,8 @@ class LiveSession:
         if not self.is_dropped:
             try:
                 self._hold_or_release()
-            except Exception as error:  # the log is who steps us most often, and must not hear of it
-                self._fail(error, "what it was told meanwhile")
+            except Exception as error:  # the caller is mostly the log, which must not see it
+                self._fail(error, "an input")
             self.rest_if_idle()
 
     def _step(self, input: Input) -> None:
@@ -167,12 +167,12 @@ class LiveSession:
             self._fail(error, type(input).__name__)
 
     def _fail(self, error: Exception, on: str) -> None:
-        """A fault of ours. What is stored is true; what is in memory may not be."""
+        """An internal error. The stored state is correct; the state in memory may not be."""
         logger.exception("session %s failed on %s", self.id, on)
         self._drop(Internal(f"the daemon failed: {type(error).__name__}", sessionId=self.id))
 
     def _hold_or_release(self) -> None:
-        """The agent is not heard while the machine stands still."""
+        """Hold the agent's output while the machine waits."""
         if self.machine.holding:
             if self._held is None and self._link is not None:
                 self._held = self._link.hold()
@@ -181,14 +181,14 @@ class LiveSession:
             host.release()
 
     def rest_if_idle(self) -> None:
-        """Let go of a session of which everything is in the store."""
+        """Unload a session whose state is all in the store."""
         if not (self.pins or self._callers or self.is_dropped) and self.machine.at_rest:
             self.is_dropped = True
             self._timers.cancel_all()
             self.sessions.forget(self, gone=isinstance(self.machine.core.phase, Gone))
 
     def _drop(self, problem: SandboxAgentError) -> None:
-        """Only the store knows how the session stands: end what it started, and load it again."""
+        """Only the stored state can be trusted: end the session's process, and load it again."""
         if self.is_dropped:
             return
         self.is_dropped = True
@@ -201,7 +201,7 @@ class LiveSession:
         self.sessions.load_again(self)
 
     async def suspend(self) -> None:
-        """Stop the agent's process as after a long idle time, and wait until it is gone. One that works goes on."""
+        """Stop the agent's process as the idle timeout would, and wait until it is gone. A busy agent keeps running."""
         self._time_out("idle", "")
         if self._closing is not None:
             await asyncio.wait([self._closing])
@@ -241,7 +241,7 @@ class LiveSession:
         try:
             found = await self._log.look_up(lambda: look_up(self._log.store, self.id, effect))
         except Exception as error:
-            logger.exception("the store could not be asked about session %s", self.id)
+            logger.exception("a lookup for session %s failed", self.id)
             self._drop(Internal(f"the store could not be read: {error}", sessionId=self.id))
             return
         self.step(found)

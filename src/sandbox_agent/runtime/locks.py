@@ -1,4 +1,4 @@
-"""Locks by name: there is one as long as somebody holds it or waits for it."""
+"""Locks by name. A lock exists while it is held or awaited."""
 
 from __future__ import annotations
 

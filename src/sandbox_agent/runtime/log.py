@@ -1,8 +1,8 @@
 """The log: stamps events, commits them in groups, and only then shows them.
 
-One place invents sequence, position, id and time. A group is whatever arrived while the group before it was being committed; pieces
-of a stream, which nobody acts on, wait a few milliseconds for more of their kind. When a group is written, its rows are shown to
-readers, then what clients are told of its sessions is swapped, and then the sessions hear that it is done: all in one breath.
+This is the only place that assigns sequence, position, id and time. A group is whatever arrived while the previous group was being
+committed; deltas, which trigger nothing, wait a few milliseconds for more. When a group is written, its rows are published to
+readers, then the views of its sessions are replaced, then the sessions are notified, all in one step of the event loop.
 """
 
 from __future__ import annotations
@@ -30,9 +30,8 @@ logger = logging.getLogger("sandbox_agent.log")
 
 BACKLOG_BYTES = 8 << 20
 RETRY_SECONDS = 0.25
-# A commit and its delivery cost as much as forty deltas. Pieces of streams therefore wait for company: 20 updates a second of each
-# stream look fluent, and twenty models at full speed cost a fifth less than with 50. Floods are passed on more often, in groups
-# of a size that readers take at once.
+# A commit and its delivery cost as much as forty deltas, so deltas are batched: 20 updates a second per stream look fluent, and twenty
+# models at full speed cost a fifth less than with 50. Floods are passed on more often, in groups that readers can take in one write.
 GATHER_SECONDS = 0.020
 GATHER_SECONDS_OF_FEW = 0.050
 FEW_BYTES = 32 << 10
@@ -51,23 +50,23 @@ class Listener(Protocol):
     def stalled(self, problem: SandboxAgentError) -> None: ...
 
     def lost(self, error: Exception) -> None:
-        """What it did can never be written, by a fault of ours: only the store knows how it stands."""
+        """An internal error made its append impossible to write: only the stored state can be trusted."""
 
 
 class End:
-    """One session's end of the log: where its rows go, and what is committed of it."""
+    """One session's end of the log: where its rows go, and what is committed."""
 
     def __init__(self, session_id: str, folder: str, sequence: int, view: View | None) -> None:
         self.session_id = session_id
         self.folder = folder
         self.sequence = sequence
-        """Of the last row that was stamped."""
+        """The sequence of the last stamped row."""
         self.view = view
-        """What clients are told: true of what is committed, and of nothing else. None before the session exists."""
+        """What clients see: the committed state and nothing else. None before the session exists."""
         self.channel = Channel(sequence, ended=view is not None and view.record.ended)
         self.listener: Listener | None = None
         self.announced: object = None
-        """What the readers of all sessions know, or will once the last append is written."""
+        """What was announced to the readers of all sessions, or will be once the last append is written."""
         self._name = _encode(session_id)
         self._fixed_parts: dict[tuple[str | None, str, str], bytes] = {}
         self._last_raw: bytes | None = None
@@ -80,7 +79,7 @@ class End:
     def stamp(
         self, drafts: Sequence[Draft], position: int, identity: bytes, moment: bytes
     ) -> tuple[list[EventRow], int]:
-        """Rows from this position on, and how many bytes they have."""
+        """Rows after this position, and their size in bytes."""
         sequence, fixed_parts, size = self.sequence, self._fixed_parts, 0
         rows = []
         for draft in drafts:
@@ -105,7 +104,7 @@ class End:
                 self._last_raw, self._last_raw_sequence = raw, sequence
                 size += len(raw)
                 rows.append(EventRow(position, sequence, body, raw))
-        # One frame's events come together; a frame may be large, and nobody needs it after them.
+        # The events of a frame arrive together. Do not keep the frame afterwards: it may be large.
         self._last_raw = None
         self.sequence = sequence
         return rows, size
@@ -116,7 +115,7 @@ class End:
         self.announced = entry.announced_before
 
     def _fixed_part(self, draft: Draft) -> bytes:
-        """The part between time and data: one of a handful in a session, so each is made once."""
+        """The bytes between time and data. A session has only a handful of variants, so they are cached."""
         fixed_part = (
             b'","session_id":%b,"native_session_id":%b,"source":"%b","synthetic":%b,"type":"%b","data":'
         ) % (
@@ -126,16 +125,14 @@ class End:
             b"true" if draft.source == "daemon" else b"false",
             draft.type.encode(),
         )
-        if (
-            len(self._fixed_parts) >= MAX_FIXED_PARTS
-        ):  # an agent may give its conversation a new id with every word
+        if len(self._fixed_parts) >= MAX_FIXED_PARTS:  # an agent may keep changing its native id
             self._fixed_parts.clear()
         self._fixed_parts[draft.native_session_id, draft.source, draft.type] = fixed_part
         return fixed_part
 
 
 class _Waiting:
-    """Stands in for a session that is gone."""
+    """Stands in for a session that was dropped."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.done: asyncio.Future[None] = loop.create_future()
@@ -145,7 +142,7 @@ class _Waiting:
             self.done.set_result(None)
 
     def refused(self, number: int, problem: SandboxAgentError) -> None:
-        pass  # whoever asked for it was told otherwise
+        pass  # its caller already has another answer
 
     def stalled(self, problem: SandboxAgentError) -> None:
         if not self.done.done():
@@ -173,15 +170,15 @@ class Log(Reading):
         self._writer = writer or Writer(store, store_blob, self._loop)
         self._group = Group()
         self.backlog = 0
-        """Bytes that wait to be written. Whoever can wait should, above `BACKLOG_BYTES`."""
+        """Bytes waiting to be written. Above `BACKLOG_BYTES`, producers that can wait should."""
         self._drained: list[Callable[[], None]] = []
         self._writing: Group | None = None
         self._parts: deque[Group] = deque()
         self._split_entries: list[Entry] | None = None
-        """What was written of a group that had to be written in parts; shown together, in the order of positions."""
+        """Entries written so far of a group that was split; they are shown together, in order of position."""
         self._gather = GATHER_SECONDS_OF_FEW
         self._gathered_at = 0.0
-        """When pieces of streams were last written by themselves: the first after a prompt need not wait for others."""
+        """When deltas were last written on their own: the first one after a prompt does not wait for others."""
         self._is_next = False
         self._gathering: asyncio.TimerHandle | None = None
         self._all_written: asyncio.Future[None] | None = None
@@ -189,7 +186,7 @@ class Log(Reading):
     # -- appending ----------------------------------------------------------------------------
 
     def append(self, end: End, append: Append) -> None:
-        """Enter all of it in one step. Its listener hears what becomes of it, never before this returns."""
+        """Append atomically. The listener is told the outcome, never before this returns."""
         if self.failure is not None and append.refusable:
             self._loop.call_soon(self._tell_refused, end, append.number)
             return
@@ -215,7 +212,7 @@ class Log(Reading):
         self._schedule()
 
     def append_pieces(self, end: End, drafts: Sequence[Draft]) -> None:
-        """Enter pieces of a stream: nothing follows from them, and nobody waits for them."""
+        """Append deltas: they trigger nothing, and no one waits for them."""
         rows, size = end.stamp(drafts, self._position, self._identity, moment())
         self._position += len(rows)
         self.backlog += size
@@ -224,7 +221,7 @@ class Log(Reading):
             self._schedule()
 
     def _announce(self, entry: Entry, deletes: bool) -> None:
-        """Tell those who follow all sessions, where there is something new to tell."""
+        """Announce changes to the readers of all sessions."""
         end, view = entry.end, entry.view
         if deletes and end.view is not None:
             info = msgspec.to_builtins(end.view.info(end.sequence))
@@ -240,7 +237,7 @@ class Log(Reading):
         entry.news = News(position, body, change)
 
     async def written(self, end: End) -> None:
-        """Wait until all that was appended to an end that has no session any more is written, or never will be."""
+        """Wait until everything appended to the end of a dropped session is written, or never will be."""
         waiting = end.listener = _Waiting(self._loop)
         self.append(end, Append(0, [], (), None, False, {}))
         await waiting.done
@@ -262,7 +259,7 @@ class Log(Reading):
             self._all_written = self._loop.create_future()
             self._group.urgent = True
             self._schedule()
-            # A disk that stays full must not keep the daemon from stopping.
+            # A full disk must not keep the daemon from stopping.
             await asyncio.wait([self._all_written], timeout=5.0)
         await self.stop_reading()
         self._writer.close()
@@ -271,7 +268,7 @@ class Log(Reading):
     # -- writing ------------------------------------------------------------------------------
 
     def _schedule(self) -> None:
-        """See to it that the group is written, but not before what is said in the same breath is in it."""
+        """Schedule the write of the group, after everything from the same step of the event loop has joined it."""
         if self._writing is not None or self._is_next or not self._group.entries:
             return
         wait = self._gathered_at + self._gather - self._loop.time()
@@ -287,9 +284,7 @@ class Log(Reading):
         self._gathering = None
         self._is_next = False
         if self._group.urgent:
-            self._gathered_at = (
-                0.0  # what follows may be the first piece of an answer, which somebody waits for
-            )
+            self._gathered_at = 0.0  # the next delta may be the first of a reply, which a user waits for
         else:
             self._gathered_at = self._loop.time()
             self._gather = GATHER_SECONDS_OF_FEW if self._group.size < FEW_BYTES else GATHER_SECONDS
@@ -329,7 +324,7 @@ class Log(Reading):
             self._all_written = None
 
     def _set_apart(self, group: Group, error: ImpossibleChange) -> None:
-        """One session is to blame, by a fault of ours: the others are written without it, and it is given up."""
+        """One session has an impossible change, by an internal error: write the others without it, and drop that session."""
         ends = group.ends()
         if len(ends) > 1:
             self._parts.extend(group.take_out(end) for end in ends)
@@ -337,19 +332,21 @@ class Log(Reading):
             return
         for end in ends:
             logger.error(
-                "what session %s did cannot be written; it is loaded again", end.session_id, exc_info=error
+                "an append of session %s is impossible to write; the session is reloaded",
+                end.session_id,
+                exc_info=error,
             )
-            # What it did after that has no place in the log either.
+            # Its later appends cannot be written either.
             self.backlog -= group.size + self._group.take_out(end).size
             if end.listener is not None:
                 end.listener.lost(error)
 
     def _refuse(self, group: Group, error: Exception) -> None:
-        """The disk is full, read-only or broken: refuse what nobody was promised, keep the rest and try again."""
+        """The disk is full, read-only or broken: refuse offers, keep facts and try again."""
         if self.failure is None:
             logger.error("the log cannot be written: %s", error)
         self.failure = str(error) or type(error).__name__
-        # What was appended later is taken back first.
+        # Take back later appends first.
         refused = [*self._group.refuse(), *group.refuse()]
         waiting = dict.fromkeys(
             entry.end for part in (group, self._group) for entry in part.entries if entry.number is not None
@@ -377,12 +374,12 @@ class Log(Reading):
         if self._drained and self.backlog <= BACKLOG_BYTES // 2:
             waiting, self._drained = self._drained, []
             for callback in waiting:
-                self._loop.call_soon(callback)  # a fault there is not the log's
+                self._loop.call_soon(callback)  # a failure there must not affect the log
 
     # -- showing what is written --------------------------------------------------------------
 
     def _show(self, entries: list[Entry]) -> None:
-        """Rows, then what clients are told, then the sessions hear of it."""
+        """Publish the rows, then replace the views, then notify the sessions."""
         rows: dict[End, list[EventRow]] = {}
         settled: dict[End, int] = {}
         for entry in entries:

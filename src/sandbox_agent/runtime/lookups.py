@@ -1,4 +1,4 @@
-"""What a session asks the store: the question is put away from the event loop, and the answer is an input."""
+"""A session's lookups in the store: they run off the event loop, and each result is an input."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Pages: what a reader that is behind reads from the store, never more of it than was asked for.
+"""Pages: how a reader that is behind reads from the store, never more than it asked for.
 
-An event that is larger than a page is read in slices. With its native payload it is several things in a row, each of which is
-read only where the slice touches it.
+An event larger than a page is read in slices. With its native payload it consists of several segments, each of which is read only
+if the slice overlaps it.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ _NO_RAW = b"null}"
 _encode = msgspec.json.Encoder().encode
 
 _whole_payload = threading.Lock()
-"""Large payloads are looked at one at a time: each takes its size in memory for a moment."""
+"""Large payloads are checked one at a time: each briefly takes its size in memory."""
 
 
 class Slice(NamedTuple):
-    """A part of a frame that is larger than the page."""
+    """A part of a frame larger than the page."""
 
     number: int
     pieces: list[Piece]
 
 
 Page = Sequence[Numbered] | Slice
-"""Whole frames, or a part of one; empty where there is nothing any more."""
+"""Whole frames, or a part of one; empty at the end."""
 
 
 class Pages(Protocol):
     def read(self, after: int, part: int, max_bytes: int) -> Page:
-        """What comes behind a number and `part` bytes of the next frame. Called away from the event loop."""
+        """What follows a number and `part` bytes of the next frame. Called off the event loop."""
 
 
 class SessionPages:
@@ -55,14 +55,14 @@ class SessionPages:
 
 
 class LogPages:
-    """The events of all sessions and the news of each, numbered by position."""
+    """The events and updates of all sessions, numbered by position."""
 
     def __init__(self, store: Store, channel: Channel) -> None:
         self._store = store
         self._channel = channel
 
     def read(self, after: int, part: int, max_bytes: int) -> Page:
-        # Behind what is committed now, events and news could be read from two different moments.
+        # Past the committed position, the two queries could see different states.
         last = self._channel.committed
         rows = self._store.read_log(after, PAGE_ROWS, max_bytes, whole=False)
         news = self._store.news(after, PAGE_ROWS)
@@ -71,7 +71,7 @@ class LogPages:
         if rows:
             last = min(last, rows[-1].position)
         if part and (not rows or rows[0].position != after + 1):
-            return []  # the event of which a part was read is deleted, and the rest of it is not that of another one
+            return []  # the partly read event was deleted; do not continue with bytes of another one
         if part or (rows and rows[0].is_large and all(position > rows[0].position for position, _ in news)):
             return _slice(self._store, rows[0].position, rows[0].position, part, max_bytes)
         frames = [(row.position, frame_of(row.position, row.body)) for row in rows if not row.is_large]
@@ -87,7 +87,7 @@ class RawPages:
         self._store = store
         self._session_id = session_id
         self._known_as_json = 0
-        """The position of the last large payload that was found to be JSON: finding it out takes all of it."""
+        """The position of the last large payload known to be JSON, because the check has to read all of it."""
 
     def read(self, after: int, part: int, max_bytes: int) -> Page:
         rows = self._store.read(self._session_id, after, PAGE_ROWS, max_bytes, with_raw=True, whole=False)
@@ -115,7 +115,7 @@ class RawPages:
 
 
 class _Segment(Protocol):
-    """One of the things that a frame consists of."""
+    """A part of a frame."""
 
     size: int
 
@@ -151,7 +151,7 @@ def _head(number: int) -> _Text:
 
 
 def _read(number: int, segments: Sequence[_Segment], part: int, max_bytes: int) -> Page:
-    """What lies behind `part` bytes of a row of segments."""
+    """What follows `part` bytes of a sequence of segments."""
     taken: list[bytes] = []
     start, left = part, max_bytes
     for segment in segments:
@@ -159,7 +159,7 @@ def _read(number: int, segments: Sequence[_Segment], part: int, max_bytes: int) 
         if size:
             text = segment.read(start, size)
             if len(text) < size:
-                return []  # it was deleted while we read
+                return []  # it was deleted during the read
             taken.append(text)
         left -= size
         start = max(0, start - segment.size)
@@ -172,17 +172,17 @@ def _read(number: int, segments: Sequence[_Segment], part: int, max_bytes: int) 
 
 
 def with_raw_spliced(row: StoredEvent) -> bytes:
-    """The event with its native payload in place of null; one that is not JSON, or too deep to be sure, becomes a string."""
+    """The event with its native payload in place of null. A payload that is not JSON, or is too deep to check, becomes a string."""
     if row.raw is None:
         return row.body
-    # In JSON a line break is only ever space between tokens; in an SSE frame it would end the line.
+    # In JSON a line break is only whitespace between tokens; in an SSE frame it would end the line.
     raw = row.raw.translate(_ONE_LINE) if _is_json(row.raw) else _as_string(row.raw)
     return row.body[: -len(_NO_RAW)] + raw + b"}"
 
 
 def _is_json(raw: bytes) -> bool:
     try:
-        raw.decode()  # msgspec does not look into strings that it skips
+        raw.decode()  # msgspec does not validate strings that it skips
         msgspec.json.decode(raw, type=msgspec.Raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False

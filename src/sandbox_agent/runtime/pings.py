@@ -1,4 +1,4 @@
-"""Signs of life for all streams, from one timer: each second, those of a part of them."""
+"""Pings for all streams from one timer, which serves a part of them each second."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Pinged(Protocol):
 
 
 class Pings:
-    """Every stream that follows the log, with the second of a round in which it gets its ping."""
+    """Every stream that follows the log, with the second of the round in which it is pinged."""
 
     def __init__(self) -> None:
         self._places: dict[Pinged, int] = {}
@@ -27,7 +27,7 @@ class Pings:
         self._left: asyncio.Future[None] | None = None
 
     def add(self, stream: Pinged) -> None:
-        # One after the other, so that a thousand streams are not pinged in the same moment.
+        # Spread out, so that a thousand streams are not pinged at the same moment.
         self._next = (self._next + 1) % PING_SECONDS
         self._places[stream] = self._next
         self._seconds[self._next].add(stream)
@@ -44,7 +44,7 @@ class Pings:
                 self._left.set_result(None)
 
     async def all_left(self, seconds: float) -> None:
-        """Wait until no stream is left, but not for long."""
+        """Wait briefly until no stream is left."""
         if self._places:
             self._left = asyncio.get_running_loop().create_future()
             await asyncio.wait([self._left], timeout=seconds)
@@ -59,5 +59,5 @@ class Pings:
             try:
                 stream.ping()
             except Exception:
-                # One reader's fault keeps no other from its sign of life.
+                # One reader's failure must not keep others from their pings.
                 logger.exception("a reader could not be pinged")

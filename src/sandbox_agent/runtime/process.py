@@ -1,4 +1,4 @@
-"""An agent's process behind its guardian: pipes as frames, stderr kept at both ends, back-pressure, a sure end."""
+"""An agent's process behind its guardian: framed pipes, the head and tail of stderr, back-pressure, a guaranteed end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..schema.exits import exit_facts
 from .framing import LineSplitter, LineTooLong
 
 SILENT_SECONDS = 1.0
-"""How long an agent may live without its output: nothing that it does can be heard any more."""
+"""How long an agent may live after closing its output: nothing it does can be read any more."""
 
 
 class Exit(NamedTuple):
@@ -29,7 +29,7 @@ class Exit(NamedTuple):
     signal: str | None
     stderr: Stderr | None
     closed_output: bool = False
-    """It closed its stdout and lived on, so that it had to be stopped."""
+    """It closed its stdout but kept running, so it was stopped."""
 
     @property
     def stderr_text(self) -> str:
@@ -47,7 +47,7 @@ ExitHandler = Callable[[Exit], None]
 
 
 class AgentProcess:
-    """One running agent. `on_frames` gets what it says, `on_exit` its end, after everything it said."""
+    """One running agent. `on_frames` gets its output, `on_exit` its end, after all output."""
 
     def __init__(self, instance: str, on_frames: FramesHandler, on_exit: ExitHandler) -> None:
         self._guarded = Guarded(instance, self._guardian_gone)
@@ -63,7 +63,7 @@ class AgentProcess:
         """Set when the process, its guardian and all its descendants are gone."""
 
     async def start(self, argv: Sequence[str], env: Mapping[str, str], directory: str) -> None:
-        """Start it; raises `AgentProcessExited` when that is impossible. A program that is not there exits with 127."""
+        """Start it. Raises `AgentProcessExited` if that is impossible. A missing program exits with 127."""
         loop = asyncio.get_running_loop()
         decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
         (child_in, our_in), (our_out, child_out), (our_err, child_err) = pipes(3)
@@ -87,12 +87,12 @@ class AgentProcess:
         )
 
     def write(self, frames: Sequence[OutFrame]) -> None:
-        """Send frames; which kinds there are is the link's to know, and this one has lines alone."""
+        """Send frames. Each link has its own kinds of frames; here they are lines."""
         if not self._stdin.is_closing():
             self._stdin.write(b"".join(frame + b"\n" for frame in frames if isinstance(frame, bytes)))
 
     def pause(self) -> None:
-        """Stop reading: the pipe fills up and the agent waits."""
+        """Stop reading: the pipe fills up and the agent blocks."""
         self._is_paused = True
         with contextlib.suppress(RuntimeError):
             self._stdout.pause_reading()
@@ -110,7 +110,7 @@ class AgentProcess:
         self._stdin.close()
 
     async def stop(self) -> None:
-        """End the process and every descendant: SIGTERM, a moment, SIGKILL. Returns when they are gone."""
+        """End the process and every descendant: SIGTERM, a short wait, SIGKILL. Returns when they are gone."""
         self.resume()
         self._guarded.stop()
         await asyncio.wait_for(self.ended.wait(), GONE_SECONDS)
@@ -121,12 +121,12 @@ class AgentProcess:
 
     @property
     def is_ending(self) -> bool:
-        """It says nothing any more and is about to exit, or has: `on_exit` follows when everything below it is gone."""
+        """It has closed its output and is about to exit, or has exited. `on_exit` follows when its descendants are gone."""
         return self._guarded.is_gone or not self._stdout_open
 
     @property
     def returncode(self) -> int | None:
-        """As the system tells it: negative for a signal."""
+        """As the system reports it: negative for a signal."""
         return self._guarded.returncode
 
     @property
@@ -149,7 +149,7 @@ class AgentProcess:
             asyncio.get_running_loop().call_later(SILENT_SECONDS, self._stop_when_silent)
 
     def _stop_when_silent(self) -> None:
-        """Its output is closed. One that exits or is stopped has had the time for that; this one lives on."""
+        """The grace period after its output closed has passed, and it neither exited nor was stopped."""
         guarded = self._guarded
         if not guarded.is_gone and guarded.returncode is None and not guarded.is_stopping:
             self._closed_output = True
@@ -165,9 +165,9 @@ class AgentProcess:
             self._let_pipes_go(was_read=False)
 
     def _let_pipes_go(self, *, was_read: bool) -> None:
-        """A process that hid from us, or was handed the pipes and is none of ours, may hold them forever.
+        """A descendant that escaped, or an unrelated process that was handed the pipes, may hold them open forever.
 
-        What ours has said is in them. Between two looks the event loop has read it, unless it was told not to.
+        The agent's own output is already in the pipes. Between two checks the event loop has read it, unless it is paused.
         """
         is_read = self._guarded.is_stopping or not self._is_paused
         if was_read and is_read:
@@ -178,7 +178,7 @@ class AgentProcess:
             asyncio.get_running_loop().call_later(GRACE_SECONDS, look_again)
 
     def _finish(self) -> None:
-        """Report the end once the guardian is gone and everything that was said has been read."""
+        """Report the exit once the guardian is gone and all output has been read."""
         guarded = self._guarded
         if not guarded.is_gone or self._stdout_open or self._stderr_open or self.ended.is_set():
             return
@@ -193,10 +193,10 @@ class AgentProcess:
 
 
 class _End:
-    """Our end of a pipe, as the event loop wants it: something with a number that can be closed.
+    """Our end of a pipe, as the event loop needs it: an object with a descriptor that can be closed.
 
-    uvloop closes the descriptor itself and then this, too. By then another thread may have been given the same number, and a file
-    object would close what the log has just opened.
+    uvloop closes the descriptor itself and then this object too. By then another thread may have been given the same number, and a
+    file object would close what the log has just opened.
     """
 
     def __init__(self, fd: int, loop: asyncio.AbstractEventLoop) -> None:

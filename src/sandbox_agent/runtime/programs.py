@@ -1,4 +1,4 @@
-"""Finds agents' programs and asks their versions."""
+"""Finds agents' programs and their versions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Program(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a program of this path, size and modification time has called itself."""
+    """The version that a program with this path, size and modification time reported."""
 
     path: Path
     size: int
@@ -33,16 +33,16 @@ class Programs:
     def __init__(self, data_dir: Path) -> None:
         self.shelf = Shelf(data_dir)
         self._asked: dict[str, Asked] = {}
-        """By agent, the program that was asked last."""
+        """The program last asked, by agent."""
 
     def find(self, agent: Agent) -> Path | None:
-        """In the data folder's `bin`, then on PATH. The mock agent is part of this package."""
+        """In `bin` of the data directory, then on PATH. The mock agent is part of this package."""
         if not agent.executables:
             return Path(sys.executable)
         return self.shelf.find(agent)
 
     async def program(self, agent: Agent, version: str | None = None) -> Program:
-        """An agent's program: the one that runs by default, or the version that is asked for."""
+        """An agent's program: the default one, or the requested version."""
         if version is not None and (receipt := self.shelf.receipt(agent.name, version)):
             return Program(self.shelf.program(receipt), version)
         path = self.find(agent)
@@ -61,7 +61,7 @@ class Programs:
         return found
 
     async def version(self, agent: Agent, path: Path) -> str | None:
-        """What the program calls itself; remembered by path, size and modification time."""
+        """The version that the program reports; cached by path, size and modification time."""
         if not agent.executables:
             return _own_version()
         try:
@@ -75,11 +75,11 @@ class Programs:
         return known.version
 
     def source(self, agent: Agent, path: Path) -> str:
-        """Where a program that was found comes from."""
+        """Where a program comes from."""
         return self.shelf.source_of(agent, path) if agent.executables else "built-in"
 
     def size(self, agent: Agent, path: Path) -> int | None:
-        """How much room it takes: with all that was installed with it, where that is known."""
+        """Its size on disk, including everything installed with it, if known."""
         if not agent.executables:
             return None
         if receipt := self.shelf.receipt_of(agent, path):

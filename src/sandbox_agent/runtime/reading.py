@@ -1,4 +1,4 @@
-"""The half of the log that reads: questions to the store, away from the event loop, and all who follow it."""
+"""The reading half of the log: queries to the store, off the event loop, and all readers that follow it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Reading:
         self._loop = loop or asyncio.get_running_loop()
         self._readers = ThreadPoolExecutor(THREADS, "log-reader")
         self.pages = asyncio.Semaphore(THREADS)
-        """Who reads a page holds this until it is written: a thousand readers that are behind hold no thousand pages."""
+        """Held from reading a page until it is written, so that a thousand slow readers do not hold a thousand pages."""
 
     async def read(
         self,
@@ -45,14 +45,14 @@ class Reading:
         )
 
     async def look_up(self, question: Callable[[], Found]) -> Found:
-        """Ask the store something, away from the event loop."""
-        # Not by `run_in_executor`: its futures hold each other, and the answer, until the garbage collector comes.
+        """Query the store off the event loop."""
+        # Not `run_in_executor`: its futures form a cycle that keeps the result alive until garbage collection.
         answer: asyncio.Future[Found] = self._loop.create_future()
         self._readers.submit(_ask, question, self._loop, answer)
         return await answer
 
     async def stop_reading(self) -> None:
-        """Channels are closed by now: readers that take what they are given get the rest."""
+        """The channels are closed; readers that keep up get the rest."""
         await self.pings.all_left(LEAVE_SECONDS)
         self._readers.shutdown(cancel_futures=True)
 
@@ -69,5 +69,5 @@ def _ask(
 
 
 def _settle(answer: asyncio.Future[Found], settle: Callable[[], None]) -> None:
-    if not answer.done():  # whoever asked may have gone
+    if not answer.done():  # the caller may have gone
         settle()

@@ -1,6 +1,6 @@
-"""All sessions: those that are in memory, and the way from a client's request to the machine that answers it.
+"""All sessions: those in memory, and how a client's request reaches the machine that answers it.
 
-What clients are told comes from the log's end of a session, or from the store where there is none. Only a command loads a machine.
+What clients see comes from the session's end of the log, or from the store if there is none. Only a command loads a machine.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .programs import Program
 logger = logging.getLogger("sandbox_agent.sessions")
 
 UNREAD_SECONDS = 10.0
-"""So long an end of the log waits for its first reader."""
+"""How long an end of the log waits for its first reader."""
 
 Provide = Callable[[Agent, str | None], Awaitable[Program]]
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
@@ -44,7 +44,7 @@ _KINDS = {"permission": PermissionRequested.TYPE, "question": QuestionRequested.
 
 
 class Shown(NamedTuple):
-    """A session as clients see it: what is committed."""
+    """A session as clients see it: its committed state."""
 
     view: View
     event_count: int
@@ -77,16 +77,16 @@ class Sessions:
         self._limits = Limits(idle=config.idle_seconds)
         self._live: dict[str, LiveSession] = {}
         self._ends: dict[str, End] = {}
-        """Of sessions that are in memory, and of those that somebody reads."""
+        """For sessions in memory, and for those with readers."""
         self._dropped: dict[str, LiveSession] = {}
-        """Those that a fault of ours ended, until nothing of them runs or waits to be written."""
+        """Sessions dropped after an internal error, until nothing of them runs or waits to be written."""
         self._locks = Locks()
         self._draining = False
 
-    # -- what clients are told ----------------------------------------------------------------
+        # -- what clients see ---------------------------------------------------------------------
 
     async def show(self, session_id: str) -> Shown:
-        """What is committed of a session. Nothing is loaded for it."""
+        """The committed state of a session. It loads nothing."""
         end = self._ends.get(session_id)
         if end is not None and end.view is not None:
             return Shown(end.view, end.committed)
@@ -124,7 +124,7 @@ class Sessions:
         return await self.log.look_up(lambda: self.log.store.queue_page(session_id, after, limit))
 
     async def catalogue(self, session_id: str) -> Catalogue | None:
-        """What the session's own process offers; None while it has none. None is started for it."""
+        """The commands that the session's process offers; None without a process. It starts none."""
         live = self._live.get(session_id)
         return None if live is None else await live.catalogue()
 
@@ -138,7 +138,7 @@ class Sessions:
                 end = self._keep_end(view)
             if end.view is None:
                 raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
-            # Whoever wants to follow it may never begin to.
+            # The caller may never start to follow it.
             asyncio.get_running_loop().call_later(UNREAD_SECONDS, self._drop_end, end)
             return end
 
@@ -151,7 +151,7 @@ class Sessions:
         return end
 
     def _drop_end(self, end: End) -> None:
-        """Nobody needs it any more. One who comes too late finds it closed, and asks for another."""
+        """No one needs it any more. A late reader finds it closed, and asks for another."""
         if end.listener is None and not end.channel.readers and self._ends.get(end.session_id) is end:
             del self._ends[end.session_id]
             end.channel.close()
@@ -159,14 +159,14 @@ class Sessions:
     # -- commands -----------------------------------------------------------------------------
 
     async def create(self, record: SessionRecord, secrets: Secrets) -> Created:
-        """Start an agent for a new session. An error raised here created nothing; one returned ended the session."""
+        """Start an agent for a new session. If this raises, nothing was created; a returned error ended the session."""
         id = record.session_id
         async with self._locks.hold(id):
             await self._settle(id)
         stored = await self.log.look_up(lambda: self.log.store.session(id))
-        # Looked at last, so that nobody comes between: of several who want an id at once, one gets it.
+        # Checked last, without an await in between: of several requests for the same id, one gets it.
         if stored is not None or id in self._live:
-            raise SessionAlreadyExists(f"session {id} exists", sessionId=id)
+            raise SessionAlreadyExists(f"session {id} already exists", sessionId=id)
         agent = self._agents[record.agent]
         end = End(id, record.folder, 0, None)
         end.channel.on_left = lambda: self._drop_end(end)
@@ -179,57 +179,57 @@ class Sessions:
         return created
 
     async def exists(self, session_id: str) -> bool:
-        """Whether the id is taken, also by a session that is just being created."""
+        """Whether the id is taken, including by a session that is being created."""
         stored = await self.log.look_up(lambda: self.log.store.session(session_id))
         return stored is not None or session_id in self._live
 
     async def ask(self, session_id: str, command: Callable[[int], inputs.Command]) -> Any:
-        """Put a command to a session, and wait for what it answers."""
+        """Send a command to a session, and wait for its answer."""
         live = await self._load(session_id)
         try:
             return await live.ask(command(next_command_id()))
         finally:
-            self._let_be(live)
+            self._unpin(live)
 
     async def suspend(self, session_id: str) -> None:
-        """Let an idle agent's process go; the next message starts it again."""
+        """Stop an idle agent's process; the next message starts it again."""
         async with self.loaded(session_id) as live:
             await live.suspend()
 
     @asynccontextmanager
     async def loaded(self, session_id: str) -> AsyncIterator[LiveSession]:
-        """The session in memory, for as long as somebody asks it something."""
+        """The session in memory, pinned for the length of the block."""
         live = await self._load(session_id)
         try:
             yield live
         finally:
-            self._let_be(live)
+            self._unpin(live)
 
-    def _let_be(self, live: LiveSession) -> None:
+    def _unpin(self, live: LiveSession) -> None:
         live.pins -= 1
         live.rest_if_idle()
 
     async def _load(self, session_id: str) -> LiveSession:
-        """The session in memory, pinned until `_let_be`."""
+        """The session in memory, pinned until `_unpin`."""
         live = self._live.get(session_id)
         if live is None:
             async with self._locks.hold(session_id):
                 await self._settle(session_id)
                 live = self._live.get(session_id) or await self._restore(session_id)
-        if live.end.view is None:  # it is being created, and nobody can see it
+        if live.end.view is None:  # it is being created, and no client can see it
             raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
         live.pins += 1
         return live
 
     async def _restore(self, session_id: str) -> LiveSession:
-        """Read from the store what a machine must know: its record, what was open, what waits."""
+        """Build a machine from the store: its record, what was open, what is queued."""
         log, store = self.log, self.log.store
         view = await log.look_up(lambda: self._stored(session_id))
         record = view.record
         secrets, call_ids, heads = await log.look_up(
             lambda: (store.secrets(session_id), store.call_ids(session_id), store.queue_heads(session_id))
         )
-        # One that --acp-agent named, and does not any more, is never started: its sessions can be read and deleted.
+        # An agent that --acp-agent no longer names is never started; its sessions can be read and deleted.
         agent = self._agents.get(record.agent) or Acp(record.agent, [record.agent])
         end = self._ends.get(session_id) or self._keep_end(view)
         machine = Machine.load(agent, record, call_ids, self._world, self._limits, self._image_folder(record))
@@ -247,12 +247,12 @@ class Sessions:
             raise
         startable = record.agent in self._agents and not self._draining
         if record.agent not in self._agents:
-            logger.warning("session %s waits for its agent, %s", session_id, record.agent)
+            logger.warning("session %s needs agent %s, which is not configured", session_id, record.agent)
         pending = tuple(_id_of(one) for one in view.pending)
         live.step(inputs.Restored(pending, tuple(heads), startable))
         live.pins -= 1
         if live.is_dropped:
-            raise Internal("what is stored of the session cannot be read", sessionId=session_id)
+            raise Internal("the stored session cannot be read", sessionId=session_id)
         self._live[session_id] = live
         return live
 
@@ -262,7 +262,7 @@ class Sessions:
     # -- letting go ---------------------------------------------------------------------------
 
     def forget(self, live: LiveSession, *, gone: bool) -> None:
-        """Everything of it is in the store, or nothing is any more."""
+        """Drop a session whose state is in the store, or which was deleted."""
         if self._live.get(live.id) is live:
             del self._live[live.id]
         live.end.listener = None
@@ -275,13 +275,13 @@ class Sessions:
             self._drop_end(live.end)
 
     def load_again(self, live: LiveSession) -> None:
-        """A fault of ours left only the store to know how the session stands."""
+        """Drop a session after an internal error: only the stored state can be trusted."""
         live.end.listener = None
         if self._ends.get(live.id) is live.end:
             del self._ends[live.id]
-        live.end.channel.close()  # its readers come back, and find what is stored
+        live.end.channel.close()  # its readers reconnect, and get what is stored
         self._dropped[live.id] = live
-        # One that failed while it was being loaded would fail again.
+        # A session that failed while loading would fail again.
         if self._live.get(live.id) is live:
             del self._live[live.id]
             self.spawn(self._load_again(live.id))
@@ -293,12 +293,10 @@ class Sessions:
         except SessionNotFound:
             pass  # it was never stored
         except SandboxAgentError as problem:
-            logger.warning(
-                "session %s is not loaded until it is asked something: %s", session_id, problem.detail
-            )
+            logger.warning("session %s stays unloaded until the next command: %s", session_id, problem.detail)
 
     async def _settle(self, session_id: str) -> None:
-        """One that was dropped has to be over before anybody reads how it stands: its process, and what it appended."""
+        """Wait until a dropped session's process is gone and its appends are settled, before its state is read."""
         live = self._dropped.get(session_id)
         if live is not None:
             await live.close_link()
@@ -308,17 +306,17 @@ class Sessions:
     # -- the daemon's beginning and end ---------------------------------------------------------
 
     async def resume(self) -> None:
-        """Close what an earlier life left open, and go on with its queues."""
+        """Close what an earlier daemon left open, and continue with its queues."""
         for session_id in await self.log.look_up(self.log.store.active_sessions):
             try:
                 async with self.loaded(session_id) as live:
-                    # Before this is written, clients would be told of a turn that nobody carries on.
+                    # Until this is written, clients would see a turn that no longer runs.
                     await live.settled()
             except Exception:
-                logger.exception("session %s cannot be loaded; the others are not held up", session_id)
+                logger.exception("session %s cannot be loaded; continuing with the others", session_id)
 
     async def drain(self, seconds: float) -> None:
-        """No new turns; those that run get this much time."""
+        """Start no new turns, and give running ones this much time."""
         self._draining = True
         deadline = asyncio.get_running_loop().time() + seconds
         for live in list(self._live.values()):
@@ -327,13 +325,13 @@ class Sessions:
             await asyncio.sleep(0.02)
 
     async def rest(self) -> None:
-        """End every turn as unknown and let the agents go; readers see it before they are sent away."""
+        """End every turn with an unknown outcome and stop the agents; readers see that before they are disconnected."""
         await asyncio.gather(*(self._rest(live) for live in list(self._live.values())))
         for end in list(self._ends.values()):
             end.channel.close()
 
     async def _rest(self, live: LiveSession) -> None:
-        if live.is_dropped:  # it went by itself, just now
+        if live.is_dropped:  # it was unloaded just now
             return
         try:
             await live.ask(inputs.Rest(next_command_id()))

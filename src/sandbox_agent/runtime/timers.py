@@ -1,4 +1,4 @@
-"""A session's timers: one of each kind, and none when the session is let go."""
+"""A session's timers: one of each kind, and none once the session is unloaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent leaves in the user's own files and nobody asked for: it is taken back."""
+"""Reverts changes that an agent makes to the user's own files without being asked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..schema.world import look
 
 
 class Traces:
-    """What was there before an agent began to work in a directory."""
+    """The state before an agent started to work in a directory."""
 
     def __init__(self, agent: Agent, directory: str, environ: Mapping[str, str]) -> None:
         self._agent = agent
@@ -25,9 +25,9 @@ class Traces:
                 self._settings[path] = content
 
     def remove(self) -> None:
-        """Only what the agent has done; what somebody else has changed since stays."""
+        """Revert only what the agent did; changes by others stay."""
         for made in self._missing:
-            with contextlib.suppress(OSError, ValueError):  # most often it was not made
+            with contextlib.suppress(OSError, ValueError):  # usually it was never created
                 made.unlink()
         for path, content in self._settings.items():
             if _content(path) == self._agent.rewritten(content):
@@ -36,7 +36,7 @@ class Traces:
 
 
 def missing_in_git(directory: str, names: Iterable[str]) -> tuple[Path, ...]:
-    """Those of `names` that the repository around a directory does not have in its `.git`."""
+    """Those of `names` that are missing in the `.git` of the repository around a directory."""
     wanted = tuple(names)
     folder = _git_folder(Path(directory)) if wanted else None
     if folder is None:
@@ -45,7 +45,7 @@ def missing_in_git(directory: str, names: Iterable[str]) -> tuple[Path, ...]:
 
 
 def _git_folder(directory: Path) -> Path | None:
-    """What all work trees of the repository share."""
+    """The folder that all work trees of the repository share."""
     for folder in (directory, *directory.parents):
         found = folder / ".git"
         if found.is_dir():
@@ -56,7 +56,7 @@ def _git_folder(directory: Path) -> Path | None:
 
 
 def _of_work_tree(link: Path) -> Path | None:
-    """A work tree beside the main one has a file that names its folder, which names the one that all share."""
+    """A linked work tree has a file that names its folder, which in turn names the shared one."""
     try:
         own = link.parent / link.read_text().removeprefix("gitdir:").strip()
         shared = own / "commondir"
@@ -71,7 +71,7 @@ def _content(path: str) -> bytes | None:
 
 
 def _replace(path: str, content: bytes) -> None:
-    """In one step: whoever reads it meanwhile, or is killed, has the one or the other."""
+    """Replace atomically: a concurrent reader or a crash sees the old file or the new one."""
     target = Path(os.path.realpath(path))
     new = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:

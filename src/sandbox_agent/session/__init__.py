@@ -1,6 +1,6 @@
-"""A session as a machine without I/O: inputs go in, effects come out, and the runtime carries them out.
+"""A session as a state machine without I/O: it takes inputs and returns effects, which the runtime carries out.
 
-What a session does:
+The phases of a session:
 
     New ──> Idle ──> Starting ──> Handing ──> Running ──> Idle
              │ ^         (a queued   │  (the turn   │  ^
@@ -10,15 +10,15 @@ What a session does:
              v
            Ending ──> Ended ──> Deleting ──> Gone              Resting: the daemon stops
 
-What it has of an agent:
+Its link to an agent:
 
     Absent ──> Opening ──> Open ──> Closing ──> Absent
 
-Five rules carry it:
-1. Offers and facts. What a client's command appends is an offer: the log may refuse it, and then nothing has happened. Everything
-   else that is appended is a fact, which the log keeps until it is written.
-2. The session stands still behind an offer: commands wait in the inbox, and what the agent says waits at the host.
-3. Nothing is said before it is written. Answers to clients and words for the agent are owed to an append.
+Five rules:
+1. Offers and facts. An append caused by a client's command is an offer: the log may refuse it, and then nothing has happened.
+   Every other append is a fact, which the log keeps until it is written.
+2. While an offer is open, commands wait in the inbox and the agent's output waits at the host.
+3. Nothing is sent before it is written. Answers to clients and messages to the agent are released by an append.
 4. What clients see travels with the append that makes it true (`View`).
-5. Every process has an attempt number, and news of an old attempt is dropped at the door.
+5. Every process has an attempt number, and news of an old attempt is ignored.
 """

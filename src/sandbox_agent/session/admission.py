@@ -1,4 +1,4 @@
-"""Messages on their way in: keys, the queue, and a first try of the conversation. And other settings."""
+"""Incoming messages: idempotency keys, the queue, and probing the stored conversation. Also changes of settings."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .phases import Ended, Ending, Gone, Handing, Idle, Open, Resting, Starting
 
 
 class Accepted(Struct, frozen=True):
-    """A message that was taken in."""
+    """A message that was accepted."""
 
     turn_id: str
     queued: bool
     """It waits for other turns."""
     repeated: bool = False
-    """Its key was known: this is a turn of the past."""
+    """The key was used before: this is the earlier turn."""
 
 
 # -- messages -----------------------------------------------------------------------------------
@@ -35,13 +35,13 @@ def send(core: Core, command: Send) -> None:
 
 
 def admit_next(core: Core) -> bool:
-    """Look at the first message that waits; whether anything came of it."""
+    """Process the first waiting message. Returns whether it made progress."""
     if not core.sends or core.admission == "looking":
         return False
     if core.admission == "probing":
         if isinstance(core.phase, Idle) and not _is_usable(core):
             return False
-        core.admission = "known"  # the conversation is there, or is not what this message waits for any more
+        core.admission = "known"  # the conversation is open, or this message no longer waits for it
     command = core.sends[0]
     if command.key is not None and core.admission is None:
         core.admission = "looking"
@@ -64,7 +64,7 @@ def key_found(core: Core, found: KeyFound) -> None:
         )
         core.refuse(command.id, problem)
     else:
-        # Answered also when the session has ended since: the turn it names is in the log.
+        # Answer even if the session has ended since: the turn is in the log.
         _settle(core)
         waits = any(head.turn_id == row.turn_id for head in core.queue)
         core.answer(command.id, Accepted(row.turn_id, waits, repeated=True))
@@ -90,7 +90,7 @@ def _begin_or_try(core: Core, command: Send) -> None:
     if _is_usable(core):
         _begin_now(core, command)
     elif core.record.native_stored and not command.fresh:
-        # Whether the agent still has the conversation decides whether the message is taken at all.
+        # The message is accepted only if the agent still has the conversation.
         core.admission = "probing"
     else:
         _enqueue(core, command)
@@ -101,7 +101,7 @@ def _is_usable(core: Core) -> bool:
 
 
 def _begin_now(core: Core, command: Send) -> None:
-    """The agent is there: a message need not pass through the queue."""
+    """The agent is connected, so the message skips the queue."""
     _settle(core)
     before = core.snapshot()
     message = _message(core, command)
@@ -120,7 +120,7 @@ def _enqueue(core: Core, command: Send) -> None:
         or size + sum(head.size for head in core.queue) > limits.queued_bytes
     ):
         _settle(core)
-        waiting = f"{len(core.queue)} messages wait already"
+        waiting = f"{len(core.queue)} messages are already queued"
         core.answer(command.id, RateLimited(waiting, retryAfter=5, sessionId=core.record.session_id))
         return
     _settle(core)
@@ -135,7 +135,7 @@ def _enqueue(core: Core, command: Send) -> None:
 
 
 def try_failed(core: Core, problem: SandboxAgentError, gone: bool) -> None:
-    """The conversation was tried for the first message: it is gone, or the failure becomes the turn's error."""
+    """Probing the conversation failed: either it is gone, or the failure becomes the turn's error."""
     command = core.sends[0]
     _settle(core)
     if gone:
@@ -158,7 +158,7 @@ def _gone(core: Core, problem: SandboxAgentError) -> Conflict:
 
 
 def _settle(core: Core) -> None:
-    """The first message is decided about: the next one may be looked at."""
+    """The first message is decided; the next one can be processed."""
     core.sends.popleft()
     core.admission = None
 
@@ -180,7 +180,7 @@ def _remembered(core: Core, command: Send, message: QueuedMessage) -> list[Chang
 def withdraw(core: Core, command: Withdraw) -> None:
     if all(head.turn_id != command.turn for head in core.queue):
         facts = {"sessionId": core.record.session_id, "turnId": command.turn}
-        core.answer(command.id, NotFound("no such message waits in the queue", **facts))
+        core.answer(command.id, NotFound("no such message is in the queue", **facts))
         return
     before = core.snapshot()
     number = core.propose(command.id, before, take_out(core, command.turn))
@@ -191,7 +191,7 @@ def withdraw(core: Core, command: Withdraw) -> None:
 
 
 def take_out(core: Core, turn: str) -> Change:
-    """A queued message will not run: tell it, and remove it."""
+    """Announce that a queued message will not run, and remove it."""
     _tell_queue(core, turn, "withdrawn")
     return dequeue(core, turn)
 

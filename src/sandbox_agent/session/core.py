@@ -1,8 +1,8 @@
-"""A session's fields, and the few ways in which they change.
+"""A session's fields, and the operations that change them.
 
-Handlers decide; they write to the scribe and call what is here. An append that a client's command caused is an offer: the log may
-refuse it, and then everything is as it was. Every other append is a fact. Answers and words for the agent are owed to an append,
-and do not exist before it is committed.
+Handlers make the decisions: they write to the scribe and call these methods. An append caused by a client's command is an offer: the
+log may refuse it, which restores the previous state. Every other append is a fact. Answers and messages to the agent wait for an
+append, and are sent once it is committed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from .view import View, view_of
 
 
 class Limits(Struct, frozen=True):
-    """Seconds that a session waits for things, and how much it lets wait."""
+    """Timeouts in seconds, and limits on what may be queued."""
 
     idle: float = 600.0
     cancel: float = 5.0
@@ -55,7 +55,7 @@ class Limits(Struct, frozen=True):
     queued_messages: int = 1_000
     queued_bytes: int = 64 << 20
     pending: int = 1_000
-    """Permissions and questions; what an agent asks beyond them is rejected."""
+    """Permissions and questions; any beyond this limit are rejected."""
 
 
 NOBODY = 0
@@ -63,7 +63,7 @@ NOBODY = 0
 
 
 class Snapshot(Struct, frozen=True):
-    """What an offer changes. It holds references: nothing of it is ever changed in place."""
+    """The state an offer may change. It holds references: none of it is ever changed in place."""
 
     record: SessionRecord
     saved: SessionRecord | None
@@ -81,10 +81,10 @@ class Offered(Struct, frozen=True):
 
 
 UNHEARD = frozenset({New, Handing})
-"""Phases in which nothing that the agent says may be written."""
+"""Phases in which the agent's output must not be written."""
 
 Admission = Literal["looking", "known", "probing"]
-"""How far the first message in `sends` is: its key is looked up, is new, or the conversation is tried first."""
+"""Progress of the first message in `sends`: its key is being looked up, is new, or the conversation is being probed."""
 
 
 class Core:
@@ -109,18 +109,18 @@ class Core:
         self.admission: Admission | None = None
         self.inbox: deque[Input] = deque()
         self.cancels: tuple[Cancel, ...] = ()
-        """Who waits for the turn to end, also while it is only being written."""
+        """Commands that wait for the turn to end, including while its start is being written."""
         self.enders: tuple[Terminate | Delete | Rest, ...] = ()
-        """Who waits for the session to end. Like `cancels`, they are not part of what an offer can undo."""
+        """Commands that wait for the session to end. Like `cancels`, a refused offer does not undo them."""
         self.startable = True
-        """False while the daemon drains, or when the agent is not configured any more."""
+        """False while the daemon drains, or when the agent is no longer configured."""
         self.idle_armed = False
         self._attempts = 0
         self._owed: deque[tuple[int, Answer | Say]] = deque()
         self._effects: list[Effect] = []
         scribe.pen.used = record.used
         self._saved: SessionRecord | None = record if record.event_count else None
-        """The record as the store has it, or will once the last append is written."""
+        """The record as stored, or as it will be once the last append is written."""
         self._view: View | None = None
 
     # -- states ---------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ class Core:
         return self._attempts
 
     def is_current(self, attempt: int) -> bool:
-        """Whether this attempt is the one we have: news of an older one is none."""
+        """Whether this is the current attempt; news of older ones is ignored."""
         return not isinstance(self.link, Absent) and self.link.attempt == attempt
 
     def change(self, **fields: Any) -> None:
@@ -145,7 +145,7 @@ class Core:
 
     @property
     def holding(self) -> bool:
-        """The agent must not be heard: an offer can only be taken back while nothing came after it."""
+        """The agent's output must wait: an offer can only be taken back while nothing follows it."""
         return self.offer is not None or isinstance(self.phase, Handing)
 
     # -- effects --------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class Core:
         return effects
 
     def stop(self) -> None:
-        """Let the process go, if there is one."""
+        """Release the process, if there is one."""
         if isinstance(self.link, Open | Opening):
             self.emit(Stop(self.link.attempt))
             self.link_to(Closing(self.link.attempt))
@@ -184,7 +184,7 @@ class Core:
         return self.last
 
     def take_back(self) -> Offered:
-        """The offer was refused: nothing of it has happened."""
+        """The offer was refused: restore the state before it."""
         offer, self.offer = self.offer, None
         assert offer is not None
         before = offer.before
@@ -192,11 +192,11 @@ class Core:
         self.queue, self.phase, self.count = before.queue, before.phase, before.count
         self.scribe.back(before.mark)
         self.last = offer.number - 1
-        self._owed = deque(one for one in self._owed if one[0] != offer.number)
+        self._owed = deque(owed for owed in self._owed if owed[0] != offer.number)
         return offer
 
     def take_pieces(self) -> list[Draft] | None:
-        """What was written, if it goes to the log as it is; None when there is something to decide about."""
+        """The drafts, if they can go to the log unchanged; None if the machine has to decide something."""
         pen = self.scribe.pen
         if (
             pen.notable
@@ -213,7 +213,7 @@ class Core:
 
     @property
     def _learns(self) -> bool:
-        """The agent has told what it works with."""
+        """The agent has reported a new model or title."""
         return self.scribe.pen.used is not self.record.used
 
     def _append(self, changes: Iterable[Change], *, refusable: bool, deletes: bool = False) -> int:
@@ -238,14 +238,14 @@ class Core:
         blobs, scribe.calls.blobs = scribe.calls.blobs, {}
         self.count += len(drafts)
         self.last += 1
-        view = view_of(self.record, (one.requested for one in scribe.pending.values()))
+        view = view_of(self.record, (pending.requested for pending in scribe.pending.values()))
         news = None if view == self._view else view
         self._view = view
         self.emit(Append(self.last, drafts, written, news, refusable, blobs, deletes))
         return self.last
 
     def _note(self, notable: list[tuple[int, AnyData]]) -> list[Change]:
-        """Keep the record true to the events."""
+        """Update the record to match the events."""
         changes: list[Change] = []
         id = self.record.session_id
         for index, data in notable:
@@ -270,10 +270,10 @@ class Core:
                     self.change(ended=True)
         return changes
 
-    # -- answers and words, owed to what was appended ---------------------------------------------
+    # -- answers and messages to the agent, released by appends -----------------------------------
 
     def answer(self, command: int, result: Any = None, *, after: int | None = None) -> None:
-        """Answer once this append is written; without one, once everything so far is."""
+        """Answer once this append is written; by default, once everything appended so far is."""
         if command == NOBODY:
             return
         number = self.last if after is None else after
@@ -283,7 +283,7 @@ class Core:
             self._owed.append((number, Answer(command, result)))
 
     def refuse(self, command: int, problem: SandboxAgentError) -> None:
-        """Nothing was changed, and nothing that is not written yet is told with it: answer at once."""
+        """Answer at once: nothing was changed, and the problem reveals nothing that is not yet written."""
         if command != NOBODY:
             self.emit(Answer(command, problem))
 
@@ -297,11 +297,11 @@ class Core:
             self.emit(Say(self.link.attempt, words))
 
     def unsay(self) -> None:
-        """What was to be said is out of date."""
-        self._owed = deque(one for one in self._owed if isinstance(one[1], Answer))
+        """Drop messages to the agent that are out of date."""
+        self._owed = deque(owed for owed in self._owed if isinstance(owed[1], Answer))
 
     def release(self) -> None:
-        """Let go what is written. Words wait for an offer: a wire may write while it speaks."""
+        """Emit everything whose append is committed. Messages to the agent also wait for an open offer: sending may append."""
         kept: deque[tuple[int, Answer | Say]] = deque()
         for number, effect in self._owed:
             if number > self.committed or (self.offer is not None and isinstance(effect, Say)):
@@ -313,7 +313,7 @@ class Core:
         self._owed = kept
 
     def give_up_waiting(self, problem: SandboxAgentError) -> None:
-        """Whoever waits for what is not written yet is told so. What is owed to an offer is settled with the offer."""
+        """Answer everyone who waits for an uncommitted fact with this problem. Answers to an offer are settled with the offer."""
         kept: deque[tuple[int, Answer | Say]] = deque()
         for number, effect in self._owed:
             offered = self.offer is not None and number == self.offer.number

@@ -1,4 +1,4 @@
-"""What a session wants done. The runtime carries effects out in their order and does nothing else."""
+"""What a session wants done. The runtime carries out effects in order and does nothing else."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Append(Struct, frozen=True):
     drafts: list[Draft]
     changes: Sequence[Change]
     view: View | None
-    """What clients are told from the moment it is written; None when that stays as it is."""
+    """What clients see once it is written; None if unchanged."""
     refusable: bool
     """An offer: the log may refuse it, and then nothing has happened. A fact is kept until it is written."""
     blobs: Mapping[str, bytes]
-    """Files to store before it, by name."""
+    """Files to store first, by name."""
     deletes: bool = False
-    """The session goes with it."""
+    """It deletes the session."""
 
 
 class Answer(Struct, frozen=True):
@@ -72,7 +72,7 @@ Words = GivePrompt | GiveDecision | GiveAnswer | Interrupt | Switch
 
 
 class Say(Struct, frozen=True):
-    """Words for the agent."""
+    """A message to the agent."""
 
     attempt: int
     words: Words
@@ -111,7 +111,7 @@ class Load(Struct, frozen=True):
 
 
 Question = LookUpKey | LookUpAsked | Load
-"""What only the store knows."""
+"""Lookups in the store."""
 
 
 class RemoveFiles(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What a session hears: commands of clients, and news from the log, the store, the link and the clock."""
+"""Inputs of a session: commands from clients, and news from the log, the store, the link and the clock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..schema.events import Event, Stderr
 from ..schema.inputs import Answer, Decision, PermissionMode, Prompt
 from ..store.base import KeyRow, QueuedHead, QueuedMessage, Secrets
 
-# -- commands: `id` is the runtime's handle on whoever waits ------------------------------------
+# -- commands: `id` is the runtime's handle for the caller -----------------------------------------
 
 
 class Create(Struct, frozen=True):
@@ -98,7 +98,7 @@ class Refused(Struct, frozen=True):
 
 
 class Stalled(Struct, frozen=True):
-    """Facts wait to be written, and nobody knows for how long."""
+    """Facts are waiting to be written, for an unknown time."""
 
     problem: SandboxAgentError
 
@@ -129,7 +129,7 @@ class Replay(Struct, frozen=True):
 
 
 class Restored(Struct, frozen=True):
-    """All that was replayed; what else the store knows."""
+    """The replay is complete; this is the rest of the stored state."""
 
     pending: tuple[str, ...]
     queue: tuple[QueuedHead, ...]
@@ -161,13 +161,13 @@ class Leaving(Struct, frozen=True):
 
 
 class Stale(Struct, frozen=True):
-    """It could not switch to other settings while it runs."""
+    """The process cannot switch to new settings while it runs."""
 
     attempt: int
 
 
 class Unsaid(Struct, frozen=True):
-    """The process was found ending: nothing was written to it."""
+    """The process was already ending, so nothing was written to it."""
 
     attempt: int
 
@@ -178,7 +178,7 @@ class SayFailed(Struct, frozen=True):
 
 
 class Dying(Struct, frozen=True):
-    """The process is gone. What it said last is still to be heard; then `Exited` follows."""
+    """The process is gone. Its last output is still to be read; then `Exited` follows."""
 
     attempt: int
 
@@ -202,7 +202,7 @@ class Heard(Struct, frozen=True):
 
 
 class Broken(Struct, frozen=True):
-    """A fault of ours while the agent was heard."""
+    """An internal error while processing the agent's output."""
 
     message: str
 

@@ -1,4 +1,4 @@
-"""A session's beginning and end: create, terminate, delete, the daemon's stop, and ends that cannot be written."""
+"""The start and end of a session: create, terminate, delete, daemon shutdown, and ends that cannot be written."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def created(core: Core, phase: New) -> None:
 
 
 def not_created(core: Core, phase: New, failed: OpenFailed) -> None:
-    """An agent that is there and could not start leaves a session that ended with that error. Any other failure leaves nothing."""
+    """An installed agent that fails to start leaves a session that ended with that error. Any other failure leaves nothing."""
     if not failed.exited:
         core.refuse(phase.create.id, failed.problem)
         core.enter(Gone())
@@ -69,7 +69,7 @@ def _write_session(core: Core, phase: New, problem: SandboxAgentError | None) ->
 
 
 def create_refused(core: Core) -> None:
-    """What was started for it goes; nobody ever saw it."""
+    """Stop what was started for it; no client has seen it."""
     core.stop()
     core.enter(Gone())
 
@@ -78,7 +78,7 @@ def create_refused(core: Core) -> None:
 
 
 def stop_at_once(core: Core) -> None:
-    """What a session started ends without waiting for anything, the disk least of all."""
+    """Stop the session's process without waiting for anything, not even the disk."""
     core.stop()
     core.emit(Arm("patience", core.limits.patience))
 
@@ -107,7 +107,7 @@ def agent_left(core: Core, requested: SessionEnded) -> None:
 
 
 def _end(core: Core, end: SessionEnded) -> None:
-    """Nothing may follow the end, so everything else comes before it."""
+    """Write everything else before the end: nothing may follow it."""
     if isinstance(core.phase, WITH_TURN):
         core.emit(Disarm("turn"))
         core.emit(Disarm("cancel"))
@@ -122,7 +122,7 @@ def _end(core: Core, end: SessionEnded) -> None:
 
 
 def finish_ending(core: Core, phase: Ending) -> bool:
-    """The end is written, and nothing of the session runs any more."""
+    """Finish once the end is written and no process of the session is left."""
     if phase.number > core.committed or not isinstance(core.link, Absent):
         return False
     core.emit(Disarm("patience"))
@@ -130,7 +130,7 @@ def finish_ending(core: Core, phase: Ending) -> bool:
     for command in core.enders:
         if isinstance(command, Terminate):
             core.answer(command.id)
-    core.enders = tuple(one for one in core.enders if isinstance(one, Delete))
+    core.enders = tuple(ender for ender in core.enders if isinstance(ender, Delete))
     if core.enders:
         _delete(core)
     return True
@@ -161,7 +161,7 @@ def refuse_enders(core: Core, problem: SandboxAgentError) -> None:
 
 
 def turn_away(core: Core, command: Command) -> None:
-    """A command that comes too late: the session is deleted, or the daemon stops."""
+    """Refuse a command that comes too late: the session is deleted, or the daemon is stopping."""
     if isinstance(core.phase, Gone):
         id = core.record.session_id
         core.refuse(command.id, SessionNotFound(f"no session {id}", sessionId=id))
@@ -191,11 +191,11 @@ def rest(core: Core, command: Rest) -> None:
             core.scribe.close_background()
             core.fact()
     turns.answer_cancels(core)
-    for one in core.enders:
-        if isinstance(one, Delete):
-            core.refuse(one.id, Unavailable("the daemon is stopping", retryAfter=5))
-    core.enders = (*(one for one in core.enders if not isinstance(one, Delete)), command)
-    core.scribe.pen.ended = True  # nothing that the agent says from now on is written by this daemon
+        for ender in core.enders:
+        if isinstance(ender, Delete):
+            core.refuse(ender.id, Unavailable("the daemon is stopping", retryAfter=5))
+    core.enders = (*(ender for ender in core.enders if not isinstance(ender, Delete)), command)
+    core.scribe.pen.ended = True  # this daemon writes no further output of the agent
     core.enter(Resting(core.last))
 
 
@@ -216,7 +216,7 @@ def stalled(core: Core, news: Stalled) -> None:
 
 def patience_ran_out(core: Core, _: Timer) -> None:
     problem = Unavailable(
-        "it could not be written down yet; processes were ended all the same",
+        "the change is not written to disk yet; the session's processes were stopped anyway",
         retryAfter=5,
         sessionId=core.record.session_id,
     )
@@ -224,7 +224,7 @@ def patience_ran_out(core: Core, _: Timer) -> None:
 
 
 def _lose_patience(core: Core, problem: SandboxAgentError) -> None:
-    """Whoever waits for what is not written is told so. What happened stays, and is written when it can be."""
+    """Answer everyone who waits for an uncommitted fact. The facts stay, and are written as soon as possible."""
     core.give_up_waiting(problem)
     for index, waiting in enumerate(core.inbox):
         if isinstance(waiting, Terminate | Delete | Rest):

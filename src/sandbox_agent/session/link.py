@@ -1,4 +1,4 @@
-"""The process behind a session: opened when there is something for it to do, opened again when it went, let go when it rests."""
+"""The process behind a session: started when there is work, restarted after it exits, stopped when idle."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from .phases import (
 )
 
 MOST_TRIES = 3
-"""So many processes may end before they read a prompt."""
+"""Processes that may exit before reading a prompt, after which its turn fails."""
 
 UNREAD = Failure("the agent's process ended before it read the prompt", "agent_process_exited")
 
 
 def proceed(core: Core) -> bool:
-    """The one place that starts work; whether it started any."""
+    """The only place that starts work. Returns whether it started any."""
     phase, link = core.phase, core.link
     if isinstance(phase, Idle) and core.queue and core.startable and core.admission != "probing":
         turns.start_next(core)
@@ -70,7 +70,7 @@ def _wants_link(core: Core) -> bool:
 
 
 def connect(core: Core, *, fresh: bool = False) -> None:
-    """Start a process that goes on with the conversation, or begins one."""
+    """Start a process that resumes the conversation, or begins one."""
     attempt, record = core.next_attempt(), core.record
     core.link_to(Opening(attempt, record.settings, record.prompted, fresh))
     core.emit(Connect(attempt, record.settings, record.native_id, record.prompted))
@@ -80,7 +80,7 @@ def ready(core: Core, news: Ready) -> None:
     link = core.link
     if not isinstance(link, Opening) or link.attempt != news.attempt:
         return
-    # One that was started with settings of the past is started again before the next turn.
+    # A process started with outdated settings is restarted before the next turn.
     stale = link.settings != core.record.settings
     core.link_to(Open(link.attempt, link.settings, news.by_signal, stale))
     if news.version is not None and news.version != core.record.agent_version:
@@ -105,12 +105,12 @@ def open_failed(core: Core, failed: OpenFailed) -> None:
 
 
 def _may_start_anew(core: Core, failed: OpenFailed) -> bool:
-    """The conversation is lost, and that is no loss, or whoever sent the message can bear it."""
+    """Whether a lost conversation may be replaced: it was never stored, or the message asks for a fresh one."""
     message = _message_of(core)
     fresh = message is not None and message.fresh
     if failed.gone:
         return fresh or not core.record.native_stored
-    # It does not say that the conversation is gone, and cannot go on with it either.
+    # The agent does not report the conversation as gone, but cannot resume it either.
     return failed.exited and fresh and core.record.prompted
 
 
@@ -124,7 +124,7 @@ def _start_anew(core: Core) -> None:
     core.scribe.status(
         "resume_lost",
         {"native_session_id": lost},
-        "the agent had not stored this conversation: a new one begins",
+        "the agent had not stored this conversation, so a new one begins",
         source="daemon",
     )
     chosen = core.agent.choose_native_id(core.world)
@@ -133,7 +133,7 @@ def _start_anew(core: Core) -> None:
     core.fact()
     connect(core, fresh=True)
     if isinstance(core.phase, Reopening):
-        core.change(prompted=True)  # its turn is written, and the next process hears of it
+        core.change(prompted=True)  # its turn is written, and the next process gets the prompt
 
 
 def _give_up(core: Core, problem: SandboxAgentError, gone: bool) -> None:
@@ -148,7 +148,7 @@ def _give_up(core: Core, problem: SandboxAgentError, gone: bool) -> None:
 
 
 def leaving(core: Core, news: Leaving) -> None:
-    """The process takes no more prompts. One that never read the last passes it on to the next process."""
+    """The process takes no more prompts. A prompt it never read goes to the next process."""
     if not core.is_current(news.attempt):
         return
     turns.make_stale(core)
@@ -180,13 +180,13 @@ def stale(core: Core, news: Stale) -> None:
 
 
 def dying(core: Core, news: Dying) -> None:
-    """Nothing may be said to it any more; what it said last is heard before its exit counts."""
+    """Send it nothing more; its last output is processed before its exit."""
     if core.is_current(news.attempt):
         core.link_to(Closing(news.attempt))
 
 
 def exited(core: Core, exit: Exited) -> None:
-    """The process is gone by itself: a crash of its turn, nothing between turns."""
+    """The process exited by itself: during a turn that is a crash, between turns it is harmless."""
     if not core.is_current(exit.attempt):
         return
     core.link_to(Absent())
@@ -204,10 +204,10 @@ def exited(core: Core, exit: Exited) -> None:
 
 
 def closed(core: Core, news: Closed) -> None:
-    """The process that we stopped is gone."""
+    """The process that the session stopped is gone."""
     if isinstance(core.link, Closing) and core.link.attempt == news.attempt:
         core.link_to(Absent())
-        if isinstance(core.phase, Running | Cancelling):  # the agent began it while we let it go
+        if isinstance(core.phase, Running | Cancelling):  # the agent began it while it was being stopped
             core.scribe.end_turn("interrupted", source="daemon")
             core.scribe.close_background()
             turns.end_by_us(core)
@@ -246,7 +246,7 @@ def _may_rest(core: Core) -> bool:
 
 
 def idled(core: Core, timer: Timer) -> None:
-    """Nothing happened for long: the process is stopped, unless nobody could go on with its conversation."""
+    """The idle timeout passed: stop the process, unless its conversation could not be resumed."""
     core.idle_armed = False
     if timer.tag == "resumable" and _may_rest(core):
         core.stop()

@@ -67,7 +67,7 @@ class Machine:
         limits: Limits,
         image_folder: str = "",
     ) -> Machine:
-        """A new session: it exists once its agent is ready and the log has it."""
+        """A new session. It exists once its agent is ready and the log holds it."""
         scribe = Scribe(world, (), image_folder)
         scribe.native_session_id = record.native_id
         core = Core(agent, record, scribe, New(create), world, limits)
@@ -86,7 +86,7 @@ class Machine:
         limits: Limits,
         image_folder: str = "",
     ) -> Machine:
-        """A session of the store. `Replay` what may be open in it, then say that it is `Restored`."""
+        """A stored session. Feed it `Replay` for whatever may be open, then `Restored`."""
         scribe = Scribe(world, call_ids, image_folder)
         scribe.native_session_id = record.native_id
         scribe.started = record.event_count > 0
@@ -100,7 +100,7 @@ class Machine:
         return self.core.take_effects()
 
     def step(self, input: Input) -> list[Effect]:
-        """One input in, effects out. Behind an offer most of what comes waits until the offer is settled."""
+        """Process one input and return its effects. While an offer is open, most inputs wait."""
         core = self.core
         kind = type(input)
         if core.offer is None or kind in AT_ONCE or _is_noted(core, input):
@@ -122,7 +122,7 @@ class Machine:
             self._learn(input)
 
     def _learn(self, input: Input) -> None:
-        """What an earlier life left."""
+        """Restore what an earlier daemon left."""
         assert self._restore is not None
         if isinstance(input, Replay):
             self._restore.replay(input)
@@ -132,7 +132,7 @@ class Machine:
             self._restore = None
 
     def _settle(self) -> None:
-        """Do what has become possible, until nothing has."""
+        """Do everything that has become possible."""
         core = self.core
         while True:
             core.release()
@@ -151,12 +151,12 @@ class Machine:
 
     @property
     def holding(self) -> bool:
-        """The agent must not be heard now."""
+        """The agent's output must wait."""
         return self.core.holding
 
     @property
     def at_rest(self) -> bool:
-        """Everything there is to know of the session is in the store: this object can go."""
+        """The store holds the whole state of the session, so this object can be dropped."""
         core = self.core
         return (
             isinstance(core.phase, Idle | Ended | Gone)
@@ -169,7 +169,7 @@ class Machine:
 
 
 def _is_noted(core: Core, input: Input) -> bool:
-    """A cancel of a turn that is being written can only mean that turn. And nobody's patience waits for a slow disk."""
+    """Handled while an offer is open: a cancel of the turn being written, and the patience timer, which must not wait for a slow disk."""
     if isinstance(input, Timer):
         return input.kind == "patience"
     return isinstance(input, Cancel) and isinstance(core.phase, Handing)
@@ -184,7 +184,7 @@ def _committed(core: Core, news: Committed) -> None:
 
 
 def _refused(core: Core, news: Refused) -> None:
-    """Nothing has happened, for the command that asked least of all."""
+    """Undo the refused offer and answer its command with the problem."""
     if core.offer is None or core.offer.number != news.number:
         return
     phase = core.phase
@@ -245,14 +245,14 @@ TIMERS: dict[TimerKind, Handler] = {
 }
 
 AT_ONCE = frozenset({Committed, Refused, Stalled, Dying, Send, Drain})
-"""What is heard behind an offer, too: it settles the offer, or changes nothing that the offer could undo."""
+"""Handled even while an offer is open: these settle the offer, or change nothing that the offer could undo."""
 
 STEP_ON: dict[type[Any], Callable[[Core, Any], bool]] = {
     Handing: turns.hand_over,
     Ending: life.finish_ending,
     Resting: life.finish_resting,
 }
-"""Phases that wait for what was appended to be written, and what they do then; whether they did it."""
+"""Phases that wait for an append to be written, with the function that continues them. It returns whether it did."""
 
 TOO_LATE = frozenset({Gone, Resting})
 

@@ -1,4 +1,4 @@
-"""What a session does (`Phase`), what it has of an agent (`Link`), and what may follow what (`ALLOWED`)."""
+"""The phases of a session (`Phase`), its link to an agent (`Link`), and the allowed transitions (`ALLOWED`)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .inputs import Create
 
 
 class New(Struct, frozen=True):
-    """Not in the store yet: nobody can see it."""
+    """Not in the store yet, so no client can see it."""
 
     create: Create
 
 
 class Idle(Struct, frozen=True):
-    """No turn. What outlives a turn may be open all the same."""
+    """No turn runs. Background work that outlives a turn may still be open."""
 
 
 class Starting(Struct, frozen=True):
@@ -29,7 +29,7 @@ class Starting(Struct, frozen=True):
 
 
 class Handing(Struct, frozen=True):
-    """The turn is being written; the agent knows nothing of it."""
+    """The turn is being written; the agent has not seen it."""
 
     turn: str
     message: QueuedMessage
@@ -38,7 +38,7 @@ class Handing(Struct, frozen=True):
 
 
 class Reopening(Struct, frozen=True):
-    """The turn is written, and there is no process that could take it."""
+    """The turn is written, but no process has taken it."""
 
     turn: str
     message: QueuedMessage
@@ -48,7 +48,7 @@ class Reopening(Struct, frozen=True):
 class Running(Struct, frozen=True):
     turn: str
     message: QueuedMessage | None = None
-    """None: the agent began the turn by itself."""
+    """None if the agent began the turn by itself."""
     tries: int = 1
     """How many processes were offered the prompt."""
 
@@ -58,7 +58,7 @@ class Cancelling(Struct, frozen=True):
 
 
 class Ending(Struct, frozen=True):
-    """`session.ended` is appended, and either not written yet or the process still lives."""
+    """`session.ended` is appended, but it is not written yet or the process is still alive."""
 
     number: int
 
@@ -72,13 +72,13 @@ class Deleting(Struct, frozen=True):
 
 
 class Resting(Struct, frozen=True):
-    """The daemon stops."""
+    """The daemon is stopping."""
 
     number: int
 
 
 class Gone(Struct, frozen=True):
-    """Deleted, or never created: the runtime forgets it."""
+    """Deleted, or never created; the runtime drops it."""
 
 
 Phase = (
@@ -108,20 +108,20 @@ class Opening(Struct, frozen=True):
     settings: Settings
     resume: bool
     fresh: bool = False
-    """It is the second try for a message: the conversation was lost, and this one is new."""
+    """The second attempt for a message: the conversation was lost, and this one is new."""
 
 
 class Open(Struct, frozen=True):
     attempt: int
     settings: Settings
     by_signal: bool = False
-    """It knows no word for "stop", only a signal that ends its process."""
+    """The agent has no interrupt message; only a signal, which ends its process, stops a turn."""
     stale: bool = False
-    """It must be started again before the next turn."""
+    """It must be restarted before the next turn."""
 
 
 class Closing(Struct, frozen=True):
-    """It takes nothing more; `Closed` or `Exited` follows."""
+    """It accepts nothing more; `Closed` or `Exited` follows."""
 
     attempt: int
 
@@ -142,6 +142,6 @@ ALLOWED: dict[type[Phase], tuple[type[Phase], ...]] = {
     Resting: (Resting,),
     Gone: (Resting,),
 }
-"""What may follow a phase. A refused offer goes back to the phase before it, whatever this says."""
+"""The phases that may follow each phase. A refused offer always returns to the phase before it."""
 
 WITH_TURN = (Handing, Reopening, Running, Cancelling)

@@ -1,8 +1,7 @@
-"""Plays a recording of a real agent to the session machine, which decides as it would in the daemon.
+"""Replays a recording of a real agent to the session machine, which decides as it would in the daemon.
 
-The player is the world around the machine: a wire for each recorded process, a log that writes at once, and the clock of the
-recording. Ids are counted, so the same recording always gives the same events. What the machine wants said to the agent is not sent:
-the recording shows what was.
+The player stands in for the runtime: a wire for each recorded process, a log that commits immediately, and the recording's clock.
+Ids are counted, so a recording always gives the same events. Messages to the agent are not sent: the recording holds what was sent.
 """
 
 from __future__ import annotations
@@ -65,14 +64,14 @@ def translate(agent: Agent, lines: Iterable[bytes]) -> Iterator[Played]:
 
 
 class _Session:
-    """One conversation of the recording: its machine, and as much of a log as that needs."""
+    """One conversation of the recording: its machine and a minimal log."""
 
     def __init__(self, session_id: str, machine: Machine) -> None:
         self.session_id = session_id
         self.machine = machine
         self.conversation: Conversation | None = None
         self.failure: tuple[str, bool] | None = None
-        """The agent said why it could not start, and whether the conversation is gone; its exit may follow."""
+        """Why the agent could not start, and whether the conversation is gone; its exit may follow."""
         self.sequence = 0
         self.attempt = 1
         self.queued: dict[str, QueuedMessage] = {}
@@ -91,11 +90,11 @@ class _Player:
         self._played: list[Played] = []
         self._commands = 0
         self._wire: Wire | None = None
-        self._named_process = False  # the process was started by a recorded command line
+        self._named_process = False  # the recording holds the process's command line
         self._alive = False  # the process has said something
-        self._waiting: list[Action] = []  # what a client sent before that
+        self._waiting: list[Action] = []  # actions of the client before that
         self._stderr = StderrTail()
-        self._waits: dict[Conversation, float] = {}  # until when something is held back
+        self._waits: dict[Conversation, float] = {}  # when each delay ends
 
     def play(self, line: Line) -> list[Played]:
         self._end_waits(line.t)
@@ -118,7 +117,7 @@ class _Player:
         return self._take()
 
     def stop(self) -> list[Played]:
-        """The recording ends, and so does the daemon that plays it."""
+        """The recording ends, as if the daemon stopped."""
         self._come_alive()
         self._end_waits(math.inf)
         for session in self._sessions:
@@ -127,7 +126,7 @@ class _Player:
         return self._take()
 
     def _end_waits(self, now: float) -> None:
-        """The time of some is over before the next line."""
+        """End the delays that expire before the next line."""
         for conversation, until in list(self._waits.items()):
             if until <= now and self._wire is not None:
                 del self._waits[conversation]
@@ -154,7 +153,7 @@ class _Player:
             if not self._alive and session.failure is None:
                 session.failure = ("the agent could not be started", False)
             if not self._alive and not session.is_new:
-                self._apply_waiting()  # it was resumed: the failure is one of the turn
+                self._apply_waiting()  # it was resumed, so the failure belongs to the turn
             if not self._fail_start(session, code):
                 self._step(session, inputs.Dying(session.attempt))
                 self._step(session, inputs.Exited(session.attempt, code, signal, self._stderr.read()))
@@ -210,7 +209,7 @@ class _Player:
         for session in self._sessions:
             if native_id is not None and session.machine.core.scribe.native_session_id == native_id:
                 return session
-        # Recordings without command lines: the next process begins with the only conversation there is.
+        # In recordings without command lines, the next process continues the last conversation.
         begins = self._wire is None or not list(self._wire.conversations())
         own_process = not self._agent.capabilities.shared_process
         if native_id is None and begins and own_process and not self._named_process:
@@ -218,7 +217,9 @@ class _Player:
         return None
 
     def _session_of(self, conversation: Conversation) -> _Session:
-        return next(one for one in self._sessions if one.machine.core.scribe is conversation.scribe)
+        return next(
+            session for session in self._sessions if session.machine.core.scribe is conversation.scribe
+        )
 
     # -- what the client did ----------------------------------------------------------------------
 
@@ -285,10 +286,10 @@ class _Player:
         self._visit(wire)
 
     def _visit(self, wire: Wire) -> None:
-        """Take what the wire wrote, also while a client spoke."""
+        """Take what the wire wrote."""
         touched, wire.frame.touched = wire.frame.touched, []
         for scribe in touched:
-            session = next(one for one in self._sessions if one.machine.core.scribe is scribe)
+            session = next(session for session in self._sessions if session.machine.core.scribe is scribe)
             pieces = session.machine.core.take_pieces()
             if pieces is None:
                 self._step(session, inputs.HEARD)
@@ -296,7 +297,7 @@ class _Player:
                 self._write(session, pieces)
 
     def _has_begun(self, session: _Session) -> bool:
-        """The first frame of a process of its own counts, where the agent does not say that it is ready."""
+        """For a process of its own, the first frame counts as ready where the agent does not announce it."""
         if session.failure is not None:
             return False
         return session.machine.core.scribe.started or not self._agent.capabilities.shared_process
@@ -306,9 +307,9 @@ class _Player:
     def _step(self, session: _Session, input: inputs.Input) -> None:
         self._carry_out(session, session.machine.step(input))
 
-    def _carry_out(self, session: _Session, found: list[effects.Effect]) -> None:
-        """Everything is written at once, and everything that follows from it happens at once."""
-        todo: deque[effects.Effect] = deque(found)
+    def _carry_out(self, session: _Session, emitted: list[effects.Effect]) -> None:
+        """Commit every append immediately and carry out everything that follows."""
+        todo: deque[effects.Effect] = deque(emitted)
         while todo:
             if (input := self._do(session, todo.popleft())) is not None:
                 todo.extend(session.machine.step(input))
@@ -360,7 +361,7 @@ class _Player:
 
 
 def _understood(actions: Iterator[Action]) -> Iterator[Action]:
-    """A client may write nonsense: it did nothing then, and what the agent says to it follows."""
+    """A client may send malformed input: it has no effect, and the agent's response follows in the recording."""
     try:
         yield from actions
     except (msgspec.DecodeError, ValueError):

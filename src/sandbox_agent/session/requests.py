@@ -1,4 +1,4 @@
-"""Permissions and questions: what needs nobody is decided at once, the rest waits for a client. The first answer wins."""
+"""Permissions and questions: the policy decides what it can at once, the rest waits for a client. The first answer wins."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .core import Core
 from .effects import GiveAnswer, GiveDecision, LookUpAsked
 from .inputs import AskedBefore, Decide, Reply
 
-TOO_MANY = "too many requests wait for an answer"
+TOO_MANY = "too many requests are pending"
 
 Requested = type[PermissionRequested] | type[QuestionRequested]
 
 
 def judge(core: Core) -> list[GiveDecision | GiveAnswer]:
-    """Decide what was just asked and needs nobody: the request and its resolution are written together."""
+    """Resolve new requests that the policy decides. Each request and its resolution are written together."""
     asked = {data.permission_id for _, data in core.scribe.notable if isinstance(data, PermissionRequested)}
     asked |= {data.question_id for _, data in core.scribe.notable if isinstance(data, QuestionRequested)}
     replies: list[GiveDecision | GiveAnswer] = []
@@ -80,13 +80,13 @@ def reply(core: Core, command: Reply) -> None:
 
 
 def _find(core: Core, command: int, id: str, kind: Requested) -> Pending | None:
-    """What waits under this id; where nothing does, the store knows whether it ever did."""
-    found = next((one for one in core.scribe.pending.values() if one.id == id), None)
-    if found is None:
+    """The pending request with this id. If there is none, ask the store whether there ever was."""
+        pending = next((pending for pending in core.scribe.pending.values() if pending.id == id), None)
+    if pending is None:
         core.emit(LookUpAsked(command, id))
         return None
-    if isinstance(found.requested, kind):
-        return found
+        if isinstance(pending.requested, kind):
+        return pending
     asked_before(core, AskedBefore(command, id, known=False))
     return None
 
@@ -94,6 +94,6 @@ def _find(core: Core, command: int, id: str, kind: Requested) -> Pending | None:
 def asked_before(core: Core, found: AskedBefore) -> None:
     facts = {"sessionId": core.record.session_id, "id": found.id}
     if found.known:
-        core.answer(found.command, Conflict("this was answered before", **facts))
+        core.answer(found.command, Conflict("this request was already answered", **facts))
     else:
-        core.answer(found.command, NotFound("nothing with this id waits for an answer", **facts))
+        core.answer(found.command, NotFound("no pending request has this id", **facts))

@@ -1,4 +1,4 @@
-"""After a restart: what was open is closed, and what was queued goes on."""
+"""Restoring a session after a restart: close what was open, and continue with the queue."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .inputs import Replay, Restored
 
 
 class Restore:
-    """What an earlier life of the session left, read from the log page by page."""
+    """What an earlier daemon left of the session, read from the log page by page."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -24,13 +24,13 @@ class Restore:
         core.startable = news.startable
         core.queue = news.queue
         id = core.record.session_id
-        known = {one.id for one in core.scribe.pending.values()}
-        changes: list[Change] = [ResolvePending(id, asked) for asked in news.pending if asked not in known]
-        # No process is left, so nothing goes on in the background either: all of it ends with the turn.
+        open_ids = {pending.id for pending in core.scribe.pending.values()}
+        changes: list[Change] = [ResolvePending(id, asked) for asked in news.pending if asked not in open_ids]
+        # No process is left, so all background work has ended with the turn.
         core.scribe.close_background()
         core.scribe.end_turn("outcome_unknown", source="daemon")
         if core.record.native_id is None and not core.record.ended:
-            # An older daemon was cut off before it had chosen one.
+            # An older daemon was killed before it chose one.
             core.scribe.native_session_id = core.agent.choose_native_id(core.world)
         life.announce(core)
         if core.record.turn_id is not None:

@@ -1,4 +1,4 @@
-"""Turns: how they begin, are handed over, end, are cancelled, and run out of time."""
+"""Turns: start, hand-over to the agent, end, cancel and time limit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .phases import (
 
 
 def write_beginning(core: Core, message: QueuedMessage, *, heard: bool = True) -> None:
-    """A turn starts with its prompt. That the agent was prompted is written before it hears anything."""
+    """A turn starts with its prompt. `prompted` is written before the agent receives anything."""
     core.scribe.start_turn(message.turn_id)
     core.scribe.user_message(message.prompt.text, message.prompt.attachments)
     if heard and not core.record.prompted:
@@ -43,7 +43,7 @@ def write_failure(core: Core, problem: SandboxAgentError) -> None:
 
 
 def start_next(core: Core) -> None:
-    """The first queued message is next: its body is in the store."""
+    """Load the body of the first queued message from the store."""
     head = core.queue[0]
     core.enter(Starting(head))
     core.emit(Load(head.turn_id))
@@ -64,7 +64,7 @@ def loaded(core: Core, found: Loaded) -> None:
 
 
 def begin(core: Core, message: QueuedMessage) -> None:
-    """A queued message becomes a turn. It was promised, so this is a fact."""
+    """Start the turn of a queued message. The message was accepted, so this is a fact."""
     dequeue = admission.dequeue(core, message.turn_id)
     write_beginning(core, message)
     number = core.fact(dequeue)
@@ -72,7 +72,7 @@ def begin(core: Core, message: QueuedMessage) -> None:
 
 
 def fail_to_begin(core: Core, message: QueuedMessage, problem: SandboxAgentError) -> None:
-    """There is no agent for a queued message: its turn begins and fails."""
+    """No agent could be opened for a queued message: its turn begins and fails."""
     dequeue = admission.dequeue(core, message.turn_id)
     write_beginning(core, message, heard=False)
     write_failure(core, problem)
@@ -81,7 +81,7 @@ def fail_to_begin(core: Core, message: QueuedMessage, problem: SandboxAgentError
 
 
 def hand_over(core: Core, phase: Handing) -> bool:
-    """Once the turn is written the agent may know of it, unless somebody has cancelled it meanwhile."""
+    """Once the turn is written, pass it to the agent, unless it was cancelled meanwhile."""
     if phase.number > core.committed:
         return False
     if core.cancels:
@@ -108,11 +108,11 @@ def _arm_time_limit(core: Core, turn: str) -> None:
         core.emit(Arm("turn", core.record.turn_timeout_ms / 1000, turn))
 
 
-# -- what the agent says -------------------------------------------------------------------------
+# -- output of the agent --------------------------------------------------------------------------
 
 
 def heard(core: Core, _: Heard) -> None:
-    """The scribe has written something that is more than a piece of an item."""
+    """The scribe has written more than item deltas."""
     scribe = core.scribe
     if isinstance(core.phase, New):
         return  # kept until the session is created
@@ -123,9 +123,9 @@ def heard(core: Core, _: Heard) -> None:
     if scribe.requested_end is not None:
         life.agent_left(core, scribe.requested_end)
         return
-    told = [data for _, data in scribe.notable]
+        notable = [data for _, data in scribe.notable]
     number = core.fact()
-    for data in told:
+        for data in notable:
         if isinstance(data, TurnStarted):
             _began(core, data.turn_id)
         elif isinstance(data, TurnEnded):
@@ -135,14 +135,14 @@ def heard(core: Core, _: Heard) -> None:
 
 
 def _began(core: Core, turn: str) -> None:
-    """The agent began a turn by itself. The head of a session that starts is still in the queue, and waits."""
+    """The agent began a turn by itself. A message that was about to start stays in the queue."""
     if isinstance(core.phase, Idle | Starting):
         core.enter(Running(turn))
         _arm_time_limit(core, turn)
 
 
 def over(core: Core, number: int) -> None:
-    """The turn has ended, by this append."""
+    """The turn ends with this append."""
     phase = core.phase
     if not isinstance(phase, WITH_TURN):
         return
@@ -154,7 +154,7 @@ def over(core: Core, number: int) -> None:
 
 
 def end_by_us(core: Core) -> None:
-    """The scribe has ended the turn already: write it down."""
+    """Append the end of the turn, which the scribe has already written."""
     over(core, core.fact())
 
 
@@ -166,7 +166,7 @@ def say_failed(core: Core, failed: SayFailed) -> None:
 
 
 def broken(core: Core, fault: Broken) -> None:
-    """A fault of ours while the agent was heard: it ends this turn and this process, and nothing else."""
+    """An internal error while processing the agent's output ends this turn and this process, and nothing else."""
     core.stop()
     if isinstance(core.phase, WITH_TURN):
         core.scribe.error(fault.message, "agent_error", source="daemon")
@@ -177,7 +177,7 @@ def broken(core: Core, fault: Broken) -> None:
 
 
 def steered(core: Core, input: Steered) -> None:
-    """Recordings only: somebody prompted an agent in the middle of a turn."""
+    """Recordings only: a prompt was sent during a turn."""
     core.scribe.user_message(input.prompt.text, input.prompt.attachments)
     core.fact()
 
@@ -200,7 +200,7 @@ def cancel(core: Core, command: Cancel) -> None:
 
 
 def _cancel_start(core: Core, message: QueuedMessage) -> None:
-    """The message was next: its turn begins and ends. The link goes on opening, for the message after it."""
+    """Start and end the turn of a message that was about to run. The link keeps opening for the next message."""
     dequeue = admission.dequeue(core, message.turn_id)
     write_beginning(core, message, heard=False)
     core.scribe.end_turn("interrupted", source="daemon")
@@ -210,7 +210,7 @@ def _cancel_start(core: Core, message: QueuedMessage) -> None:
 
 
 def answer_cancels(core: Core, *, after: int | None = None) -> None:
-    """What they wanted has happened, by this append."""
+    """Answer all cancels once this append is written."""
     cancels, core.cancels = core.cancels, ()
     for cancel in cancels:
         core.answer(cancel.id, after=after)
@@ -240,7 +240,7 @@ def make_stale(core: Core) -> None:
 
 
 def cancel_ran_out(core: Core, timer: Timer) -> None:
-    """The agent does not listen: end the turn without it. The next message resumes the conversation."""
+    """The agent did not react to the cancel: end the turn without it. The next message resumes the conversation."""
     if isinstance(core.phase, Cancelling) and core.phase.turn == timer.tag:
         core.scribe.end_turn("interrupted", source="daemon")
         core.scribe.close_background()
