@@ -83,7 +83,7 @@ class Sessions:
         self._locks = Locks()
         self._draining = False
 
-        # -- what clients see ---------------------------------------------------------------------
+    # -- what clients see ------------------------------------------------------------------------
 
     async def show(self, session_id: str) -> Shown:
         """The committed state of a session. It loads nothing."""

@@ -191,7 +191,7 @@ def rest(core: Core, command: Rest) -> None:
             core.scribe.close_background()
             core.fact()
     turns.answer_cancels(core)
-        for ender in core.enders:
+    for ender in core.enders:
         if isinstance(ender, Delete):
             core.refuse(ender.id, Unavailable("the daemon is stopping", retryAfter=5))
     core.enders = (*(ender for ender in core.enders if not isinstance(ender, Delete)), command)

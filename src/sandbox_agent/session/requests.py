@@ -81,11 +81,11 @@ def reply(core: Core, command: Reply) -> None:
 
 def _find(core: Core, command: int, id: str, kind: Requested) -> Pending | None:
     """The pending request with this id. If there is none, ask the store whether there ever was."""
-        pending = next((pending for pending in core.scribe.pending.values() if pending.id == id), None)
+    pending = next((pending for pending in core.scribe.pending.values() if pending.id == id), None)
     if pending is None:
         core.emit(LookUpAsked(command, id))
         return None
-        if isinstance(pending.requested, kind):
+    if isinstance(pending.requested, kind):
         return pending
     asked_before(core, AskedBefore(command, id, known=False))
     return None

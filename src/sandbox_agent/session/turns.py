@@ -123,9 +123,9 @@ def heard(core: Core, _: Heard) -> None:
     if scribe.requested_end is not None:
         life.agent_left(core, scribe.requested_end)
         return
-        notable = [data for _, data in scribe.notable]
+    notable = [data for _, data in scribe.notable]
     number = core.fact()
-        for data in notable:
+    for data in notable:
         if isinstance(data, TurnStarted):
             _began(core, data.turn_id)
         elif isinstance(data, TurnEnded):
