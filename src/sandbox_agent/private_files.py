@@ -1,4 +1,4 @@
-"""Files for the owner alone."""
+"""Files that only the owner can read."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def write_private(path: Path, content: bytes, *, durable: bool = False) -> None:
-    """Write a file for the owner alone; one that begins with `#!` may be run. A process that reads it sees all of it.
+    """Write a file that only the owner can read; one that starts with `#!` is executable. A concurrent reader sees a complete file.
 
-    With `durable`, it also survives the loss of power once this returns.
+    With `durable`, it also survives a power failure once this returns.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     fd, unfinished = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
@@ -31,7 +31,7 @@ def write_private(path: Path, content: bytes, *, durable: bool = False) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """A file is durable when the folder that names it is."""
+    """A file is durable only once the directory that names it is."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

@@ -151,7 +151,7 @@ def cut_short(content: bytes) -> bytes:
 def test_a_damaged_file_is_refused_and_left_alone(path: Path, damage: Callable[[bytes], bytes]) -> None:
     made(path).write_bytes(damage(path.read_bytes()))
     before = files(path)
-    with pytest.raises(StoreCorrupt, match=r"log\.db is damaged .* left as it is"):
+    with pytest.raises(StoreCorrupt, match=r"log\.db is damaged .* left unchanged"):
         SqliteStore(path)
     assert files(path) == before
 

@@ -1,1 +1,1 @@
-"""HTTP: bytes to an operation and back. Knows no session and no agent."""
+"""HTTP: from bytes to an operation and back. Independent of sessions and agents."""

@@ -1,4 +1,4 @@
-"""Answers: JSON, problems, bytes, and streams that end when their reader goes."""
+"""Responses: JSON, problems, bytes, and streams that end when their reader disconnects."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ STREAM_HEADERS: HeaderList = [
 
 
 NEVER_RUN: HeaderList = [(b"content-security-policy", b"default-src 'none'; sandbox")]
-"""Files come from agents and clients: whatever they are, a browser must not run them as ours."""
+"""Files come from agents and clients: a browser must never run them with this origin."""
 
 
 class BrokenOff(Exception):
-    """An answer failed after it had begun: nothing else can be said on its connection."""
+    """A response failed after it had started: nothing else can be sent on its connection."""
 
 
 async def send_bytes(send: Send, status: int, body: bytes, headers: HeaderList) -> None:
@@ -60,7 +60,7 @@ async def send_result(send: Send, status: int, result: Any, headers: HeaderList)
 
 
 async def send_download(receive: Receive, send: Send, download: Download, headers: HeaderList) -> None:
-    """Send a file as it is read. One that ends early closes the connection: its reader must not take it for whole."""
+    """Send a file as it is read. If it ends early, close the connection: the reader must not take it for complete."""
     told = [(name.encode(), value.encode("latin-1", "replace")) for name, value in download.headers]
     if download.length is not None:
         told.append((b"content-length", str(download.length).encode()))
@@ -98,7 +98,7 @@ async def send_problem(send: Send, error: SandboxAgentError, instance: str, head
 async def send_stream(
     scope: Scope, receive: Receive, send: Send, stream: Stream, headers: HeaderList
 ) -> None:
-    """Send pieces as they come, until there are no more or the reader goes."""
+    """Send pieces as they come, until there are no more or the reader disconnects."""
     following = None if isinstance(stream.pieces, AsyncGenerator) else stream.pieces
     closing: HeaderList = [(b"connection", b"close")] if following and following.tells_end else []
     await send(
@@ -123,7 +123,7 @@ async def send_stream(
 async def _send_pieces(
     receive: Receive, send: Send, pieces: AsyncGenerator[bytes, None] | AsyncGenerator[bytes | None, None]
 ) -> None:
-    """The reader's going ends the wait for the next piece at once."""
+    """A disconnect ends the wait for the next piece at once."""
     sender = asyncio.current_task()
     assert sender is not None
     gone = asyncio.get_running_loop().create_task(_until_gone(receive, sender))

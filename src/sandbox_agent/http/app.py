@@ -1,7 +1,6 @@
-"""The application: finds the operation, asks the gate, calls the handler, sends the answer.
+"""The application: finds the operation, asks the gate, calls the handler, sends the response.
 
-Plain ASGI, because the way to a handler is the cost of a request. Everything that goes wrong on it becomes a problem, here and
-nowhere else.
+Plain ASGI, because routing dominates the cost of a request. This is the only place that turns errors into problems.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ class App:
         try:
             if len(headers) < len(scope["headers"]):
                 check_doubled(scope["headers"])
-            # The site first: a page that may call us can read that its address for us is wrong.
+            # Check the origin first: an allowed page may read that its Host is wrong.
             if not scope["path"].startswith(ROOT) and scope["path"] not in LEAD_TO_INSPECTOR:
                 cors = self._gate.check_site(headers)
             self._gate.check_host(headers)
@@ -68,13 +67,13 @@ class App:
                 return
             stream = await self._answer(scope, headers, receive, send, cors)
             if stream is not None:
-                del headers  # nothing of the request is held as long as its stream runs
+                del headers  # release the request while its stream runs
                 await send_stream(scope, receive, send, stream, cors)
         except SandboxAgentError as error:
             await send_problem(send, error, scope["path"], cors)
         except BrokenOff as error:
-            # The server logs it and closes the connection: so the reader sees that this was not the end.
-            raise BrokenOff(f"{scope['method']} {scope['path']} failed in its middle") from error.__cause__
+            # The server logs it and closes the connection, so the reader sees that the stream is incomplete.
+            raise BrokenOff(f"{scope['method']} {scope['path']} failed midway") from error.__cause__
         except Exception:
             logger.exception("%s %s failed", scope["method"], scope["path"])
             await send_problem(send, Internal(UNEXPECTED), scope["path"], cors)
@@ -82,7 +81,7 @@ class App:
     async def _answer(
         self, scope: Scope, headers: Headers, receive: Receive, send: Send, cors: HeaderList
     ) -> Stream | None:
-        """Answer, or return the stream that is the answer."""
+        """Send the response, or return it if it is a stream."""
         method, path = scope["method"], scope["path"]
         leads_there = path in LEAD_TO_INSPECTOR and method in ("GET", "HEAD")
         if path.startswith(ROOT) or leads_there:
@@ -103,7 +102,7 @@ class App:
             raise NotFound(f"there is nothing at {path}")
         if operation is None:
             raise MethodNotAllowed(f"{path} takes {', '.join(methods)}", allow=list(methods))
-        # Without a token nobody keeps us reading.
+        # Read no body before the token is checked.
         limit = 0 if operation.public else self._max_body
         if operation.response is Dialogue:
             raise InvalidRequest(f"{path} is a WebSocket: ask for an upgrade")
@@ -124,7 +123,7 @@ class App:
     def _check_token(
         self, scope: Scope, headers: Headers, query: dict[str, str], operation: Operation | None
     ) -> None:
-        """A browser's EventSource and WebSocket cannot send headers: there, and only there, the token may be in the query."""
+        """A browser's EventSource and WebSocket cannot send headers: only there may the token be in the query."""
         in_query = None
         is_followed = operation is not None and operation.may_stream and query.get("follow") == "true"
         if is_followed or (operation is not None and operation.response in (Stream, Dialogue)):
@@ -137,12 +136,12 @@ class App:
     # -- WebSockets ---------------------------------------------------------------------------
 
     def is_dialogue(self, path: str) -> bool:
-        """Whether a WebSocket can be asked for at this path."""
+        """Whether this path accepts WebSockets."""
         operation = (self._find(path)[0] or {}).get("GET")
         return operation is not None and operation.response is Dialogue
 
     async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Until it is accepted, a WebSocket is a request like any other, and is refused like one."""
+        """Until it is accepted, a WebSocket is refused like any other request."""
         await receive()
 
         async def refuse(message: Message) -> None:
@@ -174,7 +173,7 @@ class App:
     async def _send_page(
         self, page: Page, scope: Scope, headers: Headers, send: Send, cors: HeaderList
     ) -> None:
-        """A browser that has not shown the token gets a form to type it into."""
+        """A browser without a token gets a form to enter it."""
         status, body, media_type = 200, b"", page.media_type
         try:
             if not page.public:
@@ -189,9 +188,9 @@ class App:
         await send_bytes(send, status, body or page.render(), described)
 
     async def _send_inspector(self, path: str, method: str, headers: Headers, send: Send) -> None:
-        """Public files: anybody may read them, also one who followed a link from another site."""
+        """Public files: anyone may read them, including through a link from another site."""
         if path in LEAD_TO_INSPECTOR:
-            # Not for ever: tomorrow another program may listen on this port.
+            # Temporary: another program may listen on this port later.
             await send_bytes(send, 307, b"", [(b"location", ROOT.encode()), (b"cache-control", b"no-cache")])
             return
         file = self._inspector.find(path)

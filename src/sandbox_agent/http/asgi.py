@@ -1,4 +1,4 @@
-"""The few ASGI types we use."""
+"""The ASGI types in use."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""One connection of a client: uvicorn's, with bounds on what a client may send and on how long it may take.
+"""A client's connection: uvicorn's, with limits on what a client may send and how long it may take.
 
-What is wrong with a request as such is answered with a problem, like everything else that is wrong.
+A malformed request is answered with a problem, like every other error.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from .patience import TRUST, Patience
 
 MOST_HEAD_BYTES = 64 << 10
 MOST_HEADERS = 256
-"""Of a head that is not whole yet: kept apart, small headers take ten times their bytes."""
+"""Headers of an incomplete head: stored separately, small ones take ten times their size."""
 
 
 class Connection(HttpToolsProtocol):
-    _unfinished = 0  # bytes that have brought neither the end of a head nor a piece of a body
+    _unfinished = 0  # bytes since the last complete head or piece of a body
     _in_head = False
     _in_body = False
     _stays_open = False
@@ -46,7 +46,7 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._patience.forget(self)
         super().connection_lost(exc)
-        # uvicorn tells the request that came last. Where several came at once, another one is being answered.
+        # uvicorn refers to the last request. With pipelining, an earlier one is being answered.
         self.pipeline.clear()
         if self._answered is not None:
             self._answered.disconnected = True
@@ -69,7 +69,7 @@ class Connection(HttpToolsProtocol):
         super().data_received(data)
         if self._is_upgrading:
             return  # the connection belongs to another protocol now
-        # The parser keeps a head until it is whole, however long it gets: anybody could fill the memory with one.
+        # The parser buffers an incomplete head without a limit: anyone could fill the memory.
         if self._unfinished > MOST_HEAD_BYTES:
             self._refuse_head(f"{MOST_HEAD_BYTES} bytes", MOST_HEAD_BYTES)
         elif self._in_head and len(self.headers) > MOST_HEADERS:
@@ -97,7 +97,7 @@ class Connection(HttpToolsProtocol):
         super().on_headers_complete()
         if self._is_upgrading:
             return
-        # Until the body is here: an answer that does not wait for it is the last one on this connection.
+        # Until the body has arrived: a response that does not wait for it is the last one on this connection.
         self._stays_open, self.cycle.keep_alive = self.cycle.keep_alive, False
 
     def on_body(self, body: bytes) -> None:
@@ -109,7 +109,7 @@ class Connection(HttpToolsProtocol):
             return
         self._unfinished = 0
         self._in_body = False
-        # A head that follows in the same packet has its time from now on.
+        # The time for a head that follows in the same packet starts now.
         self._patience.expect_nothing(self)
         if not self.cycle.response_started:
             self.cycle.keep_alive = self._stays_open
@@ -119,7 +119,7 @@ class Connection(HttpToolsProtocol):
         return self._is_upgrading
 
     def handle_websocket_upgrade(self) -> None:
-        """Whoever asks for one shows the token at once, or is sent away."""
+        """A WebSocket request must carry the token, or it is refused."""
         self._patience.forget(self)
         super().handle_websocket_upgrade()
 
@@ -138,7 +138,7 @@ class Connection(HttpToolsProtocol):
 
     @property
     def waits_for_us(self) -> bool:
-        """We owe it an answer, or do not read what it sends."""
+        """A response is pending, or reading is paused."""
         owed = self.cycle is not None and not self.cycle.response_complete and not self._in_body
         return owed or self.flow.read_paused
 
@@ -158,7 +158,7 @@ class Connection(HttpToolsProtocol):
 
     def _open_outlet(self) -> Outlet:
         if not self.transport.is_closing():
-            self.flow.resume_reading()  # to see the reader go
+            self.flow.resume_reading()  # to notice a disconnect
         self._outlet = Outlet(self.transport)
         return self._outlet
 
@@ -170,7 +170,7 @@ class Connection(HttpToolsProtocol):
             self._refuse("413 Content Too Large", too_large)
 
     def _refuse(self, status: str, error: SandboxAgentError) -> None:
-        """Close the connection, with a reason unless something else is being said on it."""
+        """Close the connection, with a reason unless a response is being sent."""
         if (
             self.cycle is None
             or self.cycle.response_complete

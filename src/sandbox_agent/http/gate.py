@@ -1,6 +1,6 @@
-"""Who may ask: the Host check against DNS rebinding, cross-site requests, CORS, and the token.
+"""Access checks: the Host header against DNS rebinding, cross-site requests, CORS, and the token.
 
-A decision here never looks at a URL that the client could shape; what a route demands is told by its operation.
+No decision depends on a URL that the client could craft; each operation states what its route requires.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Gate:
         )
 
     def check_site(self, headers: Headers) -> HeaderList:
-        """Refuse what another site's page sends; the CORS headers to answer an allowed one with."""
+        """Refuse requests from other sites' pages. Returns the CORS headers for an allowed one."""
         origin = headers.get(b"origin")
         if origin is None:
             if headers.get(b"sec-fetch-site") == b"cross-site":
@@ -102,7 +102,7 @@ class Gate:
         raise TokenInvalid("the token is wrong")
 
     def _too_many(self, client: str) -> bool:
-        """Wrong tokens are counted per address; a right one is never delayed, and missing ones do not count."""
+        """Wrong tokens are counted per address. A valid token is never delayed, and missing ones do not count."""
         now = time.monotonic()
         recent = [moment for moment in self._wrong.get(client, []) if now - moment < 60]
         recent.append(now)
@@ -113,7 +113,7 @@ class Gate:
 
 
 def check_doubled(headers: HeaderList) -> None:
-    """A header on which a decision rests may stand once: a proxy before us may have looked at the other one."""
+    """A header used for a decision may occur only once: a proxy may have checked the other one."""
     names = [name for name, _ in headers]
     for name in DECIDING:
         if names.count(name) > 1:
@@ -125,7 +125,7 @@ def _digest(token: bytes) -> bytes:
 
 
 def _token_of(headers: Headers) -> bytes:
-    """The token as it was sent: bytes, so that one beyond ASCII is compared as it is."""
+    """The token as sent, in bytes, so that non-ASCII tokens are compared unchanged."""
     scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
     if scheme.lower() == b"bearer" and token.strip():
         return token.strip()
@@ -140,9 +140,9 @@ def _host_names(config: Config) -> frozenset[str]:
 
 
 def host_name(header: str) -> str:
-    """The name or address in a `Host` header; empty when that is anything but `name`, `address` or `[address]` and a port.
+    """The name or address in a `Host` header; empty unless it is `name`, `address` or `[address]`, with an optional port.
 
-    Strict, because programs differ in what they make of the rest: `127.0.0.1:2@evil.com` is evil.com to some of them.
+    Strict, because programs disagree about anything else: some read `127.0.0.1:2@evil.com` as evil.com.
     """
     found = _HOST.fullmatch(header)
     if found is None:

@@ -1,5 +1,5 @@
-"""The inspector: a page that was built into `ui/`, served as it lies there, compressed where the browser
-takes that. Its files hold no secret and need no token.
+"""The inspector: a page built into `ui/`, served from there, compressed if the browser accepts that. Its files
+hold no secret and need no token.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from .gate import HeaderList
 FOLDER = Path(__file__).with_name("ui")
 ROOT = "/ui/"
 
-# The page may call any daemon that a person names, and shows images that it fetched with the token; it runs and looks
-# only with what stands in its own files.
+# The page may call any daemon that the user enters, and shows images fetched with the token; scripts and styles come
+# only from its own files.
 POLICY = (
     b"default-src 'self'; connect-src 'self' http: https:; img-src 'self' blob:; object-src 'none'; "
     b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -42,11 +42,11 @@ NOT_BUILT = b"""<!doctype html>
 
 
 def address_of(endpoint: str, token: str | None) -> str:
-    """The page's address; it brings the token along in its fragment, which no browser sends anywhere."""
+    """The page's address, with the token in the fragment, which browsers never send."""
     return f"{endpoint}{ROOT}" + (f"#token={quote(token)}" if token is not None else "")
 
 
-# What the build compresses files with, smallest first: the end of the file's name, and the name that browsers know.
+# The encodings the build writes, smallest first: file extension and encoding name.
 ENCODINGS = {".br": b"br", ".gz": b"gzip"}
 
 
@@ -55,22 +55,22 @@ class File(NamedTuple):
     media_type: str
     etag: bytes
     cache: bytes
-    # The same content compressed, by encoding, smallest first.
+    # The compressed content by encoding, smallest first.
     encoded: dict[bytes, bytes]
 
     def answer(self, accepted: bytes) -> tuple[bytes, HeaderList]:
-        """The smallest body that a request with this `Accept-Encoding` may get, and the headers that go with it."""
+        """The smallest body that this `Accept-Encoding` allows, with its headers."""
         encoding = next((name for name in self.encoded if _accepts(accepted, name)), None)
         headers: HeaderList = [(b"cache-control", self.cache), (b"vary", b"Accept-Encoding"), *HEADERS]
         if encoding is None:
             return self.body, [(b"etag", b'"%b"' % self.etag), *headers]
-        # Other bytes, another tag: a cache must not take one for the other.
+        # Different bytes need a different tag: a cache must not confuse them.
         etag = b'"%b-%b"' % (self.etag, encoding)
         return self.encoded[encoding], [(b"etag", etag), (b"content-encoding", encoding), *headers]
 
 
 class Inspector:
-    """The page's files, few and small: read once, when a browser first asks for one."""
+    """The page's files, few and small: read once, on the first request."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = folder
@@ -97,8 +97,8 @@ def _files(folder: Path) -> dict[str, File]:
 
 
 def _file(name: str, body: bytes, path: Path | None, hashed_name: bool) -> File:
-    """The build writes everything but the page itself into a folder, under names that change with the content."""
-    import mimetypes  # reads the system's tables: not at the start of every daemon
+    """The build writes everything except the page itself under names that change with the content."""
+    import mimetypes  # imported late: it reads the system's tables
 
     media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
     if media_type.startswith("text/"):

@@ -26,5 +26,5 @@ def configure_logging(level: str) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    # uvicorn logs tracebacks of our handlers and start-up chatter; we log the first ourselves.
+    # uvicorn logs start-up messages and tracebacks of handlers, which the daemon logs itself.
     logging.getLogger("uvicorn").setLevel(logging.WARNING if level != "debug" else logging.DEBUG)

@@ -1,6 +1,6 @@
-"""The way to one reader of a stream: straight to its connection, past everything that a server does for an answer.
+"""The path to one reader of a stream: directly to its connection, bypassing the server's response handling.
 
-A stream writes thousands of small texts, and each is worth less than the way through the server.
+A stream writes thousands of small frames, each cheaper than a pass through the server.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections.abc import Callable
 
 from .asgi import Scope
 
-# A piece that the socket does not take stays in the transport; beyond this much nothing is added to it.
+# What the socket does not accept stays in the transport's buffer, up to this size.
 HIGH_WATER = 32 << 10
 
 OUTLET = "sandbox_agent.outlet"
-"""The ASGI extension by which the server lets an answer open its outlet."""
+"""The ASGI extension with which a response opens its outlet."""
 
 
 def _nobody() -> None:
-    """Nobody wants to know."""
+    """Does nothing."""
 
 
 class Outlet:
@@ -31,7 +31,7 @@ class Outlet:
         self.on_change: Callable[[], None] = _nobody
 
     def write(self, text: bytes) -> None:
-        """Text that is not empty, as a chunk of the answer's body."""
+        """Non-empty bytes as a chunk of the response body."""
         self._write(b"%x\r\n%b\r\n" % (len(text), text))
 
     def fill(self) -> None:
@@ -47,6 +47,6 @@ class Outlet:
 
 
 def outlet_of(scope: Scope) -> Outlet:
-    """The outlet for an answer whose head has been sent."""
+    """The outlet for a response whose head has been sent."""
     opened: Callable[[], Outlet] = scope["extensions"][OUTLET]["open"]
     return opened()

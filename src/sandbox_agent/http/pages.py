@@ -1,4 +1,4 @@
-"""Pages that are no operation: the API description, a page to read it, and the form that asks a browser for the token."""
+"""Pages outside the operations: the API description, its documentation page, and the token form for browsers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Page(NamedTuple):
     render: Callable[[], bytes]
     media_type: str
     public: bool = False
-    """It says nothing that a stranger may not know: no token is asked for."""
+    """It holds nothing secret, so it needs no token."""
 
 
 def pages() -> dict[str, Page]:
@@ -30,7 +30,7 @@ def pages() -> dict[str, Page]:
 
 @functools.cache
 def sign_in_page() -> bytes:
-    """Sent to a browser in the place of a page that needs the token: nobody can type a header into an address bar."""
+    """Sent to a browser instead of a page that needs the token, because a browser cannot add a header to a page load."""
     return (SIGN_IN / "page.html").read_bytes()
 
 

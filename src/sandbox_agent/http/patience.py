@@ -1,8 +1,8 @@
-"""How long the daemon waits for its clients, and for how many of them.
+"""Limits on how long the daemon waits for clients, and on unauthenticated connections.
 
-A connection costs a descriptor and some memory before anybody knows who is at its other end. So a request that has begun must go
-on, and those who have not shown the token share a bounded room, in which a newcomer takes the place of the oldest. Whoever has
-shown it is not sent away, and nothing here limits how long a body, a stream or a turn takes as a whole.
+A connection costs a descriptor and memory before its client is known. So a request that has started must make progress, and
+connections without a valid token share a fixed number of places, in which a new connection replaces the oldest. Authenticated
+connections are never replaced, and nothing here limits the total time of a body, a stream or a turn.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import time
 from typing import Protocol
 
 HEAD_SECONDS = 10.0
-"""How long the head of a request may take, from the connection or from its first byte on."""
+"""How long the head of a request may take, from the connection or from its first byte."""
 BODY_SECONDS = 30.0
 """How long a body may pause."""
 MOST_STRANGERS = 512
-"""How many connections there may be that have not shown a right token."""
+"""The maximum number of connections without a valid token."""
 LOOK_SECONDS = 1.0
 
 TRUST = "sandbox_agent.trust"
-"""The ASGI extension by which an answer tells the server that its client has shown a right token."""
+"""The ASGI extension with which the app tells the server that the client has shown a valid token."""
 
 
 class Client(Protocol):
@@ -33,7 +33,7 @@ class Client(Protocol):
 
 
 class Patience:
-    """All connections of one server. There is one timer, and only while something is expected of somebody."""
+    """All connections of one server. One timer runs, and only while something is expected from a client."""
 
     def __init__(self) -> None:
         self._strangers: dict[Client, None] = {}  # the oldest first
@@ -50,7 +50,7 @@ class Patience:
             oldest.drop()
 
     def trust(self, client: Client) -> None:
-        """It has shown a right token."""
+        """It has shown a valid token."""
         self._strangers.pop(client, None)
 
     def forget(self, client: Client) -> None:
@@ -58,7 +58,7 @@ class Patience:
         self.expect_nothing(client)
 
     def expect_head(self, client: Client) -> None:
-        """A head has begun, or should; further pieces of it give no further time."""
+        """A head has started, or should; further pieces of it do not extend the time."""
         self._heads.setdefault(client, time.monotonic() + HEAD_SECONDS)
         self._arm()
 

@@ -1,4 +1,4 @@
-"""From an ASGI request to the values of an operation: path, query, headers, body, each bounded and checked."""
+"""Decodes an ASGI request into an operation's request: path, query, headers and body, each limited and validated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ATTACHMENT_FACTOR = 64
 
 
 def query_of(scope: Scope) -> dict[str, str]:
-    """Query parameters; one that is given twice is refused."""
+    """Query parameters. A repeated one is refused."""
     text = scope["query_string"].decode("latin-1")
     found: dict[str, str] = {}
     for name, value in parse_qsl(text, keep_blank_values=True):
@@ -38,7 +38,7 @@ async def request_of(
 ) -> Any:
     """The operation's request, decoded and validated."""
     for name in query:
-        # What a link carries must not stand for a part of the path, a header or the body.
+        # A query parameter must not replace a part of the path, a header or the body.
         if name not in operation.query_names:
             raise InvalidRequest(f"unknown query parameter `{name}`", field=name)
     loose: dict[str, Any] = {**path_values, **query}
@@ -91,7 +91,7 @@ async def read_body(headers: Headers, receive: Receive, limit: int) -> bytes:
 
 
 async def pieces_of_body(headers: Headers, receive: Receive, limit: int) -> AsyncGenerator[bytes, None]:
-    """The body as it arrives. Nothing more is read from the connection before a piece is taken."""
+    """The body as it arrives. The next piece is read only once the last one was taken."""
     declared = headers.get(b"content-length", b"0")
     if declared.isdigit() and int(declared) > limit:
         raise PayloadTooLarge(f"the body may have {limit} bytes", limit=limit)

@@ -1,4 +1,4 @@
-"""Runs the daemon behind uvicorn until it is told to stop; SIGTERM and SIGINT drain it."""
+"""Runs the daemon behind uvicorn until it is stopped; SIGTERM and SIGINT drain it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _run(config: Config, token: Token | None, listening: socket.socket) -> int:
 async def _serve(config: Config, token: Token | None, listening: socket.socket) -> int:
     daemon = Daemon(config)
     server = uvicorn.Server(_uvicorn_config(App(daemon, config, token and token.text, pages())))
-    # Our own handlers: a signal drains the daemon first, and stops the server when that is done.
+    # Own handlers: a signal drains the daemon first, and then stops the server.
     server.capture_signals = contextlib.nullcontext  # type: ignore[assignment, method-assign]
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -92,7 +92,7 @@ async def _serve(config: Config, token: Token | None, listening: socket.socket) 
     gc.freeze()
     gc.enable()
     address = _address(config, listening)
-    if config.parent_pid is None:  # one that belongs to a program is not for others
+    if config.parent_pid is None:  # a daemon that belongs to a program is not for others
         _leave_word(daemon.folder, address)
     _say_where(address, token)
     waiting = loop.create_task(stopping.wait())
@@ -110,8 +110,8 @@ async def _serve(config: Config, token: Token | None, listening: socket.socket) 
 
 
 async def _watch_parent(parent: int | None, stopping: asyncio.Event) -> None:
-    """Stop when the program that started us is gone, also by SIGKILL. Asked of the system, because a signal at the parent's
-    death would come at the end of the thread that started us, and only on Linux."""
+    """Stop when the parent program is gone, even by SIGKILL. Polled, because a parent-death signal is sent when the
+    starting thread ends, and only on Linux."""
     while parent is not None and not stopping.is_set():
         if os.getppid() != parent:
             stopping.set()
@@ -124,13 +124,13 @@ def _uvicorn_config(app: App) -> uvicorn.Config:
         http=functools.partial(Connection, Patience(), app.is_dialogue),  # type: ignore[arg-type]  # it is only ever called
         ws=websocket_protocol,  # type: ignore[arg-type]  # likewise
         ws_max_size=MOST_MESSAGE_BYTES,
-        ws_per_message_deflate=False,  # a terminal's frames are small, and should be quick
+        ws_per_message_deflate=False,  # a terminal's frames are small and must be fast
         lifespan="off",
         loop="none",
         log_config=None,
         access_log=False,
         server_header=False,
-        # Nobody may claim another address with a header.
+        # No client may claim another address with a header.
         proxy_headers=False,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=2,
@@ -143,7 +143,7 @@ def _address(config: Config, listening: socket.socket) -> str:
 
 
 def _leave_word(folder: Path, address: str) -> None:
-    """For clients on this machine. Without the token: whoever chose it keeps it where they want."""
+    """For clients on this machine. Without the token: the user who chose it decides where it is kept."""
     with contextlib.suppress(OSError):
         save(folder, DaemonState(os.getpid(), reachable(address), None, __version__))
 
@@ -152,7 +152,7 @@ def _say_where(address: str, token: Token | None) -> None:
     print(f"listening on {address}", file=sys.stderr, flush=True)  # noqa: T201
     if token is None and not is_loopback(urlsplit(address).hostname or ""):
         print("warning      no token: anyone who can reach this address can run code", file=sys.stderr)  # noqa: T201
-    # The token is for the eyes of whoever started us. What is not a terminal may be kept, by a container's or a system's log.
+    # Show the token only on a terminal. Other output may be kept in a container's or system's log.
     terminal = next((stream for stream in (sys.stderr, sys.stdout) if stream.isatty()), None)
     lines = [f"inspector    {address_of(address, token.text if token and terminal else None)}"]
     if token and not terminal:

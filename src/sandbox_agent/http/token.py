@@ -1,4 +1,4 @@
-"""The token that clients must show: where it comes from, and what it must be."""
+"""The token that clients must send: its source and its rules."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ refusing to start without a token: anyone who can reach this address could run c
 class Token(NamedTuple):
     text: str
     source: str
-    """Where a person can read it."""
+    """Where the user can find it."""
 
 
 def token_of(config: Config) -> Token | None:
-    """The token to demand; None only when that was asked for."""
+    """The required token; None only if that was asked for."""
     if token := given_token(config):
         return token
     if config.insecure_no_token or (config.no_token and is_loopback(config.host)):
@@ -41,7 +41,7 @@ def token_of(config: Config) -> Token | None:
 
 
 def given_token(config: Config) -> Token | None:
-    """The token that a file, a flag or a variable names, if any does."""
+    """The token from a file, a flag or a variable, if any."""
     if config.token_file is not None:
         path = Path(config.token_file).expanduser()
         try:

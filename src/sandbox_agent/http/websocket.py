@@ -1,6 +1,6 @@
-"""WebSockets: uvicorn's protocol on the library `websockets`, and one connection as a terminal sees it.
+"""WebSockets: uvicorn's protocol on the `websockets` library, and a connection as a terminal uses it.
 
-The library takes longer to load than everything else in HTTP, so it is loaded by the first who asks for a WebSocket.
+The library takes longer to import than everything else in HTTP, so the first WebSocket request imports it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _quiet.setLevel(logging.WARNING)
 
 
 def websocket_protocol(**options: Any) -> asyncio.Protocol:
-    """The protocol that takes over a connection. It does not log requests: the token may stand in their address."""
+    """The protocol that takes over a connection. It does not log requests: their URL may contain the token."""
     from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
     protocol = WebSocketsSansIOProtocol(**options)

@@ -1,1 +1,1 @@
-"""The durable log and what stands beside it: sessions, queues, what waits for an answer."""
+"""The durable log, and the state stored with it: sessions, queues, pending requests."""

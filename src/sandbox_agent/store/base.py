@@ -1,14 +1,14 @@
-"""What a store is: one writer, many readers, and transactions that write everything or nothing.
+"""The store interface: one writer, many readers, and atomic transactions.
 
-The contract, proven by `sandbox_agent.testing.store_contract`:
-- `write` applies all its changes in one transaction and returns when they are durable. When it raises, nothing of them is there:
-  `ImpossibleChange` for one that can never be applied, anything else for a reason that may pass, like a full disk.
-- A change for a session that is not there does nothing: the session was deleted while the change was on its way.
-- Events are append-only; a session's sequences and the log's positions ascend without the store looking at them.
+The contract, tested by `sandbox_agent.testing.store_contract`:
+- `write` applies all its changes in one transaction and returns when they are durable. If it raises, none of them is applied:
+  `ImpossibleChange` means that one can never be applied, any other error may be temporary, like a full disk.
+- A change for a missing session does nothing: the session was deleted while the change was queued.
+- Events are append-only. A session's sequences and the log's positions ascend; the store does not check them.
 - Reading never blocks writing, and may happen from several threads at once. `write` is called by one thread at a time.
-- Bodies and raws come back byte for byte.
-- What was written and is gone, because somebody took the files away, is told by `StoreGone` and never by an empty answer.
-- Positions are never given twice, also after sessions were deleted and the store was reopened (`position`).
+- Bodies and raw payloads are returned byte for byte.
+- If written data is missing because another program removed the files, reads raise `StoreGone` and never return an empty result.
+- Positions are never reused, even after sessions were deleted and the store was reopened (`position`).
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from ..schema.sessions import Used
 
 
 class Secrets(Struct, frozen=True, omit_defaults=True):
-    """What a session needs and no reader may see."""
+    """What a session needs and no client may read."""
 
     env: dict[str, str] = field(default_factory=dict)
     mcp: dict[str, McpServer] = field(default_factory=dict)
 
 
 class SessionRecord(Struct, frozen=True, omit_defaults=True):
-    """A session as it is stored: never changed, only replaced."""
+    """A stored session. Immutable: changes replace it."""
 
     session_id: str
     agent: str
@@ -45,24 +45,24 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     pinned_version: str | None = None
     native_id: str | None = None
     native_stored: bool = False
-    """The agent has finished a turn, so it must be able to resume; before that, a lost conversation is replaced by a new one."""
+    """The agent has finished a turn, so it must be able to resume. Before that, a lost conversation is replaced by a new one."""
     turn_id: str | None = None
     prompted: bool = False
-    """A prompt was handed to the agent under this native id, so there may be something to resume."""
+    """The agent got a prompt under this native id, so there may be something to resume."""
     queued: int = 0
-    """How many messages wait for their turn."""
+    """The number of queued messages."""
     ended: bool = False
     event_count: int = 0
-    """How many events the log holds; filled in when the record is read."""
+    """The number of events in the log; filled in when the record is read."""
     open_since: int | None = None
-    """Sequence from which on something may be open: where recovery begins to read."""
+    """The first sequence at which something may be open: recovery reads from here."""
     usage: Usage | None = None
     used: Used | None = None
-    """What the agent works with, by its own word: shown where the client chose nothing."""
+    """What the agent reports to work with; shown unless the client chose something."""
     rules: tuple[Rule, ...] = ()
     turn_timeout_ms: int | None = None
     folder: str = ""
-    """Where the session's files lie: a random name, so that a later session of the same id never sees them."""
+    """The folder of the session's files: a random name, so that a later session with the same id never sees them."""
 
     @property
     def active(self) -> bool:
@@ -75,7 +75,7 @@ class QueuedMessage(Struct, frozen=True, omit_defaults=True):
     prompt: Prompt
     created_at: str
     fresh: bool = False
-    """Start a new conversation where the agent's own is gone."""
+    """Start a new conversation if the agent's own is gone."""
 
 
 class QueuedHead(Struct, frozen=True):
@@ -85,11 +85,11 @@ class QueuedHead(Struct, frozen=True):
     created_at: str
     fresh: bool
     size: int
-    """Bytes of the whole message as it is stored."""
+    """Size of the stored message in bytes."""
 
 
 class PendingRow(Struct, frozen=True):
-    """A permission or a question that waits: the `data` of its event, as it was sent."""
+    """A pending permission or question: the `data` of its event, as it was sent."""
 
     id: str
     kind: Literal["permission", "question"]
@@ -102,22 +102,22 @@ class EventRow(Struct, frozen=True, gc=False):
     body: bytes
     raw: bytes | None = None
     raw_sequence: int | None = None
-    """The earlier event whose raw this one shares: one native frame often causes several events."""
+    """The earlier event with the same raw payload: one native frame often causes several events."""
 
 
 class StoredEvent(Struct, frozen=True, gc=False):
-    """An event as it is read; `raw` is filled only when asked for."""
+    """An event as read from the store; `raw` is filled only on request."""
 
     position: int
     sequence: int
     body: bytes
     raw: bytes | None
     is_large: bool = False
-    """It was left out, because it alone exceeds the page: read it in slices."""
+    """The content was left out because it exceeds the page on its own: read it in slices."""
 
 
 class KeyRow(Struct, frozen=True):
-    """An idempotency key: which turn it made, and from what."""
+    """An idempotency key: the turn it created, and a digest of the request."""
 
     digest: bytes
     turn_id: str
@@ -140,7 +140,7 @@ class DeleteSession(NamedTuple):
 
 
 class Announce(NamedTuple):
-    """What the readers of all sessions are told of this one, in place of what they were told before."""
+    """The update of a session for the readers of all sessions. It replaces the previous one."""
 
     session_id: str
     position: int
@@ -148,7 +148,7 @@ class Announce(NamedTuple):
 
 
 class Bury(NamedTuple):
-    """They are told that it is gone, also those who come back later. The oldest of `MOST_TOMBSTONES` go."""
+    """Readers of all sessions learn that it is gone, even if they reconnect later. Beyond `MOST_TOMBSTONES`, the oldest are dropped."""
 
     position: int
     body: bytes
@@ -178,7 +178,7 @@ class AddPending(NamedTuple):
 
 
 class ResolvePending(NamedTuple):
-    """It was answered: it waits no more, but that it was asked stays known."""
+    """It was answered and is no longer pending; that it was asked stays on record."""
 
     session_id: str
     id: str
@@ -196,10 +196,10 @@ class RememberCalls(NamedTuple):
 
 
 class Probe(NamedTuple):
-    """Writes something small: it fails as long as writing fails."""
+    """A small write, which fails as long as writing fails."""
 
 
-# What is written beside or below a session that must be there.
+# Changes that need an existing session.
 SessionChange = (
     SaveSecrets
     | AppendEvents
@@ -215,7 +215,7 @@ Change = SaveSession | DeleteSession | Bury | SessionChange | Probe
 
 
 class StoreCorrupt(Exception):
-    """The store's file is damaged; it was left as it is."""
+    """The store's file is damaged; it was left unchanged."""
 
 
 class StoreTooNew(Exception):
@@ -223,35 +223,35 @@ class StoreTooNew(Exception):
 
 
 class StoreGone(Unavailable):
-    """Somebody removed, replaced or changed the store's files while it is open. Nothing is read or written until they are back."""
+    """Another program removed, replaced or changed the open store's files. Nothing is read or written until they are back."""
 
 
 class ImpossibleChange(Exception):
-    """A change that can never be applied, however often it is tried: a fault of ours, not of the disk."""
+    """A change that can never be applied: an internal error, not a failure of the disk."""
 
 
 class Store(ABC):
     """See the module's docstring."""
 
     identity: str
-    """A random name given when the store was made; part of every event id."""
+    """A random name from the creation of the store; part of every event id."""
 
     def warm_up(self) -> None:  # noqa: B027 - most stores need none
-        """Called once, on the thread that writes, before anything else: what makes first writes as quick as later ones."""
+        """Called once, on the writing thread, before anything else. Makes the first writes as fast as later ones."""
 
     @abstractmethod
     def write(self, changes: Iterable[Change]) -> None: ...
 
     def tidy(self) -> bool:
-        """Remove a little of what deleted sessions left behind; True when there is more. Called when nothing waits to be written."""
+        """Remove some leftovers of deleted sessions; True if there are more. Called while no write is queued."""
         return False
 
     def check(self) -> None:  # noqa: B027 - most stores cannot lose what they hold
-        """Raise `StoreGone` when what was written is not there any more, though nobody reads or writes."""
+        """Raise `StoreGone` if written data is missing. Called while nothing reads or writes."""
 
     @abstractmethod
     def position(self) -> int:
-        """The highest position ever given."""
+        """The highest position ever assigned."""
 
     @abstractmethod
     def read(
@@ -264,34 +264,34 @@ class Store(ABC):
         with_raw: bool = False,
         whole: bool = True,
     ) -> list[StoredEvent]:
-        """A session's events past a sequence, ascending; at least one if there is one, then bounded in bytes.
+        """A session's events after a sequence, ascending: at least one if there is one, then limited in bytes.
 
-        Without `whole`, an event that alone exceeds the bound is not loaded: it comes empty, marked, and ends the page.
+        Without `whole`, an event that exceeds the limit on its own is not loaded: it is returned empty and marked, and ends the page.
         """
 
     @abstractmethod
     def read_log(self, after: int, limit: int, max_bytes: int, *, whole: bool = True) -> list[StoredEvent]:
-        """All sessions' events past a position, ascending, bounded likewise."""
+        """All sessions' events after a position, ascending, with the same limits."""
 
     @abstractmethod
     def news(self, after: int, limit: int) -> list[tuple[int, bytes]]:
-        """What was announced of sessions past a position, each with its position, ascending: the latest of each, and tombstones."""
+        """Session updates after a position, ascending, each with its position: the latest of each session, and tombstones."""
 
     @abstractmethod
     def read_slice(self, position: int, start: int, size: int, *, raw: bool = False) -> tuple[bytes, int]:
-        """Bytes of one event's body, or of its raw, and how many it has; none of none where there is no such thing."""
+        """A slice of an event's body, or of its raw payload, and the total size; empty and 0 if it does not exist."""
 
     @abstractmethod
     def session(self, session_id: str) -> SessionRecord | None:
-        """A session's record; its `event_count` is what the log holds, also where the record was saved before."""
+        """A session's record. `event_count` is read from the log, even if the record was saved earlier."""
 
     @abstractmethod
     def sessions(self, before: int | None, limit: int) -> list[tuple[int, SessionRecord]]:
-        """Newest first, each with an ordinal; `before` is the ordinal the page before ended with."""
+        """Newest first, each with an ordinal; `before` is the last ordinal of the previous page."""
 
     @abstractmethod
     def active_sessions(self) -> list[str]:
-        """Sessions to look after when the daemon starts: active ones, and those with a queue or something pending."""
+        """Sessions to restore when the daemon starts: active ones, and those with queued messages or pending requests."""
 
     @abstractmethod
     def folders(self) -> set[str]:
@@ -302,18 +302,18 @@ class Store(ABC):
 
     @abstractmethod
     def queue_page(self, session_id: str, after: int, limit: int) -> list[tuple[int, QueuedMessage]]:
-        """What waits, oldest first, each with an ordinal; `after` is the ordinal the page before ended with, 0 to begin."""
+        """Queued messages, oldest first, each with an ordinal; `after` is the last ordinal of the previous page, or 0."""
 
     @abstractmethod
     def queue_heads(self, session_id: str) -> list[QueuedHead]:
-        """All that waits, oldest first; what it costs does not depend on how large the messages are."""
+        """All queued messages, oldest first. The cost does not depend on the size of the messages."""
 
     @abstractmethod
     def queued(self, session_id: str, turn_id: str) -> QueuedMessage | None: ...
 
     @abstractmethod
     def pending(self, session_id: str) -> list[PendingRow]:
-        """What waits for an answer, in the order it was asked."""
+        """Pending requests, oldest first."""
 
     @abstractmethod
     def was_asked(self, session_id: str, id: str) -> bool:
@@ -327,14 +327,14 @@ class Store(ABC):
 
     @abstractmethod
     def size(self) -> int:
-        """Bytes the store takes."""
+        """Size of the store in bytes."""
 
     @abstractmethod
     def close(self) -> None: ...
 
 
 def bounded(rows: Iterable[StoredEvent], max_bytes: int) -> list[StoredEvent]:
-    """Take rows until their bytes reach the bound; always the first, so that reading can go on from it."""
+    """Take rows up to a limit in bytes, but at least one, so that reading can continue."""
     taken: list[StoredEvent] = []
     size = 0
     for row in rows:

@@ -1,4 +1,4 @@
-"""The reference store: dictionaries, and nothing left after the process."""
+"""The reference store: dictionaries in memory, gone with the process."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class MemoryStore(Store):
         self._position = 0
 
     def write(self, changes: Iterable[Change]) -> None:
-        taken = list(changes)  # all of them or none: a source that fails in the middle fails here
+        taken = list(changes)  # atomic: an iterable that fails midway fails here
         with self._lock:
             for change in taken:
                 self._apply(change)

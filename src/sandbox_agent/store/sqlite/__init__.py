@@ -1,4 +1,4 @@
-"""The default store: SQLite in WAL mode through APSW, one writer, readers that never block it."""
+"""The default store: SQLite in WAL mode through APSW, with one writer and readers that never block it."""
 
 from .schema import migrations
 from .store import SqliteStore

@@ -1,4 +1,4 @@
-"""How the file is opened, by the one who writes and by those who read."""
+"""Opens the file, for the writer and for readers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 
-# How long to wait for another program that has the file.
+# How long to wait for another program that has locked the file.
 BUSY_MILLISECONDS = 5_000
 
 
@@ -17,5 +17,5 @@ def connect(path: Path) -> apsw.Connection:
 
 
 def leave_wal(connection: apsw.Connection) -> None:
-    """The write-ahead log stays when this connection is closed, though it be the last."""
+    """Keep the write-ahead log when this connection is closed, even if it is the last one."""
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)

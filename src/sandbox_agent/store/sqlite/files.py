@@ -1,8 +1,8 @@
-"""The files of an open SQLite store: whether they are still those that were opened, and hold what was written.
+"""Checks that the files of an open SQLite store are still the ones that were opened, and hold what was written.
 
-SQLite trusts its files. It goes on writing into one that was removed, and appends behind the hole where a write-ahead log
-was cut; all of that is lost with the process. So somebody looks before each commit and each read. `log.db-mark` tells the
-next start how far the log was written, as a write-ahead log that lost its end looks like one that never had it.
+SQLite trusts its files. It keeps writing to a file that was removed, and appends after the gap if a write-ahead log was truncated;
+all of that is lost with the process. So the files are checked before each commit and each read. `log.db-mark` tells the next start
+how far the log was written, because a write-ahead log that lost its end looks like one that never had it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def beside(path: Path, what: str) -> Path:
 
 
 def require_complete(path: Path) -> None:
-    """SQLite would take a missing file for a new one, and delete the write-ahead log that belonged to the old."""
+    """SQLite would treat a missing file as a new one, and delete the write-ahead log of the old one."""
     wal = beside(path, "wal")
     if _size(wal) and not _size(path):
         raise StoreCorrupt(
@@ -33,39 +33,39 @@ def require_complete(path: Path) -> None:
 
 
 def require_end(path: Path, connection: apsw.Connection) -> None:
-    """Raise `StoreCorrupt` when an earlier life wrote more than there is."""
+    """Raise `StoreCorrupt` if an earlier daemon wrote more than the file holds."""
     mark = beside(path, "mark")
     try:
         identity, written = mark.read_text().split()
         marked = int(written)
     except (OSError, ValueError):
         return
-    # All that is left of a young log whose end is lost may be an empty file of SQLite's.
+    # A young log that lost its end may be just an empty SQLite file.
     is_young = not any(True for _ in connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'meta'"))
     position = 0 if is_young else newest_event(connection)
     if marked > position and (is_young or identity_of(connection) == identity):
         raise StoreCorrupt(
             f"{path} ends at position {position}, but was written up to {marked}: its end is lost, or it is an older copy. "
-            f"It was left as it is: remove {mark} to go on with what is there."
+            f"It was left unchanged: remove {mark} to continue with what is there."
         )
 
 
 class StoreFiles:
-    """Made when SQLite has opened them. `require` may be called by any thread, the rest by the one that writes."""
+    """Created once SQLite has opened them. Any thread may call `require`; only the writing thread calls the rest."""
 
     def __init__(self, path: Path, identity: str, position: int, *, marks: bool) -> None:
         self.path = path
-        self._name = str(path)  # a third quicker to look at than a Path, before each commit
+        self._name = str(path)  # a third faster to check before each commit than a Path
         self.wal = beside(path, "wal")
         self.position = position
-        """That of the newest event that was committed."""
+        """The position of the newest committed event."""
         self.identity = identity
         self._looking = threading.Lock()
         self._known = os.stat(path)
         self._wal_fd = os.open(self.wal, os.O_RDONLY | os.O_CLOEXEC)
         self._wal_size = os.fstat(self._wal_fd).st_size
         self._lost: str | None = None
-        """What cannot be well again as long as the files are open."""
+        """A failure that lasts until the store is reopened."""
         self._mark_fd: int | None = None
         self._marked = 0
         if marks:
@@ -75,7 +75,7 @@ class StoreFiles:
     # -- while it is open ---------------------------------------------------------------------
 
     def require(self) -> None:
-        """Raise `StoreGone` unless the file is the one that was opened and, where it changed, still holds our log."""
+        """Raise `StoreGone` unless the file is the one that was opened and, if it changed, still holds this log."""
         if self._lost is not None:
             raise StoreGone(self._lost)
         try:
@@ -92,11 +92,11 @@ class StoreFiles:
         if not os.path.samestat(now, known):
             raise StoreGone(f"{self.path} was replaced while the daemon has it open")
         with self._looking:
-            # Looked at again: while we waited the file may have grown, and others have seen that it is well.
+            # Check again: while this thread waited, the file may have grown, and another thread may have found it intact.
             self._look_closer(os.stat(self._name))
 
     def _look_closer(self, now: os.stat_result) -> None:
-        """What was written ahead is moved into the file every few hundred commits: most often it was that."""
+        """Most changes are checkpoints, which move the write-ahead log into the file every few hundred commits."""
         position = self.position
         try:
             found = self._found(now.st_size < self._known.st_size)
@@ -109,7 +109,7 @@ class StoreFiles:
         self._known = now
 
     def _found(self, shrank: bool) -> tuple[str, int]:
-        """Identity and position, seen with fresh eyes: what an open connection remembers may not be true any more."""
+        """Identity and position, read on a new connection: the cache of an open one may be stale."""
         connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
             if shrank:
@@ -119,7 +119,7 @@ class StoreFiles:
             connection.close()
 
     def _require_every_page(self, connection: apsw.Connection) -> None:
-        """Removed sessions let the file shrink, but not below what its header says."""
+        """Deleting sessions shrinks the file, but never below the size in its header."""
         header = connection.read("main", 0, 0, 100)[1]
         page, pages = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
         if not pages or os.stat(self.path).st_size < page * pages:
@@ -129,7 +129,7 @@ class StoreFiles:
         return StoreGone(f"{self.path} was changed by another program while the daemon has it open: {how}")
 
     def missing_of_wal(self) -> Literal["nothing", "all", "name"]:
-        """`all` of it may have been moved into the file by another program; without its `name` it can still be read."""
+        """Another program may have moved `all` of it into the file. Without its `name` it can still be read."""
         now = os.fstat(self._wal_fd)
         if now.st_size < self._wal_size:
             if now.st_size:
@@ -167,7 +167,7 @@ class StoreFiles:
     # -- from one life to the next ------------------------------------------------------------
 
     def mark(self) -> None:
-        """Not synced, and needs not be: a mark that is lost is too low, never too high."""
+        """Not synced: a lost mark is too low, never too high."""
         if self._mark_fd is not None and self._marked != self.position:
             os.pwrite(self._mark_fd, b"%b %020d\n" % (self.identity.encode(), self.position), 0)
             self._marked = self.position
@@ -183,7 +183,7 @@ def identity_of(connection: apsw.Connection) -> str:
 
 
 def newest_event(connection: apsw.Connection) -> int:
-    """Its position; at least, where events were deleted since. Every schema there ever was can be asked."""
+    """The position, or a lower bound if events were deleted since. Works with every schema version."""
     kept = next(iter(connection.execute("SELECT value FROM meta WHERE name = 'position'")), (0,))[0]
     newest = next(iter(connection.execute("SELECT max(position) FROM events")))[0]
     return max(int(kept), int(newest or 0))

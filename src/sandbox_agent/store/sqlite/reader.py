@@ -1,4 +1,4 @@
-"""What a SQLite store is asked: each thread that asks has a connection of its own."""
+"""Queries to a SQLite store. Each thread has its own connection."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Reader(Store):
             return b"", 0
         try:
             blob = self._reader().blob_open("main", "events", "raw" if raw else "body", row[0], False)
-        except apsw.SQLError:  # it is gone, or null
+        except apsw.SQLError:  # it was deleted, or is null
             return b"", 0
         with contextlib.closing(blob):
             blob.seek(min(start, blob.length()))
@@ -130,7 +130,7 @@ class Reader(Store):
 
     def active_sessions(self) -> list[str]:
         rows = self._reader().execute(
-            # A union, as SQLite would look at every session there is for an `or`.
+            # A union, because SQLite would scan all sessions for an `or`.
             "SELECT session_id FROM sessions WHERE ordinal IN (SELECT ordinal FROM sessions WHERE active "
             "UNION SELECT session FROM queue UNION SELECT session FROM pending WHERE body IS NOT NULL) "
             "ORDER BY ordinal"
@@ -190,14 +190,14 @@ class Reader(Store):
     # -- connections --------------------------------------------------------------------------
 
     def _reader(self) -> apsw.Connection:
-        """A connection of this thread's own, so that readers never wait for the writer or each other."""
+        """This thread's connection, so that readers never wait for the writer or each other."""
         writer = self._writer
         if writer.writing.acquire(blocking=False):
             try:
                 writer.require_files()
             finally:
                 writer.writing.release()
-        else:  # who writes has looked at the rest
+        else:  # the writer has checked the rest
             self._files.require()
         reader: apsw.Connection | None = getattr(self._readers, "connection", None)
         if reader is None:
@@ -229,7 +229,7 @@ def _counted(body: bytes, last: int | None) -> SessionRecord:
 
 
 def _columns(with_raw: bool, max_bytes: int | None) -> str:
-    """What is read of an event. One that exceeds a bound is left out, and SQLite does not load it to know its length."""
+    """The columns to read. The content of an event over the limit is left out; SQLite knows its length without loading it."""
     shared = "(SELECT {} FROM events o WHERE o.session = e.session AND o.sequence = e.raw_sequence)"
     raw = f"coalesce(e.raw, {shared.format('o.raw')})" if with_raw else "NULL"
     if max_bytes is None:

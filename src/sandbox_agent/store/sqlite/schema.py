@@ -1,4 +1,4 @@
-"""The tables of a file: made, brought up to date, checked, and what stands in `meta`."""
+"""The schema of a file: creates, migrates and checks it, and reads and writes `meta`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import apsw
 
 from ..base import StoreTooNew
 
-# A full check reads the whole file; above this size a start would not be quick any more.
+# A full check reads the whole file; above this size it would make the start slow.
 CHECK_BELOW_BYTES = 64 << 20
 
 
 def migrations() -> list[str]:
-    """The SQL files in their order; the schema's version is how many of them ran."""
+    """The SQL files in order. The schema version is the number of files that have run."""
     return [file.read_text() for file in sorted(Path(__file__).with_name("migrations").glob("*.sql"))]
 
 
@@ -40,7 +40,7 @@ def require_sound(connection: apsw.Connection, path: Path) -> None:
 
 
 def highest_position(connection: apsw.Connection) -> int:
-    """Ever given, to an event or to news."""
+    """The highest position ever assigned to an event or an update."""
     found = connection.execute(
         "SELECT max(position) FROM events UNION ALL SELECT max(news_position) FROM sessions "
         "UNION ALL SELECT max(position) FROM tombstones "
@@ -50,7 +50,7 @@ def highest_position(connection: apsw.Connection) -> int:
 
 
 def meta(connection: apsw.Connection, name: str, otherwise: str) -> str:
-    """What is kept under a name; the other value is kept from now on where there is nothing."""
+    """The value stored under a name. If there is none, the given value is stored."""
     for (value,) in connection.execute("SELECT value FROM meta WHERE name = ?", (name,)):
         return str(value)
     set_meta(connection, name, otherwise)

@@ -1,4 +1,4 @@
-"""A SQLite store as a whole: opens its file, refuses one it cannot trust, and closes it."""
+"""The SQLite store: opens its file, refuses one it cannot trust, and closes it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .writer import Writer
 
 
 class SqliteStore(Reader):
-    """It answers as a `Reader`; what changes it is the business of its `Writer`."""
+    """Queries come from `Reader`; changes go through its `Writer`."""
 
     def __init__(self, path: Path, synchronous: Literal["full", "normal"] = "full") -> None:
         require_complete(path)
-        # The file holds secrets of sessions: made for the owner alone before SQLite opens it.
+        # The file holds secrets of sessions: create it with owner-only access before SQLite opens it.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-        # An earlier life was killed, perhaps before it could tidy up.
+        # An earlier daemon may have been killed before it could clean up.
         wal_shows_deleted = beside(path, "wal").exists()
         connection = connect(path)
         try:
@@ -34,7 +34,7 @@ class SqliteStore(Reader):
             _close_untouched(connection, path)
             said = " ".join(str(error).split())
             raise StoreCorrupt(
-                f"{path} is damaged ({said}). It was left as it is: move it away to start with an empty log, "
+                f"{path} is damaged ({said}). It was left unchanged: move it away to start with an empty log, "
                 "or recover what can be read with `sqlite3 <file> .recover`."
             ) from error
         except BaseException:
@@ -62,26 +62,26 @@ class SqliteStore(Reader):
 
 
 def _open(connection: apsw.Connection, path: Path, synchronous: str) -> StoreFiles:
-    """Bring the file up to date, unless something is wrong with it."""
+    """Migrate the file, unless something is wrong with it."""
     is_new = path.stat().st_size == 0
     if is_new:
-        # Only a new file takes it; with it, deleting a session gives its space back to the disk.
+        # Takes effect only in a new file; with it, deleting a session frees disk space.
         connection.pragma("auto_vacuum", "incremental")
     connection.pragma("journal_mode", "wal")
     connection.pragma("synchronous", synchronous)
-    # Sessions have secrets: what is deleted must not be found in the file by those who look at its bytes.
+    # Sessions have secrets: deleted data must not remain in the file's bytes.
     connection.pragma("secure_delete", True)
     require_sound(connection, path)
     if not is_new:
         require_end(path, connection)
     migrate(connection, path)
     identity = meta(connection, "identity", random.token_hex(4))
-    # Only what is synced outlives a power cut for sure, whatever was marked.
+    # Only synced data is sure to survive a power failure, whatever the mark says.
     return StoreFiles(path, identity, newest_event(connection), marks=synchronous == "full")
 
 
 def _close_untouched(connection: apsw.Connection, path: Path) -> None:
-    """Close a file that we refuse: what a crashed writer left in the write-ahead log stays there."""
+    """Close a refused file without touching what a crashed writer left in the write-ahead log."""
     wal = beside(path, "wal")
     if wal.exists() and wal.stat().st_size:
         leave_wal(connection)

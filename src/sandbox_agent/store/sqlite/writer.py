@@ -1,4 +1,4 @@
-"""The one connection that writes: transactions, what deleted sessions leave behind, room in the write-ahead log."""
+"""The writing connection: transactions, cleaning up after deleted sessions, space in the write-ahead log."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ WAL_ONLY_WITH_FREE_BYTES = 256 << 20
 SPILL_PAGES = 16
 PAGE_BYTES = 4096
 
-# How much of what deleted sessions left is removed in one step: a few milliseconds, in which nothing else is written.
+# How much of a deleted session is removed in one step: this takes a few milliseconds, in which nothing else is written.
 TIDY_EVENTS = 1_000
 TIDY_PAGES = 250
 
-# What the changes themselves are to blame for, whatever becomes of the disk.
+# Errors caused by the changes themselves, not by the disk.
 IMPOSSIBLE = (
     apsw.ConstraintError,
     apsw.MismatchError,
@@ -63,7 +63,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 MOST_ORDINALS = 10_000
-"""Of so many sessions the number inside is remembered."""
+"""The number of sessions whose internal ordinal is cached."""
 
 
 class Writer:
@@ -71,16 +71,16 @@ class Writer:
         self.connection = connection
         self.files = files
         self.writing = threading.RLock()
-        """One thread writes. That it is one is not left to the caller: two would write into one transaction."""
+        """One thread writes at a time. A lock enforces it: two threads would write into one transaction."""
         self._ordinals: dict[str, int] = {}
         self._newest = files.position
-        self._is_untidy = True  # an earlier life may have left something
+        self._is_untidy = True  # an earlier daemon may have left something
         self._wal_shows_deleted = wal_shows_deleted
 
     def write(self, changes: Iterable[Change]) -> None:
         with self.writing:
             self.require_files()
-            # An immediate transaction takes the write lock at once; `with` would use a savepoint that takes it late.
+            # An immediate transaction takes the write lock at once; `with` would use a savepoint, which takes it late.
             execute = self.connection.execute
             execute("BEGIN IMMEDIATE")
             try:
@@ -110,7 +110,7 @@ class Writer:
     # -- changes ------------------------------------------------------------------------------
 
     def _apply(self, change: Change) -> None:
-        match change:  # what is written most often comes first
+        match change:  # the most frequent changes come first
             case AppendEvents(session_id, rows):
                 self._append(session_id, rows)
             case SaveSession(record):
@@ -139,7 +139,7 @@ class Writer:
     def _save(self, record: SessionRecord) -> None:
         session = self._ordinal(record.session_id)
         if session is not None:
-            # Not an upsert: that takes a new ordinal each time, and writes down in a page of its own that it did.
+            # Not an upsert: that uses up an ordinal each time, and records it in an extra page.
             self.connection.execute(
                 "UPDATE sessions SET active = ?, record = ? WHERE ordinal = ?",
                 (record.active, _encode(record), session),
@@ -191,9 +191,9 @@ class Writer:
         if session is None:
             return
         execute = self.connection.execute
-        # The last events may go: keep their position, so that it is never given again.
+        # The newest events may be deleted: keep their position, so that it is never reused.
         set_meta(self.connection, "position", highest_position(self.connection))
-        # There may be millions of events: they can be read no more from now on, and are removed bit by bit.
+        # There may be millions of events: from now on they cannot be read, and they are removed in small steps.
         execute("INSERT INTO doomed (session) VALUES (?)", (session,))
         for table in ("queue", "pending", "keys", "calls"):
             execute(f"DELETE FROM {table} WHERE session = ?", (session,))  # noqa: S608 - our own names
@@ -252,13 +252,13 @@ class Writer:
     # -- the write-ahead log ------------------------------------------------------------------
 
     def require_files(self) -> None:
-        """Raise `StoreGone` unless all that was written is there. Only where `writing` is held."""
+        """Raise `StoreGone` unless everything that was written is there. Requires that `writing` is held."""
         files = self.files
         try:
             files.require()
         except StoreGone:
             if files.was_replaced() and files.wal_is_ours():
-                # What was written ahead belongs to the file that was opened: its successor must not find it.
+                # The write-ahead log belongs to the file that was opened: a replacement must not find it.
                 with contextlib.suppress(apsw.Error), self._waiting_for_nobody():
                     self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             raise
@@ -266,13 +266,13 @@ class Writer:
         if missing == "all":
             self._take_emptied_wal()
         elif missing == "name":
-            # It can still be read: what it holds is moved into the file, and nothing is lost.
+            # It can still be read: its content is moved into the file, and nothing is lost.
             with contextlib.suppress(apsw.Error), self._waiting_for_nobody():
                 self.connection.wal_checkpoint()
             raise files.wal_was_removed()
 
     def _take_emptied_wal(self) -> None:
-        """Where all of it was moved into the file, as backup programs do, nothing is missing; SQLite finds out."""
+        """If all of it was moved into the file, as backup programs do, nothing is missing; SQLite notices by itself."""
         try:
             with self._waiting_for_nobody():
                 self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
@@ -281,8 +281,8 @@ class Writer:
         self.files.wal_resized()
 
     def _begin_wal_anew(self) -> None:
-        """What was deleted stands in the write-ahead log until it is written over, which may be never."""
-        # A reader may need the old one: it is tried again after the next write.
+        """Deleted data stays in the write-ahead log until it is overwritten, which may never happen."""
+        # A reader may still need the old one: try again after the next write.
         with self._waiting_for_nobody():
             self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         self.files.wal_resized()
@@ -290,18 +290,18 @@ class Writer:
         self.warm_up()
 
     def warm_up(self) -> None:
-        """Let the write-ahead log have its full size: a commit that makes it grow costs twice one that does not."""
+        """Grow the write-ahead log to its full size: a commit that extends it costs twice as much."""
         disk = os.statvfs(self.files.path)
         missing = WAL_BYTES - self.files.wal.stat().st_size
         if missing <= 0 or disk.f_bavail * disk.f_frsize < WAL_ONLY_WITH_FREE_BYTES:
             return
         with self.writing, self._waiting_for_nobody():
             self._spill(missing + SPILL_PAGES * PAGE_BYTES)
-            # The disk has it all now, so that the first who writes something need not wait for that.
+            # Sync now, so that the first write does not have to wait for it.
             self.write([Probe()])
 
     def _spill(self, size: int) -> None:
-        """A transaction that outgrows its cache is written ahead page by page; undone, it leaves nothing but the room."""
+        """A transaction that outgrows its cache spills into the write-ahead log; rolled back, it leaves only the space."""
         connection = self.connection
         cache = connection.pragma("cache_size")
         connection.execute("BEGIN IMMEDIATE")
@@ -309,13 +309,13 @@ class Writer:
             connection.pragma("cache_size", SPILL_PAGES)
             connection.execute("INSERT INTO meta (name, value) VALUES ('room', zeroblob(?))", (size,))
         finally:
-            if connection.in_transaction:  # a full disk has undone it already
+            if connection.in_transaction:  # a full disk has already rolled it back
                 connection.execute("ROLLBACK")
             connection.pragma("cache_size", cache)
 
     @contextlib.contextmanager
     def _waiting_for_nobody(self) -> Iterator[None]:
-        """What can be done later gives way to other programs and to readers."""
+        """Deferrable work yields to other programs and to readers."""
         self.connection.set_busy_timeout(0)
         try:
             yield
