@@ -1,1 +1,1 @@
-"""Processes of the sandbox: programs behind guardians, what they say, and terminals. Knows no agent and no session."""
+"""Processes of the sandbox: programs behind guardians, their output, and terminals. Independent of agents and sessions."""

@@ -1,7 +1,7 @@
-"""How many descriptors may be open: the daemon takes what the system allows, agents get what the daemon was given.
+"""Limits on open descriptors: the daemon raises its own to what the system allows, agents get the original limit.
 
-A connection is one descriptor and an agent's process four, so the usual 1,024 end at about 240 sessions. Programs that walk
-through all numbers they may use are slow under a high limit: that is why agents keep the old one.
+A connection takes one descriptor and an agent's process four, so the usual 1,024 last for about 240 sessions. Agents keep the
+original limit because programs that loop over all possible descriptors are slow under a high one.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ GIVEN = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def raise_limit() -> None:
-    """Raise the soft limit as far as the hard one allows, and no further than is of use."""
+    """Raise the soft limit to the hard one, but not higher than useful."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST if hard == resource.RLIM_INFINITY else min(MOST, hard)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
         return
-    with contextlib.suppress(ValueError, OSError):  # some systems allow less than they say
+    with contextlib.suppress(ValueError, OSError):  # some systems allow less than they report
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

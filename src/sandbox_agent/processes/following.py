@@ -1,7 +1,7 @@
-"""Following what a process writes: one stream's way through its log, read from the disk as its reader takes it.
+"""Following the output of a process: a stream reads its log from disk as fast as its reader accepts it.
 
-Nothing is kept for a reader but its place. One that is so slow that the log has lost what came next goes on behind that; the
-numbers of the entries tell.
+Only a reader's position is kept. If a slow reader's next entries were dropped from the log, it continues after them; the gap shows in
+the sequence numbers.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ PING = b": ping\n\n"
 
 
 class Outlet(Protocol):
-    """The way to one reader."""
+    """The connection to one reader."""
 
     is_full: bool
-    """It takes no more for now; `on_change` tells when it does."""
+    """It accepts no more for now; `on_change` is called when it does."""
     is_gone: bool
     on_change: Callable[[], None]
 
@@ -33,7 +33,7 @@ class Outlet(Protocol):
 
 
 class Pings(Protocol):
-    """Signs of life for those who are in it."""
+    """Pings for the streams in it."""
 
     def add(self, stream: LogFollowing) -> None: ...
 
@@ -41,7 +41,7 @@ class Pings(Protocol):
 
 
 class Sleep:
-    """Lets one task wait until it is woken. A wake that comes before the wait is not lost."""
+    """Lets one task wait until it is woken. A wake-up before the wait is not lost."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
@@ -55,7 +55,7 @@ class Sleep:
 
 
 class LogFollowing:
-    """The entries of some streams behind a place, until the process has ended and all are told."""
+    """The entries of some streams after a position, until the process has ended and all are sent."""
 
     greeting = b""
     tells_end = True
@@ -78,7 +78,7 @@ class LogFollowing:
         self._pings.add(self)
         try:
             while not outlet.is_gone:
-                # Asked before reading: what is written until the end is in the log by then.
+                # Checked before reading: by then the log holds everything written before the end.
                 has_exited = self._process.exited.is_set()
                 if await self._read_on():
                     continue
@@ -95,7 +95,7 @@ class LogFollowing:
             self._outlet.write(PING)
 
     async def _read_on(self) -> bool:
-        """Write what comes next, as far as the outlet takes it. False when there is nothing."""
+        """Write the next entries until the outlet is full. False if there are none."""
         outlet, log = self._outlet, self._log
         if outlet.is_full or outlet.is_gone or self._place.after >= log.last:
             return False

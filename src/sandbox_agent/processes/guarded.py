@@ -1,4 +1,4 @@
-"""A program behind its guardian: how it is started, told to end, and known to be gone. Its pipes belong to whoever starts it."""
+"""A program behind its guardian: starting it, stopping it, and knowing when it is gone. Its pipes belong to the caller."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from . import descriptors, guardian
 GUARDIAN = str(Path(guardian.__file__))
 GRACE_SECONDS = 0.5
 GONE_SECONDS = GRACE_SECONDS + 6.0
-"""How long the end of everything may take, however stubborn it is."""
+"""The longest that ending all processes may take."""
 
 _spawn_numbers = itertools.count(1)
 
 
 class Guarded:
-    """One program. `on_gone` is told when the guardian is gone, and with it everything below it."""
+    """One program. `on_gone` is called when the guardian and all its descendants are gone."""
 
     def __init__(self, instance: str, on_gone: Callable[[], None]) -> None:
         self._marker = f"{instance}/{next(_spawn_numbers)}."
@@ -32,15 +32,15 @@ class Guarded:
         self._said = b""
         self.pid: int | None = None
         self.returncode: int | None = None
-        """As the system tells it: negative for a signal."""
+        """As the system reports it: negative for a signal."""
         self.failure: str | None = None
         """Why the program could not be started."""
         self.begun = asyncio.Event()
-        """It runs, or could not be started."""
+        """Set when it runs, or could not be started."""
         self.is_gone = False
         self.is_stopping = False
         self.is_lost = False
-        """The guardian was killed itself: a process that hid from it may hold the pipes."""
+        """The guardian itself was killed: an escaped process may hold the pipes."""
 
     def start(
         self,
@@ -51,11 +51,11 @@ class Guarded:
         stdout: int,
         stderr: int,
     ) -> None:
-        """Start it on these descriptors, which stay the caller's. OSError or ValueError (a NUL) when that is impossible."""
+        """Start it on these descriptors, which the caller keeps. Raises OSError or ValueError (a NUL) if that is impossible."""
         self._control, theirs = socket.socketpair()
         self._control.setblocking(False)
         try:
-            # Returns within a millisecond; a thread would cost more than it frees.
+            # Returns within a millisecond; a thread would cost more than it saves.
             self._popen = subprocess.Popen(
                 [
                     sys.executable,
@@ -93,11 +93,11 @@ class Guarded:
         self._tell(b"int\n")
 
     def terminate(self) -> None:
-        """SIGTERM for the program and its group. It may take its time, or not care."""
+        """SIGTERM for the program and its group, which may ignore it."""
         self._tell(b"term\n")
 
     def stop(self, *, at_once: bool = False) -> None:
-        """End the program and every descendant: SIGTERM and a moment, unless at once, then SIGKILL."""
+        """End the program and every descendant: SIGTERM and a short wait, unless `at_once`, then SIGKILL."""
         if self.is_gone or (self.is_stopping and not at_once):
             return
         self.is_stopping = True
@@ -105,7 +105,7 @@ class Guarded:
         asyncio.get_running_loop().call_later(GRACE_SECONDS + 1.0, self._stop_by_force)
 
     def reap(self) -> None:
-        """To be called once it is gone."""
+        """Call this once it is gone."""
         self._popen.wait()
 
     def _tell(self, word: bytes) -> None:
@@ -113,7 +113,7 @@ class Guarded:
             self._control.send(word)
 
     def _stop_by_force(self) -> None:
-        """The guardian itself is stuck or stopped: do its work from here."""
+        """The guardian is stuck or stopped: do its work from here."""
         if not self.is_gone:
             sweep(self._marker)
             with contextlib.suppress(ProcessLookupError):
@@ -142,7 +142,7 @@ class Guarded:
                     self.failure = rest
 
     def _control_closed(self) -> None:
-        """The guardian is gone; with it, unless it was killed itself, everything below it."""
+        """The guardian is gone, and all its descendants with it, unless it was killed."""
         asyncio.get_running_loop().remove_reader(self._control.fileno())
         self._control.close()
         self.is_gone = True
@@ -156,7 +156,7 @@ class Guarded:
 
 
 def pipes(count: int) -> list[tuple[int, int]]:
-    """So many pipes or none."""
+    """Open this many pipes, or none."""
     made: list[tuple[int, int]] = []
     try:
         for _ in range(count):
@@ -169,9 +169,9 @@ def pipes(count: int) -> list[tuple[int, int]]:
 
 
 def sweep(marker: str) -> int:
-    """Kill every process that carries this marker, or one that begins with it; how many there were."""
+    """Kill every process whose marker starts with this one. Returns how many there were."""
     killed: set[int] = set()
-    # Until there is none that we have not seen: one may have been forked while we looked at the others.
+    # Repeat until there are no new ones: a process may fork during the scan.
     while victims := guardian.marked(marker) - killed:
         for pid in victims:
             guardian.send_signal(pid, signal.SIGKILL)

@@ -1,16 +1,16 @@
-"""The small process between daemon and agent: no descendant of the agent outlives it.
+"""The small process between the daemon and an agent: no descendant of the agent outlives it.
 
-Run as a script, with nothing but the standard library. It is a child subreaper, so whatever the agent starts, in groups and
-sessions of its own or double-forked, ends up below it. It hands its own stdin, stdout and stderr to the agent and keeps none of
-them: the pipes pass untouched. Where they are a terminal, it becomes the agent's controlling one. It watches one socket to the daemon; when the daemon says `stop` or dies, it ends every
-descendant, found by ancestry and by a marker in the environment.
+Run as a script, with only the standard library. It is a child subreaper, so everything the agent starts stays its descendant, even
+in its own groups and sessions or double-forked. It passes its stdin, stdout and stderr to the agent and keeps none of them. If they
+are a terminal, that becomes the agent's controlling terminal. It watches one socket to the daemon; when the daemon sends `stop` or
+dies, it ends every descendant, found by ancestry and by a marker in the environment.
 
     guardian.py CONTROL_FD MARKER GRACE_MS DESCRIPTORS -- command args...
 
 DESCRIPTORS is the soft limit of open descriptors that the agent gets: the daemon may have raised its own.
 
 It writes lines to the socket: `started PID`, `failed REASON`, `exited RETURNCODE` (negative: a signal). It reads: `stop` (end
-everything, after a moment of grace), `kill` (at once), `term` (SIGTERM to the agent's group, and no more), `int`.
+everything, after a grace period), `kill` (at once), `term` (only SIGTERM to the agent's group), `int`.
 """
 
 import os
@@ -33,7 +33,7 @@ def become_subreaper() -> None:
 
 
 def given_environment() -> "dict[bytes, bytes]":
-    """Our environment as it was given: Python adds LC_CTYPE to it when it starts in the C locale."""
+    """The original environment: Python adds LC_CTYPE when it starts in the C locale."""
     try:
         with open("/proc/self/environ", "rb") as file:
             entries = [entry.partition(b"=") for entry in file.read().split(b"\0") if entry]
@@ -50,7 +50,7 @@ def parents() -> "dict[int, int]":
             if name.isdigit():
                 try:
                     with open(f"/proc/{name}/stat", "rb") as file:
-                        # The command's name is in parentheses and may hold anything.
+                        # The command's name is in parentheses and may contain anything.
                         table[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
                 except (OSError, IndexError, ValueError):
                     continue
@@ -78,7 +78,7 @@ def descendants(root: int) -> "set[int]":
 
 
 def marked(marker: str) -> "set[int]":
-    """Processes whose environment carries the marker, wherever they hang in the tree."""
+    """Processes whose environment carries the marker, anywhere in the tree."""
     wanted = f"{MARKER_NAME}={marker}".encode()
     found = set()
     if os.path.isdir("/proc/self"):
@@ -101,7 +101,7 @@ def send_signal(pid: int, number: int) -> None:
 
 
 def terminal_actions() -> "list[tuple[int, ...]]":
-    """What gives the agent our terminal, if we have one: the first that the leader of a session opens is its controlling one."""
+    """Gives the agent this process's terminal, if any: the first one that a session leader opens becomes its controlling terminal."""
     if not os.isatty(0):
         return []
     opened = (os.POSIX_SPAWN_OPEN, 0, os.ttyname(0), os.O_RDWR, 0)
@@ -135,8 +135,8 @@ class Guardian:
             self.end_all()
 
     def start(self) -> bool:
-        # Python ignores two signals, we ignore more, and so does a shell for what it starts in the background:
-        # the agent gets every signal as a terminal would give it.
+        # Python ignores two signals, the guardian ignores more, and a shell does so for background jobs: the agent gets
+        # the default handling of every signal.
         defaults = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (self.descriptors, hard))
@@ -154,7 +154,7 @@ class Guardian:
             self.say(f"failed {self.command[0]}: {error.strerror}")
             return False
         self.agent_running = True
-        # The agent has its pipes; a copy of ours would hide the end of them.
+        # The agent has its pipes; a copy here would hide their end.
         nothing = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(nothing, fd)
@@ -163,7 +163,7 @@ class Guardian:
 
     def watch(self) -> None:
         """Wait until the agent is gone, or the daemon says stop or is gone."""
-        # Not `select`, which cannot look at the numbers that a daemon with a thousand connections gives out.
+        # Not `select`, which cannot handle the high descriptors of a daemon with a thousand connections.
         poll = select.poll()
         poll.register(self.control, select.POLLIN)
         poll.register(self.wakeup, select.POLLIN)
@@ -178,7 +178,7 @@ class Guardian:
                 return
 
     def obey(self) -> bool:
-        """Do what the daemon says; False when that is to stop."""
+        """Obey the daemon; False if it says to stop."""
         try:
             said = os.read(self.control, 4096)
         except OSError:
@@ -194,7 +194,7 @@ class Guardian:
         return True
 
     def end_all(self) -> None:
-        """The agent may say goodbye; then every descendant is killed until none is left."""
+        """Give the agent a chance to exit; then kill every descendant until none is left."""
         if self.agent_running and self.grace > 0:
             send_signal(self.agent, signal.SIGTERM)
             deadline = time.monotonic() + self.grace
@@ -202,7 +202,7 @@ class Guardian:
             poll.register(self.wakeup, select.POLLIN)
             while self.agent_running and (left := deadline - time.monotonic()) > 0:
                 if poll.poll(left * 1000):
-                    os.read(self.wakeup, 512)  # else each wait from here on would return at once
+                    os.read(self.wakeup, 512)  # else every later wait would return at once
                 self.reap()
         deadline = time.monotonic() + GIVE_UP_SECONDS
         while time.monotonic() < deadline:

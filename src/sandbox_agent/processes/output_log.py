@@ -1,7 +1,7 @@
-"""What a process wrote, on disk: a ring of entries, of which the oldest go when it is full.
+"""The output of a process on disk: a ring of entries that drops the oldest when full.
 
-The ring is a folder of a few append-only files. The oldest is removed as a whole, so nothing is ever written over, and what a
-flood wrote is often gone before the disk has seen it. One thread appends; any thread reads what is behind an entry.
+The ring is a folder of a few append-only files. The oldest file is removed as a whole, so nothing is overwritten, and the output of
+a flood is often removed before it reaches the disk. One thread appends; any thread may read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HEADER = struct.Struct("<QQIB")  # sequence, milliseconds, bytes of data, index
 
 
 class Place(NamedTuple):
-    """Where a reader stands: behind an entry, and where that is in which file, so that it need not be looked for."""
+    """A reader's position: the last entry it has, with its file and offset, so that no search is needed."""
 
     after: int
     segment: int = 0
@@ -37,7 +37,7 @@ class Entry(NamedTuple):
     stream: LogStream
     data: bytes
     place: Place
-    """Behind it."""
+    """The position after this entry."""
 
     @property
     def sequence(self) -> int:
@@ -50,15 +50,15 @@ class _Segment:
         self.first = first
         self.last = first - 1
         self.size = 0
-        """Bytes of whole entries. What lies behind them is a rest that could not be written."""
+        """Bytes of complete entries. Anything after them is a partial write."""
 
 
 class Held(OSError):
-    """The log is full of what nobody has read, and is to lose none of it."""
+    """The log is full of unread output and must not drop any."""
 
 
 class OutputLog:
-    """With `holds`, what no reader has been given is not dropped: whoever appends has to wait."""
+    """With `holds`, unread output is not dropped: the writer has to wait."""
 
     def __init__(self, folder: Path, limit: int, *, holds: bool = False) -> None:
         self._folder = folder
@@ -69,13 +69,13 @@ class OutputLog:
         self._fd: int | None = None
         self._holds = holds
         self.given = 0
-        """Sequence of the newest entry that a reader has been given."""
+        """Sequence of the newest entry given to a reader."""
         self.last = 0
         """Sequence of the newest entry."""
 
     @classmethod
     def found(cls, folder: Path) -> OutputLog:
-        """What an earlier life left. Nothing is appended to it."""
+        """Open the log of an earlier daemon. Nothing is appended to it."""
         log = cls(folder, 0)
         segments = []
         for path in sorted(folder.glob("*.log")):
@@ -90,9 +90,9 @@ class OutputLog:
     # -- the thread that appends --------------------------------------------------------------
 
     def append(self, stream: LogStream, data: bytes, *, is_rest: bool = False) -> int:
-        """How many bytes were appended: all, or as many as there is room for. OSError when there is none.
+        """Append, and return how many bytes fit. Raises OSError if there is no room.
 
-        A rest, after which nothing comes, need not wait for a reader.
+        The last output of a process does not wait for a reader.
         """
         moment = time.time_ns() // 1_000_000
         for start in range(0, len(data), self._piece_bytes):
@@ -141,7 +141,7 @@ class OutputLog:
         return segment
 
     def close(self) -> None:
-        """Append no more."""
+        """Stop appending."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
@@ -154,19 +154,19 @@ class OutputLog:
     # -- any thread ---------------------------------------------------------------------------
 
     def read(self, place: Place, max_bytes: int) -> list[Entry]:
-        """Entries behind a place, of one file: at least one if there is one, then bounded in bytes."""
+        """Entries after a position, from one file: at least one if there is one, then limited in bytes."""
         for segment in self._segments:
             if segment.last <= place.after:
                 continue
             try:
                 offset = place.offset if place.segment == segment.first else _offset(segment, place.after)
                 return list(_entries(segment, offset, max_bytes))
-            except FileNotFoundError:  # it was the oldest
+            except FileNotFoundError:  # it was the oldest and was removed
                 continue
         return []
 
     def before_tail(self, count: int, streams: Collection[LogStream], after: int) -> int:
-        """The sequence behind which are the last so many entries of these streams."""
+        """The sequence before the last `count` entries of these streams."""
         wanted = [STREAMS.index(stream) for stream in streams]
         for segment in reversed(self._segments):
             if count <= 0 or segment.last <= after:
@@ -184,7 +184,7 @@ class OutputLog:
         return max(after, self.last) if count <= 0 else after
 
     def before_last_bytes(self, count: int) -> int:
-        """The sequence behind which are about so many of the last bytes."""
+        """The sequence before roughly the last `count` bytes."""
         for segment in reversed(self._segments):
             if count <= segment.size:
                 content = segment.path.read_bytes()[: segment.size]
@@ -194,7 +194,7 @@ class OutputLog:
 
 
 def _offset(segment: _Segment, after: int) -> int:
-    """Where the first entry behind this one begins."""
+    """The position of the first entry after this one."""
     if after < segment.first:
         return 0
     content = segment.path.read_bytes()[: segment.size]
@@ -202,7 +202,7 @@ def _offset(segment: _Segment, after: int) -> int:
 
 
 def _entries(segment: _Segment, offset: int, max_bytes: int) -> Iterator[Entry]:
-    """Entries from an offset on, up to the bound."""
+    """Entries from an offset, up to the limit."""
     with segment.path.open("rb", buffering=0) as file:
         file.seek(offset)
         content = file.read(min(segment.size - offset, max(max_bytes, _HEADER.size + LARGEST_ENTRY)))
@@ -226,7 +226,7 @@ def _heads(content: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _ends(content: bytes) -> Iterator[tuple[int, int]]:
-    """Sequence of each whole entry, and where it ends."""
+    """Sequence and end of each complete entry."""
     start = 0
     while start + _HEADER.size <= len(content):
         sequence, _, length, _ = _HEADER.unpack_from(content, start)

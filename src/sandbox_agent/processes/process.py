@@ -1,4 +1,4 @@
-"""One process: its record, what it wrote, and as long as it runs its program."""
+"""One process: its record, its output and, while it runs, its program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Follower(Protocol):
 
 
 class Process:
-    """Also the sink of its program's output."""
+    """It is also the sink of its program's output."""
 
     def __init__(self, record: ProcessRecord, log: OutputLog | None = None) -> None:
         self.record = record
@@ -39,7 +39,7 @@ class Process:
         return self.record.id
 
     async def log(self, folder: Path) -> OutputLog:
-        """What it wrote; that of an earlier life is looked up first."""
+        """Its output; for a process of an earlier daemon, the log is opened first."""
         if self._log is None:
             self._log = await asyncio.to_thread(OutputLog.found, folder)
         return self._log
@@ -85,7 +85,7 @@ class Process:
             follower.wake()
 
     def follow(self, follower: Follower) -> Callable[[], None]:
-        """Wake this one from now on, until what is returned is called."""
+        """Wake this reader on new output, until the returned function is called."""
         self._followers.add(follower)
         self.is_followed = True
 
@@ -98,7 +98,7 @@ class Process:
     # -- its end ------------------------------------------------------------------------------
 
     def end(self, record: ProcessRecord) -> None:
-        """It has ended, as this record says."""
+        """It has ended as recorded."""
         self.record = record
         self.program = None
         if self._log is not None:

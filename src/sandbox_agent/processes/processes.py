@@ -1,4 +1,4 @@
-"""All processes of the sandbox: their limits, their beginning, and their end with the daemon."""
+"""All processes of the sandbox: their limits, how they start, and how they end with the daemon."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from .usage import usage_below
 logger = logging.getLogger("sandbox_agent.processes")
 
 MOST_ENDED = 256
-"""How many processes that have ended are remembered, with their output. The oldest go."""
+"""How many ended processes are kept, with their output. The oldest are dropped."""
 MOST_RUNS = 256
 MOST_READING = 2
 STOP_SECONDS = 10.0
 SAVE_SECONDS = 1.0
-"""How long to wait for a disk that takes nothing."""
+"""How long to wait for a disk that accepts no writes."""
 
 
 class Processes:
@@ -52,10 +52,10 @@ class Processes:
         self._is_stopping = False
         self.config = USUAL_CONFIG
         self.reading = asyncio.Semaphore(MOST_READING)
-        """Who answers with a whole log holds this: each takes the memory of one."""
+        """Held while a whole log is in memory for a response."""
 
     async def start(self) -> None:
-        """Remember what an earlier life knew. What ran then has ended with it, and says so."""
+        """Load the records of an earlier daemon. Processes that were running then are marked as ended."""
         found, self._last_number, self.config = await asyncio.to_thread(self._load)
         for record in found:
             self._processes[record.id] = Process(record)
@@ -69,12 +69,12 @@ class Processes:
                 try:
                     self._records.save(record)
                 except OSError as error:
-                    logger.error("the end of %s cannot be written: %s", record.id, error)
+                    logger.error("the exit of %s cannot be recorded: %s", record.id, error)
             found.append(record)
         return found, self._records.last_number(), self._records.config()
 
     async def stop(self) -> None:
-        """End all of them. Their records say that the daemon did."""
+        """End all processes, and record the daemon as the cause."""
         self._is_stopping = True
         running = [one.exited.wait() for one in self._processes.values() if one.program is not None]
         await asyncio.gather(*(program.stop() for program in self._programs), return_exceptions=True)
@@ -82,7 +82,7 @@ class Processes:
             async with asyncio.timeout(STOP_SECONDS):
                 await asyncio.gather(*running)
         except TimeoutError:
-            logger.error("not every process ended in time; the next start says how they ended")
+            logger.error("not every process ended in time; the next start records their end")
         if self._recorder is not None:
             self._recorder.close()
 
@@ -98,7 +98,7 @@ class Processes:
         return await process.log(self._records.folder(process.record))
 
     async def show(self, *processes: Process) -> list[ProcessInfo]:
-        """With what they use right now."""
+        """All processes, with their current usage."""
         guardians = {
             one.id: one.program.guardian_pid
             for one in processes
@@ -121,7 +121,7 @@ class Processes:
         return config
 
     async def create(self, spec: ProgramSpec, *, interactive: bool, owner: ProcessOwner = "user") -> Process:
-        """Start one. When this raises, nothing runs and nothing is remembered."""
+        """Start a process. If this raises, nothing runs and nothing is recorded."""
         self._require_room()
         self._starting += 1
         try:
@@ -161,9 +161,9 @@ class Processes:
         return process
 
     async def run(self, spec: ProgramSpec, timeout_ms: int | None, max_output: int | None) -> ProcessRun:
-        """Run a program to its end. It is neither counted nor remembered."""
+        """Run a program to its end. It is neither counted nor recorded."""
         if self._runs >= MOST_RUNS:
-            raise Conflict(f"{MOST_RUNS} programs are being run already")
+            raise Conflict(f"{MOST_RUNS} programs are already being run")
         config = self.config
         milliseconds = min(timeout_ms or config.default_run_timeout_ms, config.max_run_timeout_ms)
         kept = min(max_output or config.max_output_bytes, config.max_output_bytes)
@@ -175,7 +175,7 @@ class Processes:
 
     async def delete(self, process: Process) -> None:
         if not process.exited.is_set():
-            raise Conflict(f"process {process.id} runs: stop it first", id=process.id)
+            raise Conflict(f"process {process.id} is running: stop it first", id=process.id)
         await self._write(lambda: self._records.remove(process.record))
         self._processes.pop(process.id, None)
 
@@ -183,7 +183,7 @@ class Processes:
         running = sum(not one.exited.is_set() for one in self._processes.values()) + self._starting
         limit = self.config.max_concurrent_processes
         if running >= limit:
-            raise Conflict(f"{limit} processes run already, which is the limit", limit=limit)
+            raise Conflict(f"{limit} processes are already running, which is the limit", limit=limit)
 
     async def _forget_oldest(self) -> None:
         ended = [one for one in self._processes.values() if one.exited.is_set()]
@@ -193,12 +193,12 @@ class Processes:
     # -- the end of one -----------------------------------------------------------------------
 
     def _ended(self, process: Process) -> None:
-        """Its program is gone. `create` sees to one that it is still busy with."""
+        """Its program is gone. `create` handles one that it is still starting."""
         if process.id in self._processes:
             self._spawn(self._settle(process))
 
     async def _settle(self, process: Process) -> None:
-        """Write down how it ended, and then tell. A disk that is full does not keep a process from ending."""
+        """Record how it ended, then announce it. A full disk does not keep a process from ending."""
         program = process.program
         if program is None:
             return
@@ -213,7 +213,7 @@ class Processes:
         try:
             await asyncio.to_thread(self._records.save, record)
         except OSError as error:
-            logger.error("the end of %s cannot be written: %s", process.id, error)
+            logger.error("the exit of %s cannot be recorded: %s", process.id, error)
             self._spawn(self._save_later(process, record))
         process.end(record)
 
@@ -242,7 +242,7 @@ class Processes:
         try:
             await asyncio.to_thread(change)
         except OSError as error:
-            raise Unavailable(f"that cannot be written: {error.strerror}", retryAfter=5) from error
+            raise Unavailable(f"the record cannot be written: {error.strerror}", retryAfter=5) from error
 
 
 def _now() -> int:

@@ -1,4 +1,4 @@
-"""A running program: behind its guardian, on pipes or a terminal, with its output on its way to a sink."""
+"""A running program behind its guardian, on pipes or a terminal, whose output goes to a sink."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class ProgramSpec(NamedTuple):
     """Columns and rows of its terminal."""
     takes_input: bool = True
     holds: bool = False
-    """Its output waits for a reader rather than be dropped."""
+    """Unread output is kept: the program waits instead."""
 
 
 class Program:
-    """`on_end` is told when it is gone with everything below it, and all that it wrote has been taken."""
+    """`on_end` is called when it and its descendants are gone and all output was taken."""
 
     def __init__(self, instance: str, recorder: Recorder, on_end: Callable[[], None]) -> None:
         self._guarded = Guarded(instance, self._guardian_gone)
@@ -52,7 +52,7 @@ class Program:
         self.ended = asyncio.Event()
 
     async def start(self, spec: ProgramSpec, sink: Sink) -> None:
-        """Returns when it runs. `InvalidRequest` names the field that is wrong."""
+        """Start it, and return when it runs. `InvalidRequest` names the wrong field."""
         if spec.cwd is not None and not os.path.isdir(spec.cwd):
             raise InvalidRequest(f"there is no folder {spec.cwd}", field="cwd")
         theirs, ours = self._open(spec, sink)
@@ -89,13 +89,13 @@ class Program:
         self._guarded.stop(at_once=True)
 
     async def stop(self) -> None:
-        """End it and everything below it; returns when they are gone."""
+        """End it and its descendants. Returns when they are gone."""
         if self._is_started:
             self._guarded.stop()
         await asyncio.wait_for(self.ended.wait(), GONE_SECONDS + GRACE_SECONDS)
 
     async def abandon(self) -> None:
-        """Nobody wants it any more, whether it ever started or not."""
+        """Clean up, whether or not it ever started."""
         if self._is_started:
             self.kill()
             await asyncio.wait_for(self.ended.wait(), GONE_SECONDS + GRACE_SECONDS)
@@ -103,7 +103,7 @@ class Program:
             self._report()
 
     def resize(self, cols: int, rows: int) -> None:
-        """Programs that draw do so again, also where the size stays the same: somebody else may look now."""
+        """Resize the terminal. Programs redraw even if the size is the same, for a new viewer."""
         if self._terminal is None:
             return
         size = struct.pack("HHHH", rows, cols, 0, 0)
@@ -116,7 +116,7 @@ class Program:
     # -- how it is done -----------------------------------------------------------------------
 
     def _open(self, spec: ProgramSpec, sink: Sink) -> tuple[tuple[int, int, int], list[int]]:
-        """The program's three descriptors, and ours."""
+        """The program's three descriptors, and the daemon's ends."""
         try:
             return self._open_terminal(spec, sink) if spec.tty else self._open_pipes(spec, sink)
         except OSError as error:
@@ -158,7 +158,7 @@ class Program:
             raise InvalidRequest(f"cannot run {guarded.failure}", field="command")
 
     def _guardian_gone(self) -> None:
-        # Whoever hid from the guardian may hold a pipe forever; others have closed theirs by now.
+        # A process that escaped the guardian may hold a pipe forever; all others have closed theirs by now.
         asyncio.get_running_loop().call_later(GRACE_SECONDS, self._finish_sources)
         self._finish()
 
@@ -191,7 +191,7 @@ class Program:
 
 
 def _environment(spec: ProgramSpec) -> dict[str, str]:
-    """The daemon's own without its settings, which hold the token; a terminal is one that can draw."""
+    """The daemon's environment without its settings, which include the token. With a terminal, TERM is set."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     return {**ours, **({"TERM": TERM} if spec.tty else {}), **spec.env}
 
@@ -202,5 +202,5 @@ def _refusal(spec: ProgramSpec, error: OSError | ValueError) -> InvalidRequest |
     if error.errno == errno.E2BIG:
         return InvalidRequest("the arguments and variables are too long for this system", field="args")
     if spec.cwd is not None and error.filename == spec.cwd:
-        return InvalidRequest(f"cannot work in {spec.cwd}: {error.strerror}", field="cwd")
+        return InvalidRequest(f"cannot run in {spec.cwd}: {error.strerror}", field="cwd")
     return Unavailable(f"no process can be started now: {error.strerror}", retryAfter=1)

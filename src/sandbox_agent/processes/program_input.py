@@ -1,4 +1,4 @@
-"""The way into a program: what it does not read yet is not taken, and whoever writes waits."""
+"""The input of a program. Nothing is buffered: a caller waits until the program reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ END_OF_INPUT = b"\x04"
 
 
 class ProgramInput:
-    """A descriptor to write to: of a pipe, which is closed here, or of a terminal, which is somebody else's to close."""
+    """A descriptor to write to: a pipe, which is closed here, or a terminal, which is not."""
 
     def __init__(self, fd: int, *, is_terminal: bool = False) -> None:
         self._fd = fd
@@ -26,9 +26,9 @@ class ProgramInput:
         self._writable: asyncio.Future[None] | None = None
 
     async def write(self, data: bytes, *, is_end: bool = False) -> None:
-        """Everything, in the order of the calls; with `is_end` nothing comes after it."""
+        """Write everything, in the order of the calls. With `is_end`, nothing may follow."""
         if self._waiting >= MOST_WAITING:
-            raise Conflict("too many requests wait for the process to read its input")
+            raise Conflict("too many requests are waiting for the process to read its input")
         if is_end and self._is_terminal:
             data += END_OF_INPUT
         self._waiting += 1
@@ -51,7 +51,7 @@ class ProgramInput:
             except BlockingIOError:
                 pass
             except OSError:
-                raise Conflict("the process takes no input any more") from None
+                raise Conflict("the process no longer accepts input") from None
             if not rest:
                 return
             if not await self._can_write(deadline):

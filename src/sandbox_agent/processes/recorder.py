@@ -1,7 +1,7 @@
-"""The thread that moves what all processes write from their pipes to where it is kept.
+"""The thread that moves the output of all processes from their pipes to their logs.
 
-Nothing of it passes through the event loop, so that no flood of output slows the sessions down. All processes share a rate; beyond
-it, and as long as the disk takes nothing, a process is left unread until it waits itself. One that writes little never waits.
+None of it passes through the event loop, so a flood of output does not slow down sessions. All processes share a rate limit; beyond
+it, and while the disk is full, a process is not read, so it blocks. A process that writes little never waits.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ from ..schema.processes import LogStream
 logger = logging.getLogger("sandbox_agent.processes")
 
 RATE = 32 << 20
-"""Bytes a second that all processes together may write for long."""
+"""Bytes per second that all processes together may write in the long run."""
 BURST = 512 << 10
 REFILL = 64 << 10
-"""Of each process alone: so many bytes at once, and so many a second, are free of that."""
+"""Allowance of each process, outside the shared rate: burst bytes, and bytes per second."""
 READ_BYTES = 64 << 10
 READ_COST = 2 << 10
-"""What a read counts for at least: small ones cost as much time as this."""
+"""The minimum a read counts for: small ones take as much time as this."""
 FULL_SECONDS = 0.25
 """How long to wait for room on the disk."""
 MOST_LEFT = 1 << 20
-"""How much is read of a pipe whose process is gone."""
+"""How much is still read from a pipe whose process is gone."""
 
 
 class Sink(Protocol):
     """Where output goes. Called by the recorder's thread alone."""
 
     is_followed: bool
-    """Somebody wants to be told when there is more."""
+    """Whether anyone wants to know when there is more."""
 
     def take(self, stream: LogStream, data: bytes, *, is_rest: bool) -> int:
-        """How many bytes were taken; OSError when there is no room. They come again, unless they are the rest of all."""
+        """Returns how many bytes were taken; OSError if there is no room. The rest is offered again, unless it is the last output."""
 
     def told(self) -> None:
         """There is more. Called in the event loop."""
 
 
 class Source:
-    """One end of a pipe, or a terminal. Whoever adds it closes its descriptor, once it has ended."""
+    """One end of a pipe, or a terminal. The caller that adds it closes its descriptor once it has ended."""
 
     def __init__(self, fd: int, stream: LogStream, sink: Sink, on_end: Callable[[], None]) -> None:
         self.fd = fd
@@ -80,7 +80,7 @@ class Recorder:
         self._resting: list[tuple[float, int, Source]] = []
         self._numbers = itertools.count()
         self._end_of_line = 0.0
-        """When the last of those who wait for their turn gets it."""
+        """When the last waiting source gets its turn."""
         self._news: set[Sink] = set()
         self._is_closed = False
         self._thread = threading.Thread(target=self._run, name="process-output", daemon=True)
@@ -92,7 +92,7 @@ class Recorder:
         self._order(lambda: self._register(source))
 
     def finish(self, source: Source) -> None:
-        """Nobody writes any more: take what is there, and end it."""
+        """All writers are gone: take what is left, and end the source."""
         self._order(lambda: self._finish(source))
 
     def close(self) -> None:
@@ -112,7 +112,7 @@ class Recorder:
             try:
                 self._turn()
             except Exception:
-                logger.exception("the recorder of output stumbled")
+                logger.exception("the output recorder failed")
         self._selector.close()
         os.close(self._wakeup)
         os.close(self._waker)
@@ -172,7 +172,7 @@ class Recorder:
             self._rest(source, FULL_SECONDS)
 
     def _pace(self, source: Source, size: int) -> None:
-        """Whoever has used up his own allowance gets in line: the line moves at the rate that all of them share."""
+        """A source that has used up its allowance joins a queue, which moves at the shared rate."""
         now = time.monotonic()
         source.allowance = min(BURST, source.allowance + (now - source.refilled) * REFILL)
         source.refilled = now
@@ -201,7 +201,7 @@ class Recorder:
         self._end(source)
 
     def _end(self, source: Source) -> None:
-        # The disk may have no room for its last words: they wait for it, until somebody finishes the source.
+        # The disk may have no room for its last output, which waits until the source is finished.
         if source.has_ended or source.untaken:
             return
         source.has_ended = True
@@ -211,7 +211,7 @@ class Recorder:
         self._call(source.on_end)
 
     def _tell(self, sink: Sink) -> None:
-        """Once, however much comes until the event loop has the time."""
+        """Schedule one call, however much arrives before the event loop runs it."""
         if sink not in self._news:
             self._news.add(sink)
             self._call(lambda: self._tell_now(sink))
@@ -221,12 +221,12 @@ class Recorder:
         sink.told()
 
     def _call(self, callback: Callable[[], None]) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody wants to know
+        with contextlib.suppress(RuntimeError):  # the loop is closed: no one is waiting
             self._loop.call_soon_threadsafe(callback)
 
 
 def read_available(fd: int, most: int) -> tuple[bytes, bool]:
-    """What can be read now, and whether there may ever be more. A terminal gives 4 KiB at a time."""
+    """What can be read now, and whether there may be more. A terminal returns 4 KiB at a time."""
     pieces: list[bytes] = []
     size = 0
     while size < most:

@@ -1,6 +1,6 @@
-"""Processes as they are kept: one folder each, with a record and its output, so that both live and go together.
+"""Stored processes: one folder each, with its record and output, so that both are removed together.
 
-A folder without a record is what a deleted process left. Ids are counted, and never given again.
+A folder without a record is left over from a deleted process. Ids are counted, and never reused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PREFIX = "proc_"
 
 
 class ProcessRecord(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """What is known of a process when nobody remembers it. Its variables are not: they may be secrets."""
+    """What is stored of a process. Its environment is not: it may contain secrets."""
 
     number: int
     command: str
@@ -43,7 +43,7 @@ class ProcessRecord(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Records:
-    """Everything here touches the disk: call it away from the event loop."""
+    """Every method uses the disk: call it off the event loop."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -56,7 +56,7 @@ class Records:
         self.folder(record).mkdir(mode=0o700)
 
     def load(self) -> list[ProcessRecord]:
-        """All there are. Folders of deleted ones are removed; what cannot be read is left alone."""
+        """All records. Folders of deleted processes are removed; unreadable ones are left alone."""
         found = []
         for folder in self._folder.glob(f"{PREFIX}*"):
             try:
@@ -69,7 +69,7 @@ class Records:
         return sorted(found, key=lambda record: record.number)
 
     def last_number(self) -> int:
-        """The highest that was given to a process that is gone."""
+        """The highest id given to a deleted process."""
         with contextlib.suppress(FileNotFoundError, ValueError):
             return int((self._folder / "last").read_text())
         return 0
@@ -78,7 +78,7 @@ class Records:
         write_private(self.folder(record) / "record.json", msgspec.json.encode(record), durable=True)
 
     def remove(self, record: ProcessRecord) -> None:
-        """The record first: with it the process is gone, whatever becomes of the rest."""
+        """Remove the record first: then the process is gone even if the rest fails."""
         if record.number > self.last_number():
             write_private(self._folder / "last", str(record.number).encode(), durable=True)
         (self.folder(record) / "record.json").unlink(missing_ok=True)
@@ -90,7 +90,7 @@ class Records:
         except FileNotFoundError:
             return USUAL_CONFIG
         except (OSError, msgspec.DecodeError) as error:
-            logger.warning("the limits of processes cannot be read, so the usual ones hold: %s", error)
+            logger.warning("the limits of processes cannot be read, so the defaults apply: %s", error)
             return USUAL_CONFIG
 
     def save_config(self, config: ProcessConfig) -> None:

@@ -1,4 +1,4 @@
-"""One program, run to its end or to its time limit, with what it wrote."""
+"""Runs one program to its end or its time limit, and captures its output."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .program import Program, ProgramSpec
 
 
 class Captured:
-    """The beginning of each stream. What is beyond is read and dropped, so that the program goes on."""
+    """The beginning of each stream. The rest is read and dropped, so that the program does not block."""
 
     is_followed = False
 
@@ -28,14 +28,14 @@ class Captured:
         return len(data)
 
     def told(self) -> None:
-        """Nobody follows it."""
+        """No reader follows it."""
 
     def text(self, stream: LogStream) -> str:
         return self._kept[stream].decode("utf-8", "replace")
 
 
 async def run_to_end(program: Program, spec: ProgramSpec, seconds: float, max_output: int) -> ProcessRun:
-    """At the time limit it is killed, and everything below it."""
+    """At the time limit it is killed with all its descendants."""
     captured = Captured(max_output)
     began = time.monotonic()
     timed_out = False

@@ -1,9 +1,9 @@
-"""A terminal, as somebody looks at it: the recent screen first, then what comes, and what is typed goes in.
+"""A client's view of a terminal: the recent screen first, then new output; input is typed into it.
 
 Output is sent as binary frames, everything else as JSON text:
 
-    from us    {"type":"ready","processId":"proc_9"}   {"type":"exit","exitCode":0}   {"type":"error","message":"..."}
-    to us      {"type":"input","data":"ls\\n"}   {"type":"input","data":"aGk=","encoding":"base64"}
+    sent       {"type":"ready","processId":"proc_9"}   {"type":"exit","exitCode":0}   {"type":"error","message":"..."}
+    received   {"type":"input","data":"ls\\n"}   {"type":"input","data":"aGk=","encoding":"base64"}
                {"type":"resize","cols":90,"rows":22}   {"type":"close"}
 """
 
@@ -25,8 +25,8 @@ from .process import Process
 
 SCROLLBACK_BYTES = 256 << 10
 
-# Programs ask the terminal what it is, where the cursor is, which colours it has. Whoever looks later must not answer again:
-# the answer would be typed.
+# Programs query the terminal for its type, cursor position and colours. A later viewer must not answer again: the answer would be
+# typed as input.
 _QUESTIONS = re.compile(
     rb"\x1b\[[?>=]?[0-9;]*[cn]|\x1b\[\?[0-9;]*\$p|\x1b\[>[0-9]*q|\x1b\][0-9;]*\?(?:\x07|\x1b\\)|\x1bP[$+]q[^\x1b]*\x1b\\|\x05"
 )
@@ -42,7 +42,7 @@ class Socket(Protocol):
     async def send_bytes(self, data: bytes) -> None: ...
 
     async def receive(self) -> str | bytes | None:
-        """None when the other side has gone."""
+        """None when the client has disconnected."""
 
 
 class Input(Struct, tag="input"):
@@ -81,7 +81,7 @@ class Viewer:
         self._max_input = max_input
 
     async def run(self, socket: Socket) -> None:
-        """Until the process has ended, or whoever looks goes."""
+        """Run until the process has ended or the client disconnects."""
         await _send(socket, Ready(self._process.id))
         showing = asyncio.ensure_future(self._show(socket))
         typing = asyncio.ensure_future(self._listen(socket))
@@ -118,7 +118,7 @@ class Viewer:
         await _send(socket, Exit(process.record.exit_code))
 
     async def _show_recent(self, socket: Socket) -> Place:
-        """The end of what was written so far, from the beginning of a line on."""
+        """The end of the output so far, from the start of a line."""
         screen, place = await asyncio.to_thread(self._recent)
         for start in range(0, len(screen), PAGE_BYTES):
             await socket.send_bytes(screen[start : start + PAGE_BYTES])
@@ -149,7 +149,7 @@ class Viewer:
             except SandboxAgentError as error:
                 await _send(socket, Error(error.detail))
             except msgspec.DecodeError as error:
-                await _send(socket, Error(f"that is no frame of a terminal: {error}"))
+                await _send(socket, Error(f"not a terminal frame: {error}"))
 
     async def _obey(self, frame: Input | Resize) -> None:
         program = self._process.require_running()
@@ -165,7 +165,7 @@ async def _send(socket: Socket, frame: Ready | Exit | Error) -> None:
 
 
 def decoded_input(data: str, encoding: str, most: int) -> bytes:
-    """What is to be typed, as bytes."""
+    """The input as bytes."""
     match encoding:
         case "base64":
             try:

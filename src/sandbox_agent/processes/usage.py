@@ -1,4 +1,4 @@
-"""What processes use: CPU time and memory of whole trees, from one look at all processes."""
+"""CPU time and memory of whole process trees, from one scan of all processes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class _Stat(NamedTuple):
     parent: int
     own_ticks: int
     reaped_ticks: int
-    """Of children that are gone."""
+    """CPU time of children that have exited."""
     pages: int
 
 
 def usage_below(guardians: Collection[int]) -> dict[int, Usage]:
-    """What runs below each guardian, which itself does not count. Nothing where the system has no /proc."""
+    """Usage of the processes below each guardian, without the guardian itself. Empty on systems without /proc."""
     stats = _stats()
     children: dict[int, list[int]] = {}
     for pid, stat in stats.items():
@@ -51,7 +51,7 @@ def _stats() -> dict[int, _Stat]:
         if name.isdigit():
             try:
                 with open(f"/proc/{name}/stat", "rb") as file:
-                    # The command's name is in parentheses and may hold anything.
+                    # The command's name is in parentheses and may contain anything.
                     fields = file.read().rpartition(b")")[2].split()
                 parent, user, system, users, systems = (int(fields[i]) for i in (1, 11, 12, 13, 14))
                 stats[int(name)] = _Stat(parent, user + system, users + systems, int(fields[21]))

@@ -1,1 +1,1 @@
-"""The vocabulary of the product: events, items, inputs, capabilities. Imports nothing of ours."""
+"""The vocabulary: events, items, inputs, capabilities. Imports no other package of the project."""

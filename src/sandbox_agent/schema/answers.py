@@ -1,4 +1,4 @@
-"""What the operations answer. The daemon encodes these, its clients decode them."""
+"""Responses of the operations. The daemon encodes them, clients decode them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class AgentInfo(Struct, frozen=True, omit_defaults=True, rename="camel"):
     tested_version: str | None = None
     server_status: dict[str, Any] | None = None
     source: Annotated[str | None, Meta(description="Where the program comes from.")] = None
-    size: Annotated[int | None, Meta(description="How many bytes it takes.")] = None
+    size: Annotated[int | None, Meta(description="Size on disk in bytes.")] = None
 
 
 class AgentList(Struct, frozen=True):
@@ -49,13 +49,13 @@ class Progress(Struct, frozen=True, omit_defaults=True, rename="camel"):
     stage: Annotated[
         Literal["waiting", "asking", "downloading", "unpacking", "checking", "failed"],
         Meta(
-            description="`waiting` is for another installation of the agent to end; after `failed` the next source is asked."
+            description="`waiting`: another installation of the agent is running. After `failed`, the next source is tried."
         ),
     ]
-    source: Annotated[str | None, Meta(description="Where from: `publisher`, `npm` or `mirror`.")] = None
-    file: Annotated[str | None, Meta(description="What is downloaded.")] = None
-    bytes: Annotated[int, Meta(description="How much of it is there.")] = 0
-    total: Annotated[int | None, Meta(description="How much it is, where that is known.")] = None
+    source: Annotated[str | None, Meta(description="The source: `publisher`, `npm` or `mirror`.")] = None
+    file: Annotated[str | None, Meta(description="The URL of the download.")] = None
+    bytes: Annotated[int, Meta(description="Bytes downloaded so far.")] = 0
+    total: Annotated[int | None, Meta(description="Total bytes, if known.")] = None
     reason: Annotated[str | None, Meta(description="Why this source failed.")] = None
 
 
@@ -79,7 +79,7 @@ class CreatedSession(Struct, frozen=True, omit_defaults=True, rename="camel"):
     session_id: str
     healthy: bool = field(default_factory=lambda: True)
     error: dict[str, Any] | None = None
-    """The problem that ended the session, when it is not healthy."""
+    """The problem that ended the session; absent if it is healthy."""
     native_session_id: str | None = None
     agent_session_id: str | None = None
 
@@ -108,7 +108,7 @@ class Queue(Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 class EventPage(Struct, frozen=True, rename="camel"):
     events: list[msgspec.Raw]
-    """The events as they were stored; `decode_event` reads one."""
+    """The stored events; `decode_event` decodes one."""
     has_more: bool
 
 

@@ -1,4 +1,4 @@
-"""What has changed in a session's directory since the session began."""
+"""Changes in a session's directory since the session started."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from msgspec import Meta, Struct
 class ChangedFile(Struct, frozen=True, omit_defaults=True, rename="camel"):
     path: Annotated[str, Meta(description="Relative to the session's directory.")]
     status: Literal["added", "modified", "deleted"]
-    etag: Annotated[str, Meta(description="The file as it is now; `revert` takes it.")]
-    size: Annotated[int | None, Meta(description="How many bytes it has now.")] = None
+    etag: Annotated[str, Meta(description="Tag of the file as it is now; pass it to `revert`.")]
+    size: Annotated[int | None, Meta(description="Current size in bytes.")] = None
     additions: Annotated[
-        int | None, Meta(description="Lines that were added; absent for what is not text, or too large.")
+        int | None, Meta(description="Lines added; absent for files that are binary or too large.")
     ] = None
     deletions: int | None = None
-    diff: Annotated[str | None, Meta(description="Unified; absent for what is not text, or too large.")] = (
-        None
-    )
+    diff: Annotated[
+        str | None, Meta(description="Unified diff; absent for files that are binary or too large.")
+    ] = None
 
 
 class ChangeList(Struct, frozen=True, omit_defaults=True, rename="camel"):
@@ -26,15 +26,17 @@ class ChangeList(Struct, frozen=True, omit_defaults=True, rename="camel"):
     source: Annotated[
         Literal["snapshot", "events"],
         Meta(
-            description="`snapshot`: compared with the directory as it was. `events`: what the agent told of its changes, "
-            "where there is no snapshot; it cannot be reverted."
+            description="`snapshot`: compared with the directory at the start. `events`: the changes that the agent reported, "
+            "if there is no snapshot; these cannot be reverted."
         ),
     ]
     files: list[ChangedFile]
     additions: int
     deletions: int
-    can_undo: Annotated[bool, Meta(description="A revert can be taken back.")]
-    commit: Annotated[str | None, Meta(description="What was checked out when the session began.")] = None
+    can_undo: Annotated[bool, Meta(description="There is a revert to undo.")]
+    commit: Annotated[
+        str | None, Meta(description="The commit that was checked out when the session started.")
+    ] = None
     notice: Annotated[str | None, Meta(description="Why there is no snapshot.")] = None
 
 

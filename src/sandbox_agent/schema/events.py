@@ -1,7 +1,7 @@
 """The universal event: one envelope, and one struct of data for each of the thirteen types.
 
-`EVENT_TYPES` is the closed list. The envelope is encoded once, when the log stamps it; from then on
-the stored bytes are what every reader gets.
+`EVENT_TYPES` is the complete list. The envelope is encoded once, when the log stamps it; every reader gets the
+stored bytes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ErrorCode = Literal[
 
 
 class Data(Struct, frozen=True, omit_defaults=True):
-    """What an event says; `TYPE` is the envelope's `type`."""
+    """The data of an event; `TYPE` is the envelope's `type`."""
 
     TYPE: ClassVar[str]
 
@@ -56,7 +56,7 @@ class SessionStarted(Data, frozen=True):
 
 
 class Stderr(Struct, frozen=True, omit_defaults=True):
-    """What an agent wrote to stderr: all of it in `head` when short, else its two ends."""
+    """What an agent wrote to stderr: all of it in `head` if short, else its beginning and end."""
 
     truncated: bool
     head: str | None = None
@@ -74,7 +74,7 @@ class SessionEnded(Data, frozen=True):
 
 
 class Usage(Struct, frozen=True, omit_defaults=True):
-    """Tokens and money; what the agent does not tell is absent. Input includes cache, output includes reasoning."""
+    """Tokens and cost; what the agent does not report is absent. Input includes cache, output includes reasoning."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -83,9 +83,9 @@ class Usage(Struct, frozen=True, omit_defaults=True):
     reasoning_tokens: int | None = None
     cost_usd: float | None = None
     context_tokens: int | None = None
-    """How full the model's context was at the end. It is never summed: the latest is what counts."""
+    """Tokens in the model's context at the end. Never summed: the latest value counts."""
     context_window: int | None = None
-    """How much the model's context holds."""
+    """Size of the model's context in tokens."""
 
     def __add__(self, other: Usage) -> Usage:
         mine, theirs = msgspec.structs.astuple(self), msgspec.structs.astuple(other)
@@ -104,17 +104,17 @@ def _plus(field: str, mine: Any, theirs: Any) -> Any:
 class TurnMetadata(Struct, frozen=True, omit_defaults=True):
     stop_reason: StopReason
     duration_ms: int
-    """From the turn's start to its end, people's time included."""
+    """From the turn's start to its end, including time spent waiting for answers."""
     usage: Usage | None = None
-    # On the wire of every turn's end.
+    # Sent with every turn's end.
     waiting_ms: int = field(default_factory=lambda: 0)
-    """Of that, the time in which a permission or a question waited for somebody's answer."""
+    """The part of it in which a permission or question waited for an answer."""
 
 
 class TurnStarted(Data, frozen=True):
     TYPE: ClassVar[str] = "turn.started"
     turn_id: str
-    # `phase` is on the wire of every turn event; a factory keeps omit_defaults from leaving it out.
+    # `phase` is sent with every turn event; a factory keeps omit_defaults from leaving it out.
     phase: Literal["started"] = field(default_factory=lambda: "started")
     metadata: dict[str, Any] | None = None
 
@@ -132,7 +132,7 @@ class ItemStarted(Data, frozen=True):
 
 
 class ItemDelta(Struct, frozen=True):
-    """A piece of an item, with what it takes to show it without knowing the item."""
+    """A piece of an item, with what is needed to show it without the item."""
 
     TYPE: ClassVar[str] = "item.delta"
     item_id: str
@@ -141,9 +141,9 @@ class ItemDelta(Struct, frozen=True):
     kind: Kind = "message"
     role: Role | None = "assistant"
     visibility: Visibility | msgspec.UnsetType = msgspec.UNSET
-    """Of thinking: `public` or `private`; absent for everything else."""
+    """For reasoning: `public` or `private`; absent otherwise."""
     parent_id: str | msgspec.UnsetType = msgspec.UNSET
-    """As in the item; absent where it has none. Text with a parent is a sub-agent's."""
+    """As in the item; absent if it has none. Text with a parent comes from a sub-agent."""
 
 
 class ItemCompleted(Data, frozen=True):
@@ -160,7 +160,7 @@ class PermissionMetadata(Struct, frozen=True, omit_defaults=True):
     reason: str | None = None
     decided_by: DecidedBy | None = None
     message: str | None = None
-    # On the wire of every permission, as in a tool call.
+    # Sent with every permission, as in a tool call.
     kind: ToolKind = field(default_factory=lambda: "other")
     title: str = field(default_factory=lambda: "")
 
@@ -203,7 +203,7 @@ class QuestionMetadata(Struct, frozen=True, omit_defaults=True):
     message: str | None = None
     call_id: str | None = None
     plan: bool | None = None
-    """True when the question is a plan that wants approval."""
+    """True if the question asks to approve a plan."""
 
 
 class Question(Data, frozen=True):
@@ -278,12 +278,12 @@ EVENT_TYPES: dict[str, type[AnyData]] = {
 if TYPE_CHECKING:
     EventData = AnyData | dict[str, Any]
 else:
-    # For msgspec a union's structs must carry their own tag; ours stands in the envelope, as `type`.
+    # msgspec expects the structs of a union to carry a tag; here the tag is the envelope's `type`.
     EventData = Any
 
 
 class Event(Struct, frozen=True):
-    """The envelope. `raw` stays last and null when stored: a reader that asks for it gets it spliced in."""
+    """The envelope. `raw` is last, and stored as null: it is spliced in for readers that ask for it."""
 
     event_id: str
     sequence: int
@@ -294,7 +294,7 @@ class Event(Struct, frozen=True):
     synthetic: bool
     type: str
     data: EventData
-    """What it says; plain JSON where a newer daemon says something that this version does not know."""
+    """The event's data; plain JSON if a newer daemon sends something that this version does not know."""
     raw: Any = None
 
 
@@ -304,7 +304,7 @@ class _Envelope(Struct, frozen=True):
     time: str
     session_id: str
     native_session_id: str | None
-    source: Any  # a newer daemon may name one that we do not know
+    source: Any  # a newer daemon may send an unknown one
     synthetic: bool
     type: str
     data: msgspec.Raw
@@ -316,13 +316,13 @@ _data = {name: msgspec.json.Decoder(kind) for name, kind in EVENT_TYPES.items()}
 
 
 def decode_data(type: str, body: bytes) -> AnyData:
-    """The data of an event of ours; a type that we do not write has no place here."""
+    """The data of an event of this version; any other type is an error."""
     data: AnyData = _data[type].decode(body)
     return data
 
 
 def decode_event(body: bytes | str) -> Event:
-    """Read an event. A type, part or value that a newer daemon added leaves `data` as plain JSON."""
+    """Decode an event. If a newer daemon added a type, part or value, `data` stays plain JSON."""
     envelope = _envelope.decode(body)
     decoder = _data.get(envelope.type)
     try:

@@ -6,7 +6,7 @@ import signal as signals
 
 
 def exit_facts(returncode: int | None) -> tuple[int | None, str | None]:
-    """A return code as (exit code, name of the signal): one of them, or neither when it is not known."""
+    """A return code as (exit code, name of the signal): one of them is set, or neither if it is unknown."""
     if returncode is None or returncode >= 0:
         return returncode, None
     try:

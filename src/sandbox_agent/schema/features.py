@@ -1,4 +1,4 @@
-"""What an agent can do, as `GET /v1/agents` and the coverage matrix tell it."""
+"""What an agent can do, as shown by `GET /v1/agents` and the coverage matrix."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class Command(Struct, frozen=True, omit_defaults=True):
 
     name: Annotated[str, Meta(description="Without the slash.")]
     description: str = ""
-    arguments: Annotated[str, Meta(description="What may follow the name, in the agent's own words.")] = ""
+    arguments: Annotated[str, Meta(description="What may follow the name, as the agent describes it.")] = ""
 
 
-COMPACT = Command("compact", "Replace the conversation so far by a summary of it.")
+COMPACT = Command("compact", "Replace the conversation so far with a summary.")
 
 
 class Catalogue(Struct, frozen=True, omit_defaults=True, rename="camel"):

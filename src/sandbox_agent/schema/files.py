@@ -1,4 +1,4 @@
-"""What the file operations answer."""
+"""Responses of the file operations."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class FileEntry(Struct, frozen=True, omit_defaults=True, rename="camel"):
     name: str
     path: str
     entry_type: Annotated[
-        EntryType, Meta(description="A link is a `file`; so is everything that is no folder.")
+        EntryType, Meta(description="`file` for everything that is not a folder, including links.")
     ]
     size: int
     modified: str
-    link_target: Annotated[str | None, Meta(description="What a link says.")] = None
+    link_target: Annotated[str | None, Meta(description="The target of a link.")] = None
 
 
 class EntryPage(Struct, frozen=True, omit_defaults=True, rename="camel"):
@@ -30,7 +30,7 @@ class FileStat(Struct, frozen=True, rename="camel"):
     entry_type: EntryType
     size: int
     modified: str
-    etag: Annotated[str, Meta(description="Changes with the file; `If-Match` and `If-None-Match` take it.")]
+    etag: Annotated[str, Meta(description="Changes with the file; use it in `If-Match` and `If-None-Match`.")]
 
 
 class FileWritten(Struct, frozen=True, rename="camel"):
@@ -49,24 +49,26 @@ class FileMoved(Struct, frozen=True, rename={"source": "from", "target": "to"}):
 
 
 class Unpacked(Struct, frozen=True):
-    paths: Annotated[list[str], Meta(description="What was written, folders included; the first 1,024.")]
-    truncated: Annotated[bool, Meta(description="More was written than is listed.")]
+    paths: Annotated[
+        list[str], Meta(description="The first 1,024 paths that were written, including folders.")
+    ]
+    truncated: Annotated[bool, Meta(description="More paths were written than are listed.")]
 
 
 class SearchHit(Struct, frozen=True, omit_defaults=True, rename="camel"):
     path: str
     entry_type: EntryType
     line: Annotated[
-        int | None, Meta(description="The number of the line, from 1, where a text was looked for.")
+        int | None, Meta(description="The line number, from 1; absent unless text was searched.")
     ] = None
-    text: Annotated[str | None, Meta(description="That line, cut where it is long.")] = None
+    text: Annotated[str | None, Meta(description="That line, truncated if long.")] = None
 
 
 class SearchResult(Struct, frozen=True, omit_defaults=True, rename="camel"):
     hits: list[SearchHit]
     truncated: Annotated[
         Literal["limit", "time"] | None,
-        Meta(description="Why there may be more: too many hits, or no time left."),
+        Meta(description="Why there may be more: too many hits, or out of time."),
     ] = None
 
 

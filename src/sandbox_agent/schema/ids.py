@@ -1,4 +1,4 @@
-"""Ids. The daemon draws them at random; a recording counts them, so that its translation is stable."""
+"""Ids. The daemon generates random ones; recordings use counters, so that their translation is stable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def random_id(prefix: str) -> str:
 
 
 def counting_ids() -> MakeId:
-    """Ids that depend only on how many were asked for before: `itm_1`, `itm_2`, `perm_1`."""
+    """Ids from counters: `itm_1`, `itm_2`, `perm_1`."""
     seen: Counter[str] = Counter()
 
     def make(prefix: str) -> str:

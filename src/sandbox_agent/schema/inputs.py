@@ -1,4 +1,4 @@
-"""What a client tells an agent: prompts, settings, answers. The other half of the vocabulary."""
+"""What a client sends to an agent: prompts, settings, answers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ Reply = Literal["once", "always", "reject"]
 
 
 class Attachment(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    path: Annotated[str, Meta(description="A path on the daemon's machine, or what an upload answered.")]
-    mime: Annotated[str | None, Meta(description="Media type; guessed from the name when absent.")] = None
+    path: Annotated[
+        str, Meta(description="A path on the daemon's machine, or the path returned by an upload.")
+    ]
+    mime: Annotated[str | None, Meta(description="Media type; guessed from the name if absent.")] = None
     filename: Annotated[str | None, Meta(description="The name to show.")] = None
 
 
@@ -28,7 +30,7 @@ class McpServer(Struct, frozen=True, omit_defaults=True):
 
 
 class Rule(Struct, frozen=True, omit_defaults=True):
-    """What "always" remembers: a tool, and the text of its call, or how that text begins."""
+    """What "always" remembers: a tool, and the text of its call or a prefix of it."""
 
     tool: str
     text: str | None = None
@@ -46,11 +48,11 @@ class Prompt(Struct, frozen=True, omit_defaults=True):
     text: str
     attachments: tuple[Attachment, ...] = ()
     command: bool = False
-    """The text is a command with its arguments. Without this, one that begins with `/` is text like any other."""
+    """The text is a command with its arguments. Otherwise a leading `/` has no meaning."""
 
     @property
     def called(self) -> tuple[str, str]:
-        """The name of the command, and what follows it."""
+        """The name of the command, and its arguments."""
         name, *rest = re.split(r"\s+", self.text.removeprefix("/"), maxsplit=1)
         return name, rest[0] if rest else ""
 
@@ -63,14 +65,14 @@ class Decision(Struct, frozen=True, omit_defaults=True):
 
 
 class Answer(Struct, frozen=True, omit_defaults=True):
-    """The answer to a question: per question the chosen labels; None rejects it."""
+    """The answer to a question: the chosen labels for each question; None rejects it."""
 
     answers: tuple[tuple[str, ...], ...] | None
     message: str | None = None
 
 
 class Settings(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """What a conversation runs with."""
+    """The settings of a conversation."""
 
     directory: str
     agent_mode: str = "build"

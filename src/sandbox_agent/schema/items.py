@@ -1,7 +1,7 @@
 """Items, the pieces of a transcript, and the content parts they are made of.
 
-Every struct is written to the wire as it stands here; optional members are absent, not null, except
-where the contract lists them as always there (`Item`).
+Every struct is sent as declared here; optional members are absent, not null, except those that are always
+present (`Item`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ItemStatus = Literal["in_progress", "completed", "failed"]
 FileAction = Literal["read", "write", "patch", "delete", "move"]
 Visibility = Literal["public", "private"]
 ToolKind = Literal["command", "edit", "read", "search", "fetch", "mcp", "task", "other"]
-"""What a tool does, whatever its agent calls it."""
+"""What a tool does, independent of the agent's name for it."""
 
 
 class Part(Struct, frozen=True, tag_field="type", omit_defaults=True):
@@ -37,10 +37,10 @@ class ToolCall(Part, frozen=True, tag="tool_call"):
     arguments: str
     """The arguments as a JSON string."""
     call_id: str
-    # On the wire of every call; factories keep omit_defaults from leaving them out.
+    # Sent with every call; factories keep omit_defaults from leaving them out.
     kind: ToolKind = field(default_factory=lambda: "other")
     title: str = field(default_factory=lambda: "")
-    """One line for people: the command, the path, the query; the tool's name while there is nothing better."""
+    """One line to show: the command, the path or the query; the tool's name as a fallback."""
 
 
 class ToolResult(Part, frozen=True, tag="tool_result"):
@@ -64,7 +64,7 @@ class Image(Part, frozen=True, tag="image"):
 
 class Reasoning(Part, frozen=True, tag="reasoning"):
     text: str
-    # Named in every reasoning part, so it has no default that could be left out.
+    # Sent with every reasoning part, so it has no default that could be omitted.
     visibility: Visibility
 
 

@@ -17,22 +17,23 @@ class ProcessConfig(Struct, frozen=True, rename="camel"):
     """The limits of processes. They can be changed while the daemon runs, and stay changed."""
 
     max_concurrent_processes: Annotated[
-        int, Meta(ge=1, le=1024, description="How many processes may run at once; `run` does not count.")
+        int, Meta(ge=1, le=1024, description="The maximum number of running processes; `run` does not count.")
     ]
     default_run_timeout_ms: Annotated[
-        int, Meta(ge=1, le=86_400_000, description="How long `run` waits when nothing else is said.")
+        int, Meta(ge=1, le=86_400_000, description="How long `run` waits by default.")
     ]
     max_run_timeout_ms: Annotated[
-        int, Meta(ge=1, le=86_400_000, description="How long `run` may be told to wait.")
+        int, Meta(ge=1, le=86_400_000, description="The longest timeout that `run` accepts.")
     ]
     max_output_bytes: Annotated[
-        int, Meta(ge=1, le=64 << 20, description="How much of each stream `run` keeps.")
+        int, Meta(ge=1, le=64 << 20, description="Bytes of each stream that `run` keeps.")
     ]
     max_log_bytes_per_process: Annotated[
-        int, Meta(ge=1, le=64 << 20, description="How much output of a process is kept; the oldest goes.")
+        int,
+        Meta(ge=1, le=64 << 20, description="Bytes of output kept for each process; the oldest are dropped."),
     ]
     max_input_bytes_per_request: Annotated[
-        int, Meta(ge=1, le=1 << 20, description="How much may be written to a process at once.")
+        int, Meta(ge=1, le=1 << 20, description="Bytes that one request may write to a process.")
     ]
 
 
@@ -61,12 +62,10 @@ class ProcessInfo(Struct, frozen=True, omit_defaults=True, rename="camel", kw_on
     exited_at_ms: int | None = None
     ended_by: Annotated[
         EndedBy | None,
-        Meta(description="`daemon`: it was running when the daemon stopped, or was killed."),
+        Meta(description="`daemon`: it was running when the daemon stopped or was killed."),
     ] = None
     signal: Annotated[str | None, Meta(description="The signal that ended it, e.g. `SIGTERM`.")] = None
-    cpu_seconds: Annotated[
-        float | None, Meta(description="CPU time that it and its descendants have used.")
-    ] = None
+    cpu_seconds: Annotated[float | None, Meta(description="CPU time used by it and its descendants.")] = None
     memory_bytes: Annotated[int | None, Meta(description="Resident memory of it and its descendants.")] = None
 
 
@@ -75,7 +74,7 @@ class ProcessList(Struct, frozen=True):
 
 
 class ProcessRun(Struct, frozen=True, rename="camel"):
-    """What became of a program that was run to its end."""
+    """The outcome of a program that was run to its end."""
 
     exit_code: Annotated[int | None, Meta(description="Null after a signal or a timeout.")]
     stdout: str
@@ -87,7 +86,7 @@ class ProcessRun(Struct, frozen=True, rename="camel"):
 
 
 class LogEntry(Struct, frozen=True, rename="camel"):
-    """What a process wrote, as far as one read brought it: not a line, and not always whole characters."""
+    """Output of a process from one read: not necessarily a line, nor whole characters."""
 
     sequence: int
     stream: LogStream

@@ -15,7 +15,7 @@ SessionState = Literal["idle", "running", "requires_action", "ended"]
 
 
 class SessionUsage(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """The sum of a session's turns, spelled as REST bodies are; of the context, the latest."""
+    """The sum of a session's turns, in camelCase like all REST bodies; for the context, the latest value."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -32,7 +32,7 @@ class SessionUsage(Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 class Used(Struct, frozen=True, omit_defaults=True):
-    """What the agent works with, by its own word."""
+    """What the agent reports to work with."""
 
     model: str | None = None
     title: str | None = None

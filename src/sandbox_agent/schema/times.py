@@ -1,4 +1,4 @@
-"""How a moment is written."""
+"""The format of timestamps."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a program without I/O is given of the world: ids, clocks, and small looks at files.
+"""What code without I/O gets from outside: ids, clocks, and small file reads.
 
-The daemon gives it the real ones; a recording gives it counted ids, the clock of the recording and no files, so that its translation
-never changes.
+The daemon provides the real ones. A recording provides counted ids, its own clock and no files, so that its translation never
+changes.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from msgspec import Struct
 from .ids import MakeId, counting_ids, random_id
 
 MOST_LOOKED_AT = 256 * 1024
-"""The largest file that is looked at. It is read where it is asked for, on the event loop: about 0.1 ms."""
+"""The largest file that is read. It is read directly on the event loop, which takes about 0.1 ms."""
 
 
 class FileState(Struct, frozen=True):
-    """A file at one moment."""
+    """The state of a file at one moment."""
 
     data: bytes | None = None
-    """None: it does not exist."""
+    """None if it does not exist."""
     is_executable: bool = False
 
 
@@ -36,24 +36,24 @@ def _sees_nothing(path: str) -> FileState | None:
 
 class World(Struct, frozen=True):
     make_id: MakeId
-    """An id of ours, by its prefix."""
+    """A new id with this prefix."""
     make_uuid: Callable[[], str]
-    """An id in the form that some agents ask for."""
+    """A UUID, which some agents require."""
     clock: Callable[[], float]
-    """Seconds that only ever grow."""
+    """Seconds of a monotonic clock."""
     now: Callable[[], str]
-    """The time as events carry it."""
+    """The time in the format of events."""
     resolve: Callable[[str], str] = posixpath.normpath
-    """Where a path leads once its links are followed."""
+    """A path with its links resolved."""
     look: Callable[[str], FileState | None] = _sees_nothing
-    """A small file as it is now; None where that cannot be told."""
+    """The current state of a small file; None if it cannot be read."""
 
 
 _second = (0, b"")
 
 
 def moment() -> bytes:
-    """The time as events carry it, encoded. The part up to the second is formatted once a second."""
+    """The time in the format of events, encoded. The part up to the second is formatted once a second."""
     global _second
     whole, rest = divmod(time.time_ns() // 1_000_000, 1000)
     if whole != _second[0]:
@@ -66,7 +66,7 @@ def now() -> str:
 
 
 def look(path: str) -> FileState | None:
-    """Never waits for what is no file: a pipe, a device."""
+    """Never blocks on something that is not a regular file, such as a pipe or a device."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -82,7 +82,7 @@ def look(path: str) -> FileState | None:
         return None
     finally:
         os.close(descriptor)
-    # One that grows meanwhile is read short of its end, or is too large by now.
+    # A file that grows meanwhile is read incompletely, or is too large by now.
     return FileState(data, bool(about.st_mode & stat.S_IXUSR)) if len(data) == about.st_size else None
 
 
@@ -90,6 +90,6 @@ REAL = World(random_id, lambda: str(uuid.uuid4()), time.monotonic, now, os.path.
 
 
 def counted(clock: Callable[[], float] = lambda: 0.0, now: Callable[[], str] = now) -> World:
-    """A world in which nothing is left to chance: ids are counted, and the clock is the caller's."""
+    """A deterministic world: ids are counted, and the caller provides the clock."""
     make_id = counting_ids()
     return World(make_id, lambda: make_id("uuid"), clock, now)
