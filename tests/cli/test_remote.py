@@ -169,7 +169,7 @@ def test_a_success_that_is_no_json_is_not_the_daemons() -> None:
 
 @pytest.mark.parametrize("token", ["tökén", "two\nlines"])
 def test_what_cannot_be_a_token_is_refused_in_words(token: str) -> None:
-    with pytest.raises(CommandFailed, match="the token holds something else than printable ASCII"):
+    with pytest.raises(CommandFailed, match="the token contains something other than printable ASCII"):
         Remote(Address("http://127.0.0.1:1", token))
 
 

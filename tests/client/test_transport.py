@@ -368,7 +368,7 @@ def test_what_cannot_be_a_token_is_said_before_anything_is_sent() -> None:
 def test_a_closed_client_says_so() -> None:
     client = connect("http://127.0.0.1:1")
     client.close()
-    with pytest.raises(ClientClosed, match="use it inside its `with` block, or make a new one"):
+    with pytest.raises(ClientClosed, match="use it inside its `with` block, or create a new one"):
         client.agents.list()
 
 

@@ -201,7 +201,7 @@ def test_what_lies_outside_is_not_told_from_what_does_not_exist(machine: Machine
     for name in ("secret.txt", "missing.txt", "missing/x", "secret.txt/x"):
         with pytest.raises(PermissionDenied) as refused:
             machine.read(f"{machine.outside}/{name}")
-        assert refused.value.detail.endswith("is outside of what --fs-root allows")
+        assert refused.value.detail.endswith("is outside the folders that --fs-root allows")
 
 
 def test_links_inside_are_followed(machine: Machine) -> None:

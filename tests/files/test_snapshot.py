@@ -225,7 +225,7 @@ def test_a_folder_that_is_too_much_is_not_remembered(tmp_path: Path, monkeypatch
     work = Work(tmp_path)
     work.snapshot.take(str(work.folder))
     assert not work.snapshot.exists
-    assert "too many to be kept" in (work.snapshot.notice or "")
+    assert "too many to be stored" in (work.snapshot.notice or "")
 
 
 def test_a_folder_in_a_repository_is_compared_alone(tmp_path: Path) -> None:

@@ -773,7 +773,7 @@ def test_a_fault_of_ours_costs_its_own_session_and_no_other(
             assert not (log.backlog > BACKLOG_BYTES)
 
     asyncio.run(scenario())
-    assert "what session b did cannot be written" in caplog.text
+    assert "an append of session b is impossible to write" in caplog.text
 
 
 def test_what_a_lost_session_did_later_is_not_written_either() -> None:

@@ -155,7 +155,7 @@ def test_a_time_limit_holds_for_a_daemon_that_does_not_answer(mortal: Daemon) ->
         session = client.sessions.create(agent="mock")
         os.kill(mortal.pid, signal.SIGSTOP)
         try:
-            with pytest.raises(TurnTimeout, match="has not taken the message yet"):
+            with pytest.raises(TurnTimeout, match="has not accepted the message yet"):
                 session.prompt("hello", timeout=0.5).result()
         finally:
             os.kill(mortal.pid, signal.SIGCONT)

@@ -1,6 +1,6 @@
 """The Python SDK: a blocking client and an async one, with the same methods.
 
-Everything that a program needs is listed here, and can be imported from `sandbox_agent` itself.
+All public names are listed here, and can be imported from `sandbox_agent`.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """What is awaited is loaded when it is asked for: asyncio takes longer to load than everything else here."""
+    """Import the async client on first use: asyncio takes longer to import than everything else here."""
     if name not in ("AsyncDownload", "AsyncSandboxAgent", "AsyncSession", "AsyncTurn"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .aio import client, session, transfer, turn

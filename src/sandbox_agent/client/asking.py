@@ -1,4 +1,4 @@
-"""Permissions and questions: the functions that answer them, and what those may return."""
+"""Permissions and questions: the callbacks that answer them, and what these may return."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from ..schema.events import PermissionRequested, QuestionRequested
 from ..schema.inputs import Answer, Decision, Reply
 
 Request: TypeAlias = PermissionRequested | QuestionRequested
-"""What an agent waits for."""
+"""A request that an agent waits for."""
 PermissionAnswer: TypeAlias = "Reply | bool | Decision"
-"""`True` is "once" and `False` is "reject"; a `Decision` can say why."""
+"""`True` is "once" and `False` is "reject"; a `Decision` can give a reason."""
 QuestionAnswer: TypeAlias = "str | Sequence[str | Sequence[str]] | Answer | None"
-"""A text for one question; one entry for each of several, a list where several labels are chosen; None rejects."""
+"""A text for one question; a list with one entry per question, itself a list to choose several labels; None to reject."""
 
 OnPermission: TypeAlias = Callable[[PermissionRequested], "PermissionAnswer | Awaitable[PermissionAnswer]"]
 OnQuestion: TypeAlias = Callable[[QuestionRequested], "QuestionAnswer | Awaitable[QuestionAnswer]"]
 
 
 def decision_of(given: object) -> Decision:
-    """What a permission callback returned, as the daemon wants it."""
+    """Convert the result of a permission callback."""
     match given:
         case Decision():
             return given
@@ -35,7 +35,7 @@ def decision_of(given: object) -> Decision:
 
 
 def answer_of(given: object) -> Answer:
-    """What a question callback returned, as the daemon wants it."""
+    """Convert the result of a question callback."""
     match given:
         case Answer():
             return given
@@ -69,9 +69,9 @@ async def awaited(value: object) -> object:
 
 
 def awaited_here(value: object) -> object:
-    """The same where nobody can await: in a loop of its own."""
+    """The same for the blocking client: a coroutine runs in its own event loop."""
     if not inspect.isawaitable(value):
         return value
-    import asyncio  # takes long to load, and few need it here
+    import asyncio  # slow to import, and rarely needed here
 
     return asyncio.run(awaited(value))

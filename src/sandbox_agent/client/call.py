@@ -1,4 +1,4 @@
-"""A request before it is sent, and the pieces that generated methods build one from."""
+"""A request before it is sent, and the helpers with which generated methods build one."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ class Address(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A request, before it is sent."""
+    """A request before it is sent."""
 
     method: str
     path: str
     query: Mapping[str, str] = {}
     headers: Mapping[str, str] = {}
     content: Any = None
-    """Bytes, or what gives them piece by piece, as the HTTP client takes it."""
+    """Bytes, or an iterable of bytes, as the HTTP client accepts it."""
     repeatable: bool = True
-    """It may be sent again when its answer was lost."""
+    """It may be sent again if the response was lost."""
     settled: int | None = None
-    """The status that a repeat gets when the lost try had done the work already."""
+    """The status of a retry if the lost attempt had already succeeded."""
     seconds: float | None = None
-    """How long it may take; the client's own limit when absent."""
+    """How long it may take; the client's own limit if absent."""
 
     def with_header(self, name: str, value: str) -> Call:
         return self._replace(headers={**self.headers, name: value})
 
 
 class Answer(NamedTuple):
-    """What the daemon answered, when that was no problem."""
+    """A successful response of the daemon."""
 
     content: bytes
     media_type: str = ""
     status: int = 0
     headers: Mapping[str, str] = {}
-    """By their names in lower case."""
+    """By lower-case name."""
 
 
 def call(
@@ -58,24 +58,24 @@ def call(
     repeatable: bool = True,
     settled: int | None = None,
 ) -> Call:
-    """A request from loose values: what is None is left out."""
+    """Build a request; None values are left out."""
     sent = _present(headers or {})
     if body is not None:
         sent["Content-Type"] = "application/json"
         content = msgspec.json.encode(_present(body))
     texts = {name: _text(value) for name, value in _present(query or {}).items()}
-    # What is read once cannot be sent again.
+    # A body that can be read only once cannot be sent again.
     repeatable = repeatable and (content is None or isinstance(content, bytes))
     return Call(method, path, texts, sent, content, repeatable, settled)
 
 
 def new_key() -> str:
-    """An idempotency key: under the same one a message that is sent twice is one turn."""
+    """An idempotency key: messages with the same key are one turn."""
     return secrets.token_hex(16)
 
 
 def segment(value: str) -> str:
-    """A part of a path. Percent-encoded, so that no id can leave its place."""
+    """A path segment, percent-encoded so that no id can escape it."""
     return quote(value, safe="")
 
 

@@ -1,4 +1,4 @@
-"""A daemon as a child of this program: a free port, a token of its own, and the same end as the program's."""
+"""A daemon as a child of this program: on a free port, with its own token, and ending with the program."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOKEN_SETTINGS = (f"{PREFIX}TOKEN", f"{PREFIX}TOKEN_FILE", f"{PREFIX}NO_TOKEN")
 
 
 class Child:
-    """`sandbox-agent server` as a process. It is launched at once; whoever needs it asks until it listens."""
+    """`sandbox-agent server` as a process. It is launched at once; callers poll until it listens."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class Child:
         cwd: str | os.PathLike[str] | None = None,
         ends_with_us: bool = True,
     ) -> None:
-        # -P: what lies in the current folder must not be imported in place of our own.
+        # -P: do not import modules from the current folder.
         argv = [sys.executable, "-P", "-m", "sandbox_agent", "server", *flags]
         if ends_with_us:
             argv += ["--parent-pid", str(os.getpid())]
@@ -48,15 +48,15 @@ class Child:
             env=_environment(token) | dict(env or {}),
             cwd=cwd,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,  # where it would tell its token
+            stdout=subprocess.DEVNULL,  # it would print its token there
             stderr=log,
-            start_new_session=True,  # Ctrl-C here is not meant for it
+            start_new_session=True,  # Ctrl-C must not reach it
         )
-        # Also when this program ends in an orderly way without having closed its client.
+        # Also if this program exits normally without closing its client.
         self._end = weakref.finalize(self, _end, self.process, self._log, os.getpid())
 
     def address(self) -> Address | None:
-        """Where it listens, once it does."""
+        """The address where it listens, once it does."""
         if self.has_ended():
             told = f"the daemon did not start:\n{self.last_words()}"
             raise DaemonNotStarted(told, exitCode=self.process.returncode)
@@ -67,7 +67,7 @@ class Child:
         return self.process.poll() is not None
 
     def last_words(self) -> str:
-        """The end of what it wrote."""
+        """The end of its output."""
         return "\n".join(self._said().strip().splitlines()[-TOLD_LINES:])
 
     def _said(self) -> str:
@@ -75,14 +75,14 @@ class Child:
         return os.pread(self._log.fileno(), size, 0).decode(errors="replace")
 
     def stop(self) -> None:
-        """Ask it to end, and wait for that."""
+        """Ask it to stop, and wait until it has."""
         self._end()
 
     def leave(self) -> None:
-        """It goes on without us."""
+        """Leave it running when this program exits."""
         self._end.detach()
         self._log.close()
-        self.process.returncode = 0  # nobody need wait for it
+        self.process.returncode = 0  # there is nothing to wait for
 
 
 def child_of_program(
@@ -90,35 +90,35 @@ def child_of_program(
     flags: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
 ) -> Child:
-    """A daemon for this program alone, on a state folder that no other daemon uses."""
+    """A daemon for this program only, on a data directory that no other daemon uses."""
     folder = data_folder(data_dir)
     if holder := lock_holder(folder):
         raise DaemonNotStarted(
             f"another daemon (pid {holder}) uses {folder}: talk to that one with connect(), "
-            "or give this one a folder of its own with start(data_dir=...)",
+            "or give this one its own directory with start(data_dir=...)",
             pid=holder,
         )
     mine = ["--data-dir", str(folder), "--host", "127.0.0.1", "--port", "0", "--drain-seconds", "0"]
-    import tempfile  # not needed by those who only connect
+    import tempfile  # not needed just to connect
 
-    # A file without a name: it is gone with the last process that has it open, whatever happens.
+    # An unnamed file disappears with the last process that has it open.
     log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the daemon
     return Child([*mine, *flags], secrets.token_urlsafe(24), log, env=env)
 
 
 def log_file(path: Path) -> IO[bytes]:
-    """A new log that its owner alone can read."""
+    """A new log that only its owner can read."""
     return os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600), "w+b")
 
 
 def _environment(token: str | None) -> dict[str, str]:
-    """The token travels in the environment, which only its owner can read."""
+    """The token is passed in the environment, which only its owner can read."""
     environ = {name: value for name, value in os.environ.items() if name not in TOKEN_SETTINGS}
     return environ | ({f"{PREFIX}TOKEN": token} if token is not None else {f"{PREFIX}NO_TOKEN": "true"})
 
 
 def _end(process: subprocess.Popen[bytes], log: IO[bytes], owner: int) -> None:
-    """Ask it to end and wait for that; only the program that started it may, not one that was forked from it."""
+    """Ask it to stop and wait until it has. Only the program that started it may do this, not a fork of it."""
     if os.getpid() != owner:
         return
     if process.poll() is None:

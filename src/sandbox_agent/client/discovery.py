@@ -1,4 +1,4 @@
-"""Where the daemon is: what was said, the environment, what a daemon left in the state folder, the default address."""
+"""Finds the daemon: by arguments, the environment, the file of a running daemon in the data directory, or the default address."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 def find_address(
     endpoint: str | None = None, token: str | None = None, folder: Path | None = None
 ) -> Address:
-    """From what is given, then the environment, then what a daemon left, then the default address."""
+    """From the arguments, then the environment, then the file of a running daemon, then the default address."""
     endpoint = endpoint or os.environ.get(f"{PREFIX}ENDPOINT")
     token = token or os.environ.get(f"{PREFIX}TOKEN") or None
     state = running_daemon(folder or data_folder())
     if endpoint is None:
         endpoint = state.endpoint if state else f"http://{Config().host}:{Config().port}"
     endpoint = endpoint.rstrip("/")
-    # The file's token belongs to that daemon and is told to no other.
+    # The file's token belongs to that daemon and is never sent to another.
     if token is None and state is not None and state.endpoint == endpoint:
         token = state.token
     parts = urlsplit(endpoint)
@@ -39,19 +39,19 @@ def is_on_this_machine(endpoint: str) -> bool:
 
 
 def data_folder(given: str | os.PathLike[str] | None = None) -> Path:
-    """The state folder that is given, or that the environment names, or the usual one."""
+    """The given data directory, or the one from the environment, or the default."""
     named = named_data_dir(given, os.environ)
     return Path(named).expanduser().absolute() if named else default_data_dir()
 
 
 def running_daemon(folder: Path) -> DaemonState | None:
-    """The daemon that runs on this folder, if it has told where it listens."""
+    """The daemon that runs on this data directory, if it has published its address."""
     state = load(folder)
     return state if state is not None and lock_holder(folder) == state.pid else None
 
 
 def lock_holder(folder: Path) -> int | None:
-    """The process that holds the folder's lock. A pid alone proves nothing: it may be another process by now."""
+    """The process that holds the directory's lock. A pid alone proves nothing: it may belong to another process by now."""
     try:
         with (folder / "lock").open() as lock:
             text = lock.read().strip()

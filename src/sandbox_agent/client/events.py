@@ -1,6 +1,6 @@
-"""Events as programs see them: a union in which `event.type == "turn.ended"` tells a type checker what `event.data` is.
+"""Events as a union: `event.type == "turn.ended"` tells a type checker what `event.data` is.
 
-What a newer daemon says, and this version cannot decode, is an `UnknownEvent`; its `type` is "unknown".
+An event of a newer daemon that this version cannot decode is an `UnknownEvent`, with the `type` "unknown".
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class UnknownEvent(Struct, frozen=True):
     source: Source
     synthetic: bool
     named: str = field(name="type")
-    """The type that the daemon gives it. It is encoded as `type`, so that an event can be passed on as it came."""
+    """The type that the daemon sent. It is encoded as `type`, so that an event can be passed on unchanged."""
     data: dict[str, Any]
     raw: Any = None
 
@@ -132,7 +132,7 @@ ENVELOPES: dict[str, type[KnownEvent]] = {
 
 
 def decode_event(body: bytes | str) -> Event:
-    """Read an event, as one of the union."""
+    """Decode an event into the union."""
     event = events.decode_event(body)
     is_known = isinstance(event.data, events.EVENT_TYPES.get(event.type, ()))
     kind = ENVELOPES[event.type] if is_known else UnknownEvent

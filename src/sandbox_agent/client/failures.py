@@ -1,20 +1,20 @@
-"""What goes wrong on this side, in the same tree as the daemon's problems, and how those are raised here.
+"""Errors of the client, in the same tree as the daemon's problems, and how problems become exceptions.
 
 SandboxAgentError
 ├── SessionNotFound, Conflict, TokenInvalid, …   the daemon's problems, see `sandbox_agent.errors`
 ├── UnknownProblem                               a problem that only a newer daemon knows
-├── TurnError                                    a turn did not come to a good end; its transcript so far
-│   ├── TurnFailed                               it ended with an error, at a limit, or nobody knows how
+├── TurnError                                    a turn did not complete; has the transcript so far
+│   ├── TurnFailed                               it ended with an error, at a limit, or with an unknown outcome
 │   ├── TurnTimeout                              it took longer than your `timeout`, and was cancelled
-│   └── AnswerNeeded                             the agent asks, and no callback answers
+│   └── AnswerNeeded                             the agent asked, and no callback answered
 └── ClientError
     ├── DaemonUnreachable                        nothing listens there, or the connection was lost
     ├── DaemonNotStarted                         `start()` failed; its log is in the message
     ├── NoAnswerInTime                           a request took longer than the client's `timeout`
-    ├── BadAddress                               what was given is not an address
-    ├── BadToken                                 what was given cannot be a token
-    ├── NotADaemon                               something else answered at this address
-    ├── IncompatibleDaemon                       the daemon's answer has a shape that this version cannot read
+    ├── BadAddress                               the given address is not valid
+    ├── BadToken                                 the given token is not valid
+    ├── NotADaemon                               another program answered at this address
+    ├── IncompatibleDaemon                       this version cannot read the daemon's response
     └── ClientClosed                             the client was used after it was closed
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .transcript import Transcript
 
 MEMBERS = {"type", "title", "status", "detail", "instance"}
-"""What every problem has; everything else is a fact of this one."""
+"""The members that every problem has; all others are facts of the specific problem."""
 
 
 class UnknownProblem(SandboxAgentError):
@@ -93,14 +93,14 @@ class ClientClosed(ClientError):
 
 
 class TurnError(SandboxAgentError):
-    """A turn did not come to a good end."""
+    """A turn did not complete."""
 
     type, status, title = "turn_error", 0, "Turn not completed"
 
     def __init__(self, detail: str, transcript: Transcript) -> None:
         super().__init__(detail)
         self.transcript = transcript
-        """What happened up to here."""
+        """The transcript so far."""
 
 
 class TurnFailed(TurnError):
@@ -113,9 +113,9 @@ class TurnFailed(TurnError):
     ) -> None:
         super().__init__(f"{message} (stop reason `{stop_reason}`)", transcript)
         self.message = message
-        """The agent's own words, where it gave any."""
+        """The agent's message, if any."""
         self.code = code
-        """The code of the error event, e.g. `rate_limited`; None where there is no such event, or it has no code."""
+        """The code of the error event, e.g. `rate_limited`; None without such an event or code."""
         self.stop_reason = stop_reason
 
 
@@ -126,7 +126,7 @@ class TurnTimeout(TurnError):
 
 
 class AnswerNeeded(TurnError):
-    """The agent asks for something, and nobody answered within `answer_timeout`. The turn goes on."""
+    """The agent asked for something, and no one answered within `answer_timeout`. The turn continues."""
 
     type, title = "answer_needed", "Answer needed"
 
@@ -135,15 +135,15 @@ class AnswerNeeded(TurnError):
     ) -> None:
         super().__init__(detail, transcript)
         self.request = request
-        """What waits for an answer."""
+        """The pending request."""
 
 
 class VersionMismatch(UserWarning):
-    """Client and daemon are of different versions."""
+    """Client and daemon have different versions."""
 
 
 def error_of(problem: Mapping[str, Any]) -> SandboxAgentError:
-    """The exception of a problem, with its facts."""
+    """The exception for a problem, with its facts."""
     name = str(problem.get("type", "")).removeprefix(URN)
     detail = str(problem.get("detail") or problem.get("title") or "the daemon refused")
     facts = {key: value for key, value in problem.items() if key not in MEMBERS}
@@ -154,7 +154,7 @@ def error_of(problem: Mapping[str, Any]) -> SandboxAgentError:
 
 
 def error_of_answer(status: int, content: bytes, endpoint: str, retry_after: str = "") -> SandboxAgentError:
-    """The exception of an answer that is not a success."""
+    """The exception for an error response."""
     try:
         problem = msgspec.json.decode(content, type=dict[str, Any])
     except msgspec.DecodeError:
@@ -168,7 +168,7 @@ def error_of_answer(status: int, content: bytes, endpoint: str, retry_after: str
 
 
 def unreadable(endpoint: str, version: str | None, reason: Exception) -> ClientError:
-    """The exception of a success that is not what this client expects."""
+    """The exception for a successful response that this client cannot read."""
     if version is None:
         return NotADaemon(f"{endpoint} did not answer as a sandbox-agent daemon does: {reason}")
     return IncompatibleDaemon(
@@ -178,5 +178,5 @@ def unreadable(endpoint: str, version: str | None, reason: Exception) -> ClientE
 
 
 def is_refused_for_now(error: SandboxAgentError) -> bool:
-    """The daemon did nothing and asks to come again: it is busy, stopping, or its disk is full."""
+    """The daemon did nothing and asks to retry: it is busy, stopping, or its disk is full."""
     return isinstance(error, RateLimited) or error.problem().get("status") == 503

@@ -1,4 +1,4 @@
-"""Server-sent events from bytes in any pieces. Does no I/O: the same for waiting and for asynchronous readers."""
+"""Parses server-sent events from chunks of bytes. Does no I/O: both clients use it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 END = "end"
-"""The event of a frame behind which nothing comes."""
+"""The event name of the last frame."""
 
 
 class Frame(NamedTuple):
-    """One frame of a stream. One that has an id alone says where the stream is."""
+    """One frame of a stream. A frame with only an id marks the position."""
 
     id: str | None
     data: bytes
@@ -18,7 +18,7 @@ class Frame(NamedTuple):
 
 
 class FrameReader:
-    """Feed it chunks, take whole frames. Lines end at newlines alone: JSON may hold other separators."""
+    """Takes chunks, returns complete frames. Only newlines end a line: JSON may contain other separators."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -29,7 +29,7 @@ class FrameReader:
         first, *rest = chunk.split(b"\n")
         self._pieces.append(first)
         for piece in rest:
-            # Joined only at a line's end: a line may have many megabytes.
+            # Joined only at the end of a line, which may have many megabytes.
             line = b"".join(self._pieces).removesuffix(b"\r")
             self._pieces = [piece]
             if line:

@@ -1,6 +1,6 @@
-"""Errors that say what to do, for programs that mix up the two clients or forget an `await`.
+"""Helpful errors for programs that mix up the two clients or forget an `await`.
 
-Types hide all of it: a type checker reports the mistake before it happens.
+The types hide all of this: a type checker reports the mistake first.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class AsyncGuard:
-    """Base of what must be awaited."""
+    """Base of async classes."""
 
     if not TYPE_CHECKING:
 
@@ -34,7 +34,7 @@ class AsyncGuard:
 
 
 class Guard:
-    """Base of what waits by itself."""
+    """Base of blocking classes."""
 
     if not TYPE_CHECKING:
 
@@ -65,7 +65,7 @@ def _noticing(method: Any) -> Any:
 
 
 class Unawaited(Coroutine[Any, Any, Any]):
-    """A coroutine that explains itself when it is used as if it were its result."""
+    """A coroutine with a clear error when it is used as if it were its result."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any], name: str) -> None:
         self._coroutine = coroutine
@@ -91,7 +91,7 @@ class Unawaited(Coroutine[Any, Any, Any]):
 
 
 class AsyncTurnBase(AsyncGuard, Generic[T]):
-    """Base of what may also be awaited as a whole: that is its `result()`."""
+    """Base of classes that can also be awaited for their `result()`."""
 
     async def result(self) -> T:
         raise NotImplementedError
@@ -101,4 +101,4 @@ class AsyncTurnBase(AsyncGuard, Generic[T]):
 
 
 class TurnBase(Guard, Generic[T]):
-    """Its waiting twin, which cannot be awaited."""
+    """Its blocking counterpart, which cannot be awaited."""

@@ -1,4 +1,4 @@
-"""The HTTP answer behind a method's result."""
+"""The HTTP response behind a method's result."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ T = TypeVar("T")
 class RawResponse(NamedTuple, Generic[T]):
     status: int
     headers: Mapping[str, str]
-    """By their names in lower case."""
+    """By lower-case name."""
     content: bytes
     parsed: T
-    """What the method returns otherwise."""
+    """What the method normally returns."""
 
 
 _recorded: ContextVar[list[Answer] | None] = ContextVar("recorded", default=None)
@@ -26,7 +26,7 @@ _recorded: ContextVar[list[Answer] | None] = ContextVar("recorded", default=None
 
 @contextmanager
 def recording() -> Iterator[list[Answer]]:
-    """The answers that this task or thread gets in the block."""
+    """The responses that this task or thread gets in the block."""
     answers: list[Answer] = []
     token = _recorded.set(answers)
     try:
@@ -43,6 +43,6 @@ def record(answer: Answer) -> Answer:
 
 def raw_response(answers: list[Answer], parsed: T) -> RawResponse[T]:
     if not answers:
-        raise TypeError("with_raw_response() takes a method that sends a request and returns its answer")
+        raise TypeError("with_raw_response() takes a method that sends a request and returns its response")
     last = answers[-1]
     return RawResponse(last.status, last.headers, last.content, parsed)

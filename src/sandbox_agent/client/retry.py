@@ -1,4 +1,4 @@
-"""When to try again, and how long to wait before it. Pure: who calls it does the waiting."""
+"""When to retry, and how long to wait first. Does no waiting itself: the caller waits."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .failures import DaemonUnreachable, is_refused_for_now
 
 
 class Retry(Struct, frozen=True):
-    """How patient a client is. `Retry(seconds=0)` never tries again."""
+    """How long a client retries. `Retry(seconds=0)` disables retries."""
 
     seconds: float = 60.0
-    """How long to go on trying after something failed."""
+    """How long to keep retrying after a failure."""
     first_delay: float = 0.1
     max_delay: float = 3.0
 
 
 class Patience:
-    """One stretch of trying. Delays double and are jittered, so that many clients do not come back at once."""
+    """One series of attempts. Delays double and are jittered, so that many clients do not reconnect at once."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class Patience:
         self._until: float | None = None
 
     def connected(self) -> None:
-        """The daemon is there; whether it works is yet to be seen, so delays do not start over."""
+        """The daemon responds, but has not yet succeeded, so delays do not start over."""
         self._until = None
 
     def renew(self) -> None:
@@ -46,7 +46,7 @@ class Patience:
         self._until = None
 
     def delay_after(self, error: SandboxAgentError, *, repeatable: bool) -> float:
-        """Seconds to wait before the next try; raises the error when there is to be none."""
+        """Seconds to wait before the next attempt; raises the error if there is none."""
         if isinstance(error, DaemonUnreachable):
             may_repeat = repeatable or not error.sent
         else:
@@ -60,6 +60,6 @@ class Patience:
         return delay
 
     def _delay(self, error: SandboxAgentError) -> float:
-        """What the daemon asked for, or a share of a delay that doubles: at least half of it."""
+        """The delay that the daemon asked for, or else a random share, at least half, of the doubling delay."""
         backoff: float = min(self._retry.max_delay, self._retry.first_delay * 2 ** min(self._tries, 16))
         return max(float(error.retry_after or 0), backoff * (0.5 + self._draw() / 2))

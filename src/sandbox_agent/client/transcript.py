@@ -1,4 +1,4 @@
-"""Events folded into what a reader wants to see: messages, tools, diffs, usage. Pure, and fed one event at a time."""
+"""Folds events into a transcript: messages, tools, diffs, usage. Does no I/O, and takes one event at a time."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ AnyEvent = events.Event | UnknownEvent
 
 
 class Message(Struct):
-    """Something that was said; it grows while it is streamed."""
+    """A message; its text grows while it is streamed."""
 
     item_id: str
     role: Role
     text: str = ""
     thinking: bool = False
-    """It is the agent's reasoning, not its answer."""
+    """Whether it is the agent's reasoning, not its reply."""
     status: ItemStatus = "in_progress"
     parent_id: str | None = None
-    """The call whose sub-agent said it."""
+    """The call whose sub-agent wrote it."""
 
     @property
     def is_answer(self) -> bool:
-        """The agent said it itself, and aloud."""
+        """Whether it is part of the agent's reply: not reasoning, and not from a sub-agent."""
         return self.role == "assistant" and not self.thinking and self.parent_id is None
 
 
@@ -62,38 +62,38 @@ class Tool(Struct):
     call_id: str
     name: str = ""
     kind: ToolKind = "other"
-    """What it does, whatever its agent calls it."""
+    """What it does, independent of the agent's name for it."""
     title: str = ""
-    """One line for people: the command, the path, the query; at least the name."""
+    """One line to show: the command, the path or the query; at least the name."""
     arguments: str = ""
     """The arguments as a JSON string."""
     output: str = ""
     status: ItemStatus = "in_progress"
     exit_code: int | None = None
     files: tuple[FileRef, ...] = ()
-    """What it changed."""
+    """The changes it made to files."""
     parent_id: str | None = None
 
 
 class Transcript:
-    """What happened so far. Feed it events in order; one that it has seen before changes nothing."""
+    """What happened so far. Add events in order; an event that was already added changes nothing."""
 
     def __init__(self, events: Iterable[AnyEvent] = ()) -> None:
         self.messages: list[Message] = []
         self.tools: list[Tool] = []
         self.errors: list[ErrorEvent] = []
         self.permissions: dict[str, PermissionRequested] = {}
-        """Those that wait for an answer, by id."""
+        """Pending requests by id."""
         self.questions: dict[str, QuestionRequested] = {}
         self.usage = Usage()
-        """The sum of the turns that ended."""
+        """The sum over all ended turns."""
         self.turn_id: str | None = None
         """The last turn that started."""
         self.stop_reason: StopReason | None = None
         """How the last turn ended."""
         self.ended: SessionEnded | None = None
         self.offset = 0
-        """Sequence of the last event; read on from here."""
+        """Sequence of the last event; continue reading from here."""
         self._open_messages: dict[str, Message] = {}
         self._open_results: dict[str, Tool] = {}
         self._tools: dict[str, Tool] = {}
@@ -103,11 +103,11 @@ class Transcript:
 
     @property
     def text(self) -> str:
-        """The agent's answer: what it said itself, without thinking and sub-agents."""
+        """The agent's reply, without reasoning and sub-agents."""
         return "\n\n".join(message.text for message in self.messages if message.is_answer)
 
     def answer_in(self, event: AnyEvent) -> str:
-        """What an event that was just added adds to the answer."""
+        """The text that the event just added contributes to the reply."""
         match event.data:
             case ItemDelta(item_id, _, delta) if item_id in self._open_messages:
                 return delta if self._open_messages[item_id].is_answer else ""
@@ -198,5 +198,5 @@ class Transcript:
         return self._tools[call_id]
 
     def _is_call(self, item_id: str | None) -> bool:
-        """A parent is a call when a sub-agent speaks; otherwise it is the message that the item belongs to."""
+        """The parent is a call if a sub-agent wrote the item; otherwise it is the message that the item belongs to."""
         return item_id in self._calls

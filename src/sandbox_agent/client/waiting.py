@@ -1,4 +1,4 @@
-"""Work that blocks: beside an event loop in a thread, elsewhere at once."""
+"""Blocking work: in a thread for the async client, directly otherwise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Result = TypeVar("Result")
 
 
 async def in_thread(work: Callable[[], Result]) -> Result:
-    import asyncio  # takes long to load, and the waiting client does without
+    import asyncio  # slow to import, and the blocking client does not need it
 
     return await asyncio.to_thread(work)
 

@@ -12,7 +12,7 @@ from .transcript import Transcript
 
 ANSWER_SECONDS = 60.0
 TIMER_SECONDS = 0.005
-"""So close to a deadline it counts as passed: a timer may ring too early."""
+"""This close to a deadline it counts as passed: a timer may fire early."""
 
 
 class DeadlinePassed(Exception):
@@ -20,7 +20,7 @@ class DeadlinePassed(Exception):
 
 
 class Waits:
-    """Deadlines by the monotonic clock. They begin with the first read of the turn."""
+    """Deadlines on the monotonic clock, counted from the first read of the turn."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Waits:
         self._is_begun = False
 
     def begin(self) -> None:
-        """A second read after an exception starts over, but the turn's own time is up only once."""
+        """Reading again after an exception restarts the deadlines, but the turn times out only once."""
         self._asked.clear()
         if not self._is_begun and self._timeout is not None:
             self._end = self._clock() + self._timeout
@@ -49,12 +49,12 @@ class Waits:
             self._asked[_id_of(request)] = (request, self._clock() + self._answer_timeout)
 
     def look(self, transcript: Transcript) -> None:
-        """Forget what was answered meanwhile."""
+        """Drop requests that were answered meanwhile."""
         pending = transcript.permissions.keys() | transcript.questions.keys()
         self._asked = {name: asked for name, asked in self._asked.items() if name in pending}
 
     def until(self) -> float | None:
-        """When a read must return at the latest."""
+        """The deadline of the next read."""
         deadlines = [deadline for _, deadline in self._asked.values()]
         return min([*deadlines, *([] if self._end is None else [self._end])], default=None)
 
@@ -63,7 +63,7 @@ class Waits:
         return ours is not None and (until is None or ours < until)
 
     def error(self, transcript: Transcript) -> TurnTimeout | AnswerNeeded | None:
-        """What to raise by now."""
+        """The exception to raise now, if any."""
         if self._is_over():
             return TurnTimeout(f"the turn took longer than {self._timeout} seconds", transcript)
         for request, deadline in self._asked.values():
@@ -83,7 +83,7 @@ class Waits:
         else:
             wanted, callback, group = f"an answer to: {request.prompt}", "on_question", "questions"
         return (
-            f"the agent waits for {wanted}, and nobody answered within {self._answer_timeout} seconds: "
+            f"the agent waits for {wanted}, and no one answered within {self._answer_timeout} seconds: "
             f"give prompt() a callback ({callback}=...), answer with session.{group}.reply(), "
             "or let it wait for another client with answer_timeout=None"
         )

@@ -1,4 +1,4 @@
-"""Files of the machine: every path bound to the roots, descriptor by descriptor. Knows no daemon and no session.
+"""Files of the machine: every path is walked by descriptors and confined to the roots. Independent of daemon and sessions.
 
-Everything here blocks, and is called through `Files` (`work.py`), which has threads of its own.
+Everything here blocks, and is called through `Files` (`work.py`), which has its own threads.
 """

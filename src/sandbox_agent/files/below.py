@@ -1,4 +1,4 @@
-"""Writing below an open folder without ever following a link, also not one that was there before."""
+"""Writing below an open folder without ever following a link, not even an existing one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .roots import Place, Roots
 
 
 def below(roots: Roots, start: int, path: str, parts: Sequence[str], *, make: bool = True) -> Place:
-    """The folder that these names lead to, one in the other; with `make` those that are missing are made."""
+    """The nested folder with these names; with `make`, missing ones are created."""
     folder = os.dup(start)
     try:
         for part in parts:
@@ -39,13 +39,13 @@ def _stepped(roots: Roots, folder: int, part: str) -> int:
 
 
 def put(place: Place, make: Callable[[str], None]) -> None:
-    """Make something under a temporary name, and rename it over what is there; a folder is not replaced."""
+    """Create something under a temporary name, and rename it over what exists; a folder is not replaced."""
     name, temporary = place.required_name(), temporary_name()
     make(temporary)
     try:
         os.rename(temporary, name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
     finally:
-        # Where both were names of one file the rename has done nothing.
+        # If both are names of the same file, the rename has done nothing.
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=place.folder)
 

@@ -1,4 +1,4 @@
-"""A file that is being written: under no name, or a temporary one, until it is whole."""
+"""A file that is being written: without a name, or under a temporary one, until it is complete."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEW_MODE = 0o666
 _NAMELESS = getattr(os, "O_TMPFILE", 0)
 _NO_NAMELESS = (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL)
 _committing = threading.Lock()
-"""Held while a file is compared and replaced: of two who saw the same one, the second is refused."""
+"""Held while a file is compared and replaced: of two clients that saw the same version, the second is refused."""
 
 
 def temporary_name() -> str:
@@ -25,7 +25,7 @@ def temporary_name() -> str:
 
 
 class Draft:
-    """Where the system can, the file has no name until it is whole: a `kill -9` leaves nothing of it."""
+    """If the system supports it, the file has no name until it is complete: a `kill -9` leaves nothing."""
 
     def __init__(self, roots: Roots, place: Place) -> None:
         self._place = place
@@ -36,7 +36,7 @@ class Draft:
         self.written = 0
 
     def _check(self, roots: Roots) -> os.stat_result | None:
-        """What is there must be a file that may be written: renaming over it would not ask."""
+        """An existing file must be writable: a rename would not check that."""
         try:
             status = self._place.status()
         except FileNotFoundError:
@@ -45,9 +45,9 @@ class Draft:
         if stat.S_ISDIR(status.st_mode):
             raise IsADirectoryError(errno.EISDIR, "is a folder")
         if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "is no regular file")
+            raise OSError(errno.EINVAL, "is not a regular file")
         if not os.access(self._name, os.W_OK, dir_fd=self._place.folder, follow_symlinks=False):
-            raise PermissionError(errno.EACCES, "may not be written")
+            raise PermissionError(errno.EACCES, "is not writable")
         return status
 
     def _open(self) -> int:
@@ -70,7 +70,7 @@ class Draft:
             view = view[count:]
 
     def commit(self, *, if_match: str | None = None, mode: int | None = None, sync: bool = True) -> str:
-        """Give the file its name, with the mode and the owner of the one it replaces. Returns its tag."""
+        """Give the file its name, with the mode and owner of the one it replaces. Returns its tag."""
         self._dress(mode)
         if sync:
             os.fsync(self.file)
@@ -97,13 +97,13 @@ class Draft:
             os.fchmod(self.file, mode)
 
     def _named(self) -> str:
-        """A temporary name for what has none. It cannot take the final one: only a rename replaces what is there."""
+        """A temporary name for an unnamed file. It cannot take the final one: only a rename replaces an existing file."""
         name = temporary_name()
         os.link(f"/proc/self/fd/{self.file}", name, dst_dir_fd=self._place.folder, follow_symlinks=True)
         return name
 
     def close(self) -> None:
-        """Whatever was not committed is gone."""
+        """Discard everything that was not committed."""
         os.close(self.file)
         if self._temporary is not None:
             with contextlib.suppress(FileNotFoundError):
@@ -111,7 +111,7 @@ class Draft:
 
 
 def compare(place: Place, if_match: str | None) -> None:
-    """Refuse where the file is no longer the one that the client saw."""
+    """Refuse if the file is no longer the one that the client saw."""
     if if_match is None:
         return
     current = current_etag(place)
@@ -121,7 +121,7 @@ def compare(place: Place, if_match: str | None) -> None:
 
 
 def sync_folder(folder: int) -> None:
-    """A file is durable when the folder that names it is."""
+    """A file is durable only once the folder that names it is."""
     descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
     try:
         os.fsync(descriptor)

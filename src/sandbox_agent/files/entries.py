@@ -1,4 +1,4 @@
-"""What is in a folder, and what one file is: names, sizes, times, and the tags by which clients notice a change."""
+"""Folder listings and file metadata: names, sizes, times, and the tags that show a change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def list_entries(roots: Roots, path: str) -> list[FileEntry]:
 
 
 def page_of_entries(roots: Roots, path: str, limit: int, cursor: str | None) -> EntryPage:
-    """The entries after a cursor. It is a name, so that what comes and goes meanwhile is neither skipped nor repeated."""
+    """The entries after a cursor. The cursor is a name, so that no entry is skipped or repeated when others come and go."""
     after = _name_of(cursor) if cursor is not None else b""
     folder = roots.open_folder(path)
     try:
@@ -38,7 +38,7 @@ def page_of_entries(roots: Roots, path: str, limit: int, cursor: str | None) -> 
 
 
 def show(roots: Roots, path: str) -> FileStat:
-    """What a path leads to."""
+    """The metadata of the file that a path leads to."""
     with roots.place(path) as place, told(path):
         status = place.status()
         roots.check(status)
@@ -53,7 +53,7 @@ def _described(folder: int, path: str, names: Sequence[str]) -> list[FileEntry]:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
             link = os.readlink(name, dir_fd=folder) if stat.S_ISLNK(status.st_mode) else None
         except OSError:
-            continue  # gone since the folder was read
+            continue  # removed since the folder was read
         shown = readable(name)
         entries.append(
             FileEntry(
@@ -78,17 +78,17 @@ def modified(status: os.stat_result) -> str:
     try:
         moment = datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, ValueError, OSError):
-        moment, rest = datetime.fromtimestamp(0, UTC), 0  # a file system may hold any number
+        moment, rest = datetime.fromtimestamp(0, UTC), 0  # a file system may contain any number
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest:09d}+00:00"
 
 
 def etag(status: os.stat_result) -> str:
-    """A tag for what the file holds. The inode is in it, because a file that is replaced may keep size and time."""
+    """A tag for the content of the file. It includes the inode, because a replaced file may keep size and time."""
     return f'"{status.st_ino:x}-{status.st_size:x}-{status.st_mtime_ns:x}-{status.st_ctime_ns:x}"'
 
 
 def current_etag(place: Place) -> str | None:
-    """The tag of the file at a place; None where there is none."""
+    """The tag of the file at a place; None if there is none."""
     try:
         return etag(place.status())
     except FileNotFoundError:
@@ -96,7 +96,7 @@ def current_etag(place: Place) -> str | None:
 
 
 def readable(name: str) -> str:
-    """A name as text: one that is not UTF-8 can be shown, if not asked for."""
+    """A name as text. One that is not UTF-8 can be shown, but not requested."""
     return os.fsencode(name).decode(errors="replace")
 
 
@@ -108,4 +108,4 @@ def _name_of(cursor: str) -> bytes:
     try:
         return base64.b64decode(cursor, altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
-        raise InvalidRequest("that is no cursor of an earlier page", field="cursor") from None
+        raise InvalidRequest("not a cursor of an earlier page", field="cursor") from None

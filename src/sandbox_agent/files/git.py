@@ -1,7 +1,7 @@
-"""Runs git on a repository of ours that looks at somebody's folder.
+"""Runs git on a private repository whose work tree is the user's folder.
 
-The folder's own repository is never opened as one: its configuration, hooks and indexes are not read, and its objects only as
-alternates. What a folder can still say, in its `.gitattributes`, is overruled. So nothing in it can start a program.
+The folder's own repository is never opened: its configuration, hooks and indexes are not read, and its objects are used only as
+alternates. Its `.gitattributes` are overridden. So nothing in the folder can start a program.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 SECONDS = 10.0
-"""For all that is asked of git at one time."""
+"""The time limit of one operation, over all its git commands."""
 MOST_OUTPUT_BYTES = 32 << 20
 MOST_READ_BYTES = 4 << 20
 
@@ -40,20 +40,20 @@ _CONFIG = """\
 	external =
 """
 _ATTRIBUTES = "* -text -filter -ident -working-tree-encoding -eol !diff -merge -crlf\n"
-"""Of every file: its bytes are stored and compared as they are."""
+"""For every file: its bytes are stored and compared unchanged."""
 
 
 class GitFailed(Exception):
-    """git could not do it: it is not there, took too long, or did not understand the repository."""
+    """git failed: it is missing, took too long, or could not read the repository."""
 
 
 class Git:
-    """A bare-bones repository in `folder` whose work tree is another folder."""
+    """A minimal repository in `folder` whose work tree is another folder."""
 
     def __init__(
         self, folder: Path, work_tree: str, scratch: Path | None = None, *, keep: bool = True
     ) -> None:
-        """With `scratch` the index is there; what is stored is kept in the repository, or goes with the scratch folder."""
+        """With `scratch`, the index is in that folder; objects are kept in the repository, or removed with the scratch folder."""
         self.folder = folder
         self._work_tree = work_tree
         self._index = (scratch or folder) / "index"
@@ -61,7 +61,7 @@ class Git:
         self._deadline = time.monotonic() + SECONDS
 
     def create(self, objects: Path, exclude: Path, left_out: Iterable[str]) -> None:
-        """Make the repository, which finds in `objects` what it need not store again, and never sees what is left out."""
+        """Create the repository. It reuses the objects in `objects`, and never sees excluded paths."""
         for made in ("objects/info", "refs/heads", "info"):
             (self.folder / made).mkdir(parents=True, mode=0o700)
         (self.folder / "HEAD").write_text("ref: refs/heads/none\n")
@@ -75,16 +75,16 @@ class Git:
         )
 
     def run(self, *words: str, given: bytes = b"") -> bytes:
-        """What a command prints."""
+        """The output of a command."""
         with tempfile.TemporaryFile(dir=self.folder) as output:
             self.write(output.fileno(), *words, given=given)
             if output.seek(0, os.SEEK_END) > MOST_OUTPUT_BYTES:
-                raise GitFailed(f"`git {words[0]}` has more to say than {MOST_OUTPUT_BYTES} bytes")
+                raise GitFailed(f"`git {words[0]}` printed more than {MOST_OUTPUT_BYTES} bytes")
             output.seek(0)
             return output.read()
 
     def write(self, output: int, *words: str, given: bytes = b"") -> None:
-        """Write what a command prints to an open file."""
+        """Write the output of a command to an open file."""
         program = shutil.which("git")
         if program is None:
             raise GitFailed("git is not installed")
@@ -109,7 +109,7 @@ class Git:
         return self.run(*words, given=given).decode().strip()
 
     def _environment(self) -> dict[str, str]:
-        """Nothing of the daemon's, and nothing of its user's."""
+        """An environment without settings of the daemon or its user."""
         return {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": "/nonexistent",
@@ -133,7 +133,7 @@ class Git:
 
 
 class Repository:
-    """Somebody's repository, as far as its files tell: where its objects, its index and its excludes are."""
+    """The user's repository, found by its files: where its objects, index and excludes are."""
 
     def __init__(self, top: Path, git_dir: Path, common: Path) -> None:
         self.top = top
@@ -171,7 +171,7 @@ def repository_of(directory: str) -> Repository | None:
 
 
 def _linked(top: Path, file: Path) -> Repository | None:
-    """A work tree, or a submodule: its `.git` says where the rest is."""
+    """A linked work tree or a submodule: its `.git` file points to the rest."""
     text = _line(file) or ""
     git_dir = (top / text.removeprefix("gitdir: ")).resolve()
     if not text.startswith("gitdir: ") or not git_dir.is_dir():
@@ -187,7 +187,7 @@ def _line(path: Path) -> str | None:
 
 
 def read_small(path: Path) -> str | None:
-    """What a file of somebody's holds; None for what is no file, as a pipe that nobody writes to, or too large."""
+    """The content of a user's file; None if it is too large or not a regular file, such as a pipe."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
             status = os.fstat(file.fileno())
@@ -199,5 +199,5 @@ def read_small(path: Path) -> str | None:
 
 
 def split(output: bytes) -> Sequence[str]:
-    """What a command with `-z` lists."""
+    """The entries that a command with `-z` prints."""
     return [os.fsdecode(part) for part in output.split(b"\0") if part]

@@ -1,4 +1,4 @@
-"""What `.gitignore` files leave out of a walk: each counts for its own folder and below, the deeper one last."""
+"""What `.gitignore` files exclude from a walk: each applies to its folder and below, and deeper ones win."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 class Ignoring:
-    """Asked for every entry of a walk, in its order: a folder before what is in it."""
+    """Call it for every entry of a walk, in order: a folder before its content."""
 
     def __init__(self, roots: Roots, folder: int) -> None:
         self._roots = roots
         self._specs: list[tuple[str, GitIgnoreSpec]] = []
-        """Of the folders on the way to where the walk is, by their path with a slash at its end."""
+        """The rules of the folders above the current entry, by path with a trailing slash."""
         self._enter("", folder)
         self._at = ""
 
     def skips(self, found: Found) -> bool:
-        """Whether this entry is left out. git's own folder always is."""
+        """Whether this entry is excluded. `.git` always is."""
         if found.name == ".git":
             return True
         parent = found.path[: -len(found.name)]
@@ -59,7 +59,7 @@ def _spec_of(roots: Roots, folder: int) -> GitIgnoreSpec | None:
     try:
         return GitIgnoreSpec.from_lines(text.decode(errors="replace").splitlines())
     except ValueError:
-        return None  # not a pattern that anybody could mean
+        return None  # not a meaningful pattern
 
 
 def _read(opened: Callable[[], int]) -> bytes | None:

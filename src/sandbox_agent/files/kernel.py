@@ -1,4 +1,4 @@
-"""What the kernel offers and Python does not: renames that replace nothing, and notices of changes."""
+"""Kernel features that Python lacks: renames that replace nothing, and change notifications."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def _libc() -> ctypes.CDLL:
-    import ctypes  # takes long to load, and most daemons never need it
+    import ctypes  # slow to import, and most daemons never need it
 
     return ctypes.CDLL(None, use_errno=True)
 
@@ -34,9 +34,9 @@ _UNKNOWN = (errno.ENOSYS, errno.EINVAL)
 
 
 def rename(source: int, old: str, target: int, new: str, flag: int) -> None:
-    """Rename between two open folders. `NO_REPLACE` fails where `new` exists; `EXCHANGE` swaps the two.
+    """Rename between two open folders. `NO_REPLACE` fails if `new` exists; `EXCHANGE` swaps the two.
 
-    Raises NotImplementedError where the system or the file system cannot do so.
+    Raises NotImplementedError if the system or the file system cannot do this.
     """
     call = getattr(_libc(), "renameat2", None)
     if call is None:
@@ -73,7 +73,7 @@ class Notice(NamedTuple):
 
 
 def open_notices() -> int:
-    """A descriptor from which notices are read. Raises NotImplementedError where there is no inotify."""
+    """A descriptor to read notifications from. Raises NotImplementedError without inotify."""
     call = getattr(_libc(), "inotify_init1", None)
     if call is None:
         raise NotImplementedError
@@ -82,18 +82,18 @@ def open_notices() -> int:
 
 
 def watch_folder(notices: int, folder: int) -> int:
-    """Watch an open folder itself, whatever its name leads to by now. Returns the number of the watch."""
+    """Watch an open folder itself, whatever its name refers to by now. Returns the number of the watch."""
     path = f"/proc/self/fd/{folder}".encode()
     return _checked(_libc().inotify_add_watch(notices, path, WATCHED | _ONLY_FOLDERS))
 
 
 def unwatch_folder(notices: int, watch: int) -> None:
-    """Watch a folder no more; one that is gone is not watched anyway."""
+    """Stop watching a folder; a removed folder has no watch."""
     _libc().inotify_rm_watch(notices, watch)
 
 
 def read_notices(notices: int) -> Iterator[Notice]:
-    """What has happened since, without waiting."""
+    """The notifications so far, without waiting."""
     try:
         data = os.read(notices, 1 << 16)
     except BlockingIOError:

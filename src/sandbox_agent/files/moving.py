@@ -1,4 +1,4 @@
-"""Moving an entry to another name. What is replaced is removed last, so that nothing is lost on the way."""
+"""Moving an entry to another name. What it replaces is removed last, so that nothing is lost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .vault import identity
 
 
 def move(roots: Roots, source: str, target: str, *, overwrite: bool, check: Check) -> None:
-    """Move what is at `source`, a link itself, to `target`."""
+    """Move the entry at `source` to `target`. A link itself is moved."""
     with roots.place(target, follow=False, make_parents=True) as to, told(target):
         to.required_name()
         if to.exists() and not overwrite:
@@ -42,7 +42,7 @@ def _move(roots: Roots, place: Place, to: Place, *, overwrite: bool, check: Chec
     if identity(replaced) == identity(place.status()):
         return  # the same entry, or another name of the same file
     if identity(replaced) in place.above:
-        raise InvalidRequest(f"{to.path} holds {place.path}", field="to", path=to.path)
+        raise InvalidRequest(f"{to.path} contains {place.path}", field="to", path=to.path)
     if not stat.S_ISDIR(replaced.st_mode) and not stat.S_ISDIR(place.status().st_mode):
         os.rename(old, new, src_dir_fd=place.folder, dst_dir_fd=to.folder)
         return
@@ -60,7 +60,7 @@ def _rename_to_nothing(place: Place, old: str, to: Place, new: str) -> None:
 
 
 def _exchange(place: Place, old: str, to: Place, new: str) -> None:
-    """Swap the two in one step, or by a third name where the system cannot."""
+    """Swap the two atomically, or through a third name if the system cannot."""
     try:
         kernel.rename(place.folder, old, to.folder, new, kernel.EXCHANGE)
     except NotImplementedError:
@@ -86,14 +86,14 @@ def _taken(to: Place) -> InvalidRequest:
 
 
 def make_folder(roots: Roots, path: str) -> None:
-    """Make a folder and what is missing above it; one that exists is fine."""
+    """Create a folder and its missing parents; an existing one is fine."""
     with roots.place(path, make_parents=True) as place, told(path):
         if place.name is None:
             return
         try:
             os.mkdir(place.name, dir_fd=place.folder)
         except FileExistsError:
-            # Made meanwhile, or something that is no folder.
+            # Created meanwhile, or not a folder.
             if not stat.S_ISDIR(place.status().st_mode):
-                raise FileExistsError(errno.EEXIST, "exists and is no folder") from None
+                raise FileExistsError(errno.EEXIST, "exists and is not a folder") from None
         sync_folder(place.folder)

@@ -1,7 +1,6 @@
-"""A folder as one archive, made piece by piece while it is sent.
+"""Packs a folder into one archive, piece by piece while it is sent.
 
-Links are packed as links. Left out is what no archive can give back: sockets, pipes, devices, what the daemon's user cannot read,
-and the daemon's own files.
+Links are packed as links. Sockets, pipes, devices, unreadable files and the daemon's own files are left out.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ MEDIA: dict[Format, str] = {"tar": "application/x-tar", "zip": "application/zip"
 
 
 class _Folder:
-    """Open until nobody holds it any more: an answer may end before its first piece."""
+    """Closes its descriptor when it is no longer referenced: a response may end before its first piece."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -35,7 +34,7 @@ class _Folder:
 
 
 def pack(roots: Roots, path: str, format: Format) -> Iterator[bytes]:
-    """The archive of a folder. The folder is opened at once; the rest is read as the pieces are taken."""
+    """The archive of a folder. The folder is opened at once; its content is read as pieces are taken."""
     folder = _Folder(roots.open_folder(path))
     return _joined(_tar(roots, folder) if format == "tar" else _zip(roots, folder))
 
@@ -55,7 +54,7 @@ def _joined(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _content(file: int, size: int) -> Iterator[bytes]:
-    """Exactly so many bytes, as the head has promised: a file that has become shorter is filled up."""
+    """Exactly as many bytes as the header states: a file that has become shorter is padded."""
     place = 0
     while place < size:
         piece = os.pread(file, min(PIECE_BYTES, size - place), place)
@@ -114,7 +113,7 @@ def _link_text(found: Found) -> str | None:
 
 
 class _Sink:
-    """What a zip is written to: it keeps what has not been taken yet, and cannot go back."""
+    """The output of a zip writer: it buffers what has not been taken yet, and cannot seek."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -124,7 +123,7 @@ class _Sink:
         return len(piece)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Does nothing: there is no further buffer."""
 
     def taken(self) -> bytes:
         taken = b"".join(self._pieces)
@@ -145,7 +144,7 @@ def _zip(roots: Roots, folder: _Folder) -> Iterator[bytes]:
 
 
 def _zip_entry(roots: Roots, archive: zipfile.ZipFile, found: Found) -> Iterator[None]:
-    """Write one entry, and stop after each piece of it."""
+    """Write one entry, yielding after each piece."""
     if found.is_folder:
         archive.writestr(_zip_info(found, found.path + "/"), b"")
     elif stat.S_ISLNK(found.status.st_mode):
@@ -164,7 +163,7 @@ def _zip_entry(roots: Roots, archive: zipfile.ZipFile, found: Found) -> Iterator
 def _zip_info(found: Found, name: str) -> zipfile.ZipInfo:
     import zipfile
 
-    # A zip knows no time before 1980 and after 2107.
+    # A zip cannot store a time before 1980 or after 2107.
     moment = time.localtime(min(max(found.status.st_mtime, 315619200), 4354732800))[:6]
     info = zipfile.ZipInfo(os.fsencode(name).decode(errors="replace"), moment)
     info.external_attr = (found.status.st_mode & 0xFFFF) << 16

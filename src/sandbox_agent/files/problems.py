@@ -1,4 +1,4 @@
-"""What the system says about a file, as a problem: whose fault it is, and which path it is about."""
+"""Maps system errors of file operations to problems that name the path."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _WORDS = {
 
 @contextmanager
 def told(path: str) -> Iterator[None]:
-    """Turn what the system refuses into a problem that names the path."""
+    """Turn system errors into problems that name the path."""
     try:
         yield
     except OSError as error:
         raise problem_of(error, path) from None
-    except ValueError as error:  # a NUL, or a text that is no name
-        raise InvalidRequest(f"that is no path: {error}", field="path") from None
+    except ValueError as error:  # a NUL, or text that cannot be a name
+        raise InvalidRequest(f"not a valid path: {error}", field="path") from None
 
 
 def problem_of(error: OSError, path: str) -> SandboxAgentError:

@@ -12,12 +12,12 @@ from .entries import etag
 from .roots import Roots
 
 PIECE_BYTES = 256 << 10
-"""What a reader that does not read may cost."""
+"""The memory that a stalled reader may take."""
 _RANGE = re.compile(r"bytes\s*=\s*(\d*)\s*-\s*(\d*)", re.ASCII | re.IGNORECASE)
 
 
 class OpenFile:
-    """A file that is open to be read, until nobody holds it any more: an answer may end before its first piece."""
+    """A file open for reading. It is closed when no longer referenced: a response may end before its first piece."""
 
     def __init__(self, descriptor: int) -> None:
         status = os.fstat(descriptor)
@@ -32,7 +32,7 @@ class OpenFile:
         while length:
             piece = os.pread(self.descriptor, min(PIECE_BYTES, length), start)
             if not piece:
-                raise EOFError("the file has become shorter while it was read")
+                raise EOFError("the file was truncated while it was read")
             yield piece
             start += len(piece)
             length -= len(piece)
@@ -48,7 +48,7 @@ class Range(NamedTuple):
 
 
 def range_of(header: str | None, size: int) -> Range | None:
-    """The range that a header asks for; None where the whole file is the answer, as for several ranges at once."""
+    """The range that a header requests; None for the whole file, also if it requests several ranges."""
     found = _RANGE.fullmatch(header.strip()) if header is not None else None
     if found is None or found.groups() == ("", ""):
         return None

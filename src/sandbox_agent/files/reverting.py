@@ -1,7 +1,7 @@
-"""Giving files back as they were when the session began, and taking that back.
+"""Reverting files to their state when the session started, and undoing that.
 
-What is overwritten or removed is in a tree before anything is touched, and the tree's name is on the disk: whatever happens in
-the middle, `undo` brings everything back.
+Everything that will be overwritten or removed is stored in a tree first, and the tree's name is on disk: whatever happens midway,
+`undo` restores everything.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from .roots import Place, Roots
 from .snapshot import ABSENT, GITLINK, LINK, NO_VERSION, Change, Snapshot, Version, write_whole
 
 MOST_KEPT = 50
-"""How often one can undo."""
+"""How many reverts can be undone."""
 
 
 class Kept(Struct, frozen=True):
-    """A revert that can be taken back: the folder as it was before, and the files that were given back."""
+    """A revert that can be undone: the folder before it, and the files that were reverted."""
 
     tree: str
     paths: list[str]
@@ -36,7 +36,7 @@ class Kept(Struct, frozen=True):
 def revert(
     roots: Roots, snapshot: Snapshot, paths: Sequence[str] | None, etags: Mapping[str, str]
 ) -> list[str]:
-    """Give these files back, or all that have changed. Refused as a whole, or done as a whole."""
+    """Revert these files, or all that have changed. All or nothing."""
     with snapshot.looking(keep=True) as now:
         changed = {change.path: change for change in snapshot.changes(now, diffs=False)}
     wanted = list(dict.fromkeys(paths)) if paths is not None else list(changed)
@@ -48,16 +48,16 @@ def revert(
         return []
     tags = {path: _current_etag(snapshot, path) for path in wanted}
     with snapshot.looking() as again:
-        # So the tags are of what is kept.
+        # So that the tags match what is stored.
         if again.tree != now.tree:
-            raise PreconditionFailed("the folder has changed just now")
+            raise PreconditionFailed("the folder has just changed")
     _keep(snapshot, [*kept(snapshot), Kept(now.tree, wanted)])
     _give_back(roots, snapshot, {path: changed[path].old for path in wanted}, tags)
     return wanted
 
 
 def undo(roots: Roots, snapshot: Snapshot) -> list[str]:
-    """Take the last revert back. Refused where one of its files is neither as it was before nor as it was given back."""
+    """Undo the last revert. Refused if one of its files matches neither the state before nor after the revert."""
     reverts = kept(snapshot)
     if not reverts:
         raise Conflict("there is nothing to undo")
@@ -87,7 +87,7 @@ def _keep(snapshot: Snapshot, reverts: list[Kept]) -> None:
 
 
 def size_and_etag(path: str) -> tuple[int | None, str]:
-    """Of a file as it is now, a link itself."""
+    """The tag of a file as it is now; of a link itself."""
     try:
         status = os.stat(path, follow_symlinks=False)
     except OSError:
@@ -101,9 +101,9 @@ def _current_etag(snapshot: Snapshot, path: str) -> str:
 
 def _check(snapshot: Snapshot, change: Change, is_large: bool, seen: str | None) -> None:
     if is_large or change.path in snapshot.base.large:
-        raise Conflict(f"{change.path} is too large to be kept", path=change.path)
+        raise Conflict(f"{change.path} is too large to be stored", path=change.path)
     if GITLINK in (change.old.mode, change.new.mode):
-        raise Conflict(f"{change.path} is a repository of its own", path=change.path)
+        raise Conflict(f"{change.path} is a nested repository", path=change.path)
     current = _current_etag(snapshot, change.path)
     if seen is not None and seen != current:
         raise PreconditionFailed(f"{change.path} has changed", path=change.path, etag=current)
@@ -115,14 +115,14 @@ def _check(snapshot: Snapshot, change: Change, is_large: bool, seen: str | None)
 def _give_back(
     roots: Roots, snapshot: Snapshot, versions: Mapping[str, Version], tags: Mapping[str, str]
 ) -> None:
-    """Write these versions, and remove first what has none: a file may be where a folder was."""
+    """Write these versions, after removing the paths without one: a file may replace a folder."""
     directory = snapshot.base.directory
     start = roots.open_folder(directory)
     try:
         for path, version in sorted(versions.items(), key=lambda one: one[1].exists):
             with told(os.path.join(directory, path)):
                 if path in tags and _current_etag(snapshot, path) != tags[path]:
-                    raise PreconditionFailed(f"{path} has changed just now", path=path)
+                    raise PreconditionFailed(f"{path} has just changed", path=path)
                 if version.exists:
                     _write(roots, snapshot, start, path, version)
                 else:
@@ -149,7 +149,7 @@ def _write(roots: Roots, snapshot: Snapshot, start: int, path: str, version: Ver
 
 
 def _mode(place: Place, draft: Draft, version: Version) -> int:
-    """git knows only whether a file can be run; who may read it stays as it is."""
+    """git stores only whether a file is executable; the other permissions are kept."""
     try:
         mode = stat.S_IMODE(place.status().st_mode)
     except FileNotFoundError:
@@ -158,7 +158,7 @@ def _mode(place: Place, draft: Draft, version: Version) -> int:
 
 
 def _remove(roots: Roots, start: int, path: str) -> None:
-    """Remove a file, and the folders that are empty without it."""
+    """Remove a file, and folders that become empty."""
     parts = path.split("/")
     try:
         with below(roots, start, path, parts[:-1], make=False) as place:

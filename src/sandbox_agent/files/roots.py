@@ -1,9 +1,9 @@
-"""Where file operations may go, and the way there.
+"""The folders that file operations are confined to, and how paths are resolved.
 
-A path is walked from `/` one name at a time. Each folder is opened by its descriptor without following links, a link is read and
-its text walked in turn, and `..` is walked anew from the top: so no name that is swapped meanwhile leads anywhere unseen. On the
-way every folder is compared with the roots and with the vault. What the walk returns is an open folder and a name in it, and
-every operation works on these, never on the path again.
+A path is walked from `/` one name at a time. Each folder is opened by descriptor without following links, a link is read and its
+target walked in turn, and `..` restarts the walk from `/`: so a name that is swapped meanwhile cannot lead anywhere unchecked. Every
+folder on the way is compared with the roots and the vault. The walk returns an open folder and a name in it, and every operation
+uses these, never the path again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .vault import Identity, Vault, identity
 MOST_LINKS = 40
 """As many links as the kernel follows in one path."""
 MOST_PATH_BYTES = 4096
-"""As long as the kernel takes a path."""
+"""The longest path that the kernel accepts."""
 
 _ENTER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -32,15 +32,15 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
 class Place:
-    """An open folder and the name of something in it, which need not exist; no name stands for the folder itself."""
+    """An open folder and the name of an entry in it, which need not exist; no name means the folder itself."""
 
     def __init__(self, path: str, folder: int, name: str | None, above: frozenset[Identity]) -> None:
         self.path = path
-        """The path as it was asked for, for people."""
+        """The path as requested, for messages."""
         self.folder = folder
         self.name = name
         self.above = above
-        """Every folder on the way, the open one included."""
+        """Every folder on the way, including the open one."""
 
     def __enter__(self) -> Self:
         return self
@@ -51,7 +51,7 @@ class Place:
         os.close(self.folder)
 
     def status(self) -> os.stat_result:
-        """What is there, a link itself where it is one."""
+        """The entry's metadata; of a link itself."""
         if self.name is None:
             return os.fstat(self.folder)
         return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
@@ -64,14 +64,14 @@ class Place:
         return True
 
     def required_name(self) -> str:
-        """The name, where the operation needs one: `/`, `.` and `..` cannot be removed or replaced."""
+        """The name, for operations that need one: `/`, `.` and `..` cannot be removed or replaced."""
         if self.name is None:
-            raise InvalidRequest(f"{self.path} is no entry of a folder", field="path", path=self.path)
+            raise InvalidRequest(f"{self.path} is not an entry of a folder", field="path", path=self.path)
         return self.name
 
 
 class Roots:
-    """The folders that file operations are bound to; all of the machine where none is given."""
+    """The folders that file operations are confined to; the whole machine if none is given."""
 
     def __init__(self, folders: Iterable[str | os.PathLike[str]], vault: Vault) -> None:
         self.folders = tuple(Path(folder).expanduser().absolute() for folder in folders)
@@ -83,9 +83,9 @@ class Roots:
     # -- what operations ask for --------------------------------------------------------------
 
     def place(self, path: str, *, follow: bool = True, make_parents: bool = False) -> Place:
-        """The place that a path names. With `follow` a link at its end stands for what it leads to.
+        """The place that a path names. With `follow`, a final link is resolved.
 
-        Whatever goes wrong before a root is reached is the same refusal: what lies outside is not told.
+        Every failure before a root is reached gives the same refusal, so that nothing outside is revealed.
         """
         with told(path):
             if len(os.fsencode(path)) > MOST_PATH_BYTES:
@@ -93,37 +93,37 @@ class Roots:
             return _Walk(self, path, follow, make_parents).place()
 
     def open_folder(self, path: str) -> int:
-        """A folder, opened to be listed."""
+        """A folder, opened for listing."""
         with self.place(path) as place, told(path):
             if place.name is not None:
                 place.status()
-                raise NotADirectoryError(errno.ENOTDIR, "is no folder")
+                raise NotADirectoryError(errno.ENOTDIR, "is not a folder")
             return os.open(".", _LIST, dir_fd=place.folder)
 
     def open_file(self, path: str) -> int:
-        """A regular file, opened to be read."""
+        """A regular file, opened for reading."""
         with self.place(path) as place, told(path):
             if place.name is None:
                 raise IsADirectoryError(errno.EISDIR, "is a folder")
             return self.open_file_in(place.folder, place.name)
 
     def open_file_in(self, folder: int, name: str) -> int:
-        """A regular file in an open folder, never through a link. A device is not even opened: that may do something."""
+        """A regular file in an open folder, never through a link. A device is not even opened, because that may have effects."""
         if not stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-            raise OSError(errno.EINVAL, "is no regular file")
+            raise OSError(errno.EINVAL, "is not a regular file")
         file = os.open(name, _READ, dir_fd=folder)
         try:
             status = os.fstat(file)
             self.check(status)
             if not stat.S_ISREG(status.st_mode):
-                raise OSError(errno.EINVAL, "is no regular file")
+                raise OSError(errno.EINVAL, "is not a regular file")
         except BaseException:
             os.close(file)
             raise
         return file
 
     def open_inner(self, folder: int, name: str) -> int:
-        """A folder in an open folder, never through a link, opened to be listed."""
+        """A folder in an open folder, never through a link, opened for listing."""
         inner = os.open(name, _LIST, dir_fd=folder)
         try:
             self.check(os.fstat(inner))
@@ -137,7 +137,7 @@ class Roots:
             raise PermissionDenied("the daemon's own files are out of bounds")
 
     def identities(self) -> frozenset[Identity]:
-        """Of the roots as they are now: one may have been made anew."""
+        """The identities of the roots now: one may have been recreated."""
         found = set()
         for folder in self.folders:
             try:
@@ -148,7 +148,7 @@ class Roots:
 
 
 class _Walk:
-    """One way from `/` to a place."""
+    """One walk from `/` to a place."""
 
     def __init__(self, roots: Roots, path: str, follow: bool, make_parents: bool) -> None:
         self._roots = roots
@@ -181,7 +181,7 @@ class _Walk:
         return place
 
     def _walk(self) -> str | None:
-        """Walk all names; the last one where it is not a folder that was entered."""
+        """Walk all names. Returns the last one, unless it is a folder that was entered."""
         while self._todo:
             name = self._todo.popleft()
             if name == "..":
@@ -207,7 +207,7 @@ class _Walk:
         try:
             inner = os.open(name, _ENTER, dir_fd=self._folder)
         except OSError as error:
-            if error.errno == errno.ELOOP:  # what some systems say of a link
+            if error.errno == errno.ELOOP:  # what some systems report for a link
                 raise NotADirectoryError(errno.ENOTDIR, "is a link") from None
             raise
         os.close(self._folder)
@@ -218,7 +218,7 @@ class _Walk:
         self._above.append(identity(status))
 
     def _from_the_top(self, names: list[str]) -> None:
-        """Start at `/` and enter folders that were entered before. `..` of a descriptor would follow a folder that was moved."""
+        """Start at `/` and enter the same folders again. `..` of a descriptor would follow a moved folder."""
         if self._folder >= 0:
             os.close(self._folder)
             self._folder = -1
@@ -228,7 +228,7 @@ class _Walk:
             self._enter(name)
 
     def _read_link(self, name: str) -> bool:
-        """Put a link's text before what is still to be walked; False where it is no link."""
+        """Put a link's target before the names still to be walked; False if it is not a link."""
         try:
             text = os.readlink(name, dir_fd=self._folder)
         except OSError as error:
@@ -245,13 +245,13 @@ class _Walk:
 
     def _make(self, name: str) -> None:
         self._made += 1
-        if not self._makes or self._made > MOST_PATH_BYTES:  # somebody else may remove it each time
+        if not self._makes or self._made > MOST_PATH_BYTES:  # another program may remove it each time
             raise FileNotFoundError(errno.ENOENT, "does not exist")
         if not self._is_inside():
             raise self._refusal()
         try:
             os.mkdir(name, dir_fd=self._folder)
-        except FileExistsError:  # somebody else made it, or put a link there
+        except FileExistsError:  # another program created it, or put a link there
             pass
         self._todo.appendleft(name)
 
@@ -259,11 +259,11 @@ class _Walk:
         return self._wanted is None or not self._wanted.isdisjoint(self._above)
 
     def _refusal(self) -> PermissionDenied:
-        return PermissionDenied(f"{self._path} is outside of what --fs-root allows", path=self._path)
+        return PermissionDenied(f"{self._path} is outside the folders that --fs-root allows", path=self._path)
 
 
 def absolute(base: str, given: str | None) -> str:
-    """The path that a client means: its own where that is absolute, else one below `base`."""
+    """The path that a client means: its own if absolute, else one below `base`."""
     if given is not None and given.startswith("/"):
         return given
     if ".." in (given or "").split("/"):

@@ -1,4 +1,4 @@
-"""Starts a search, and takes what it finds until there is enough or the time is over."""
+"""Starts a search, and collects hits until there are enough or time is up."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from .searching import Job, Note, pattern_of
 MOST_AT_ONCE = 4
 LINE_BYTES = 64 << 10
 GRACE_SECONDS = 0.5
-"""Between the program's own alarm and the end that is made of it."""
+"""How long after its own alarm the program is killed."""
 
 _line = msgspec.json.Decoder(SearchHit).decode
 _last = msgspec.json.encode(Note(done=True))
 
 
 class Searches:
-    """Few at a time: each reads as fast as the disk gives."""
+    """Few at a time: each reads as fast as the disk allows."""
 
     def __init__(self) -> None:
         self._turns = asyncio.Semaphore(MOST_AT_ONCE)
 
     async def run(self, job: Job) -> SearchResult:
-        """Hits in the order of their paths. The job's folder is closed."""
+        """Hits, sorted by path. The job's folder is closed."""
         try:
             _check(job)
             async with self._turns:
@@ -46,7 +46,7 @@ def _check(job: Job) -> None:
     try:
         pattern_of(job)
     except (re.error, RecursionError, OverflowError) as error:
-        raise InvalidRequest(f"that is no regular expression: {error}", field="regex") from None
+        raise InvalidRequest(f"not a valid regular expression: {error}", field="regex") from None
 
 
 async def _run(job: Job) -> SearchResult:
@@ -79,7 +79,7 @@ async def _run(job: Job) -> SearchResult:
 async def _gather(
     lines: asyncio.StreamReader, limit: int, hits: list[SearchHit]
 ) -> Literal["limit", "time"] | None:
-    """Take hits as they come. Returns why there may be more."""
+    """Collect hits as they come. Returns why there may be more."""
     async for line in lines:
         if line.rstrip() == _last:
             return None

@@ -1,7 +1,7 @@
-"""A search by a program of its own: `python -m sandbox_agent.files.searching`, which a regular expression cannot hang.
+"""Search in a separate program, `python -m sandbox_agent.files.searching`, so that a regular expression cannot hang the daemon.
 
-A pattern may take for ever to match, and nothing in the same process could end it. The program is given the open folder, ends by
-an alarm even when nobody is left to end it, and writes one hit per line.
+A pattern may take forever to match, and nothing in the same process could stop it. The program gets the open folder, is ended by an
+alarm even if the daemon is gone, and writes one hit per line.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from .tree import Found, walk
 from .vault import Vault
 
 MOST_FILE_BYTES = 64 << 20
-"""Of a file whose content is searched; the rest of a larger one is not."""
+"""How much of a file is searched; the rest of a larger one is not."""
 LOOK_BYTES = 8 << 10
-"""A NUL in here makes a file binary."""
+"""A NUL within this many bytes makes a file binary."""
 SHOWN_CHARACTERS = 400
 
 
@@ -46,7 +46,7 @@ class Job(Struct, frozen=True):
     regex: str | None = None
     ignore_case: bool = False
     ignored: bool = False
-    """Also what `.gitignore` leaves out."""
+    """Include what `.gitignore` excludes."""
 
 
 class Note(Struct, frozen=True):
@@ -56,7 +56,7 @@ class Note(Struct, frozen=True):
 
 
 def search(job: Job) -> Iterator[SearchHit]:
-    """One hit for each line that matches; where no text is looked for, one for each name."""
+    """One hit for each matching line, or for each name if no text is searched."""
     folder, *files = map(Path, job.vault)
     roots = Roots((), Vault(folder, files))
     skip = None if job.ignored else Ignoring(roots, job.folder).skips
@@ -74,7 +74,7 @@ def search(job: Job) -> Iterator[SearchHit]:
 
 
 def pattern_of(job: Job) -> re.Pattern[bytes] | None:
-    """What to look for in files. Raises re.error for what is no regular expression."""
+    """The pattern to search for in files. Raises re.error if it is invalid."""
     flags = re.MULTILINE | (re.IGNORECASE if job.ignore_case else 0)
     if job.regex is not None:
         return re.compile(job.regex.encode(), flags)
@@ -82,7 +82,7 @@ def pattern_of(job: Job) -> re.Pattern[bytes] | None:
 
 
 def _matcher(glob: str | None) -> Callable[[Found], bool]:
-    """Globs are written as in `.gitignore`: one without a slash matches names at any depth."""
+    """Globs work as in `.gitignore`: one without a slash matches names at any depth."""
     if glob is None:
         return lambda found: True
     from pathspec import GitIgnoreSpec
@@ -108,7 +108,7 @@ def _matches(roots: Roots, found: Found, pattern: re.Pattern[bytes]) -> Iterator
 
 
 def _read(roots: Roots, found: Found) -> bytes:
-    """What a text file holds; nothing of a binary one, or of one that cannot be read."""
+    """The content of a text file; empty if it is binary or unreadable."""
     try:
         file = roots.open_file_in(found.folder, found.name)
     except (OSError, SandboxAgentError):
@@ -123,7 +123,7 @@ def _read(roots: Roots, found: Found) -> bytes:
 
 def main() -> None:
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
-    # Python would wait for the end of a match to hear of it; the system's own answer to an alarm does not.
+    # A Python handler would run only after the match; the default action of the signal does not wait.
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, job.seconds)
     os.nice(5)
@@ -137,5 +137,5 @@ def main() -> None:
 if __name__ == "__main__":
     try:
         main()
-    except BrokenPipeError:  # whoever asked has enough
+    except BrokenPipeError:  # the caller has enough
         os._exit(0)

@@ -1,7 +1,7 @@
-"""How a folder was when a session began, and what has changed since.
+"""The state of a folder when a session started, and what has changed since.
 
-The snapshot is a tree in a repository of our own (`git.py`). What a file held then is an object there, or in the folder's own
-repository. Large files are not kept: of them only size and tag are known.
+The snapshot is a tree in a private repository (`git.py`). The content of each file is an object there, or in the folder's own
+repository. Large files are not stored: only their size and tag are known.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from .entries import etag
 from .git import Git, GitFailed, Repository, repository_of, split
 
 MOST_FILE_BYTES = 4 << 20
-"""A larger file is told by its size only."""
+"""Of a larger file, only the size is recorded."""
 MOST_BYTES = 128 << 20
-"""Of all that has to be stored."""
+"""The limit on everything to be stored."""
 MOST_FILES = 50_000
 MOST_DIFF_BYTES = 256 << 10
 MOST_DIFFS_BYTES = 8 << 20
@@ -34,7 +34,7 @@ MOST_DIFFS_BYTES = 8 << 20
 NOTHING = "0" * 40
 LINK, GITLINK = "120000", "160000"
 ABSENT = '"absent"'
-"""The tag of a file that is not there."""
+"""The tag of a missing file."""
 
 Status = Literal["added", "modified", "deleted"]
 
@@ -45,7 +45,7 @@ class Large(Struct, frozen=True):
 
 
 class Base(Struct, frozen=True):
-    """What is remembered of the beginning."""
+    """What is stored of the initial state."""
 
     directory: str
     tree: str
@@ -54,7 +54,7 @@ class Base(Struct, frozen=True):
 
 
 class Version(Struct, frozen=True):
-    """What a file was at one time."""
+    """The state of a file at one time."""
 
     mode: str
     blob: str
@@ -65,7 +65,7 @@ class Version(Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """A file, a link, or a repository of its own."""
+        """A file, a link, or a nested repository."""
         return self.mode[:3]
 
 
@@ -78,22 +78,22 @@ class Change(Struct, frozen=True):
     old: Version
     new: Version
     additions: int | None = None
-    """None for what is not text, or too large."""
+    """None if it is binary or too large."""
     deletions: int | None = None
     diff: str | None = None
 
 
 class Now(NamedTuple):
-    """The folder at one moment."""
+    """The state of the folder at one moment."""
 
     tree: str
     large: dict[str, Large]
     git: Git
-    """Knows the tree, as long as it was looked at."""
+    """Can read the tree while it is open."""
 
 
 class Snapshot:
-    """Lives in a folder of its own; whoever removes that removes all of it."""
+    """Stored in its own folder; removing that folder removes all of it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -102,7 +102,7 @@ class Snapshot:
     # -- the beginning ------------------------------------------------------------------------
 
     def take(self, directory: str, private: Iterable[str] = ()) -> None:
-        """Remember how a folder in a repository is, or why that could not be done. `private` is never looked at."""
+        """Record the state of a folder in a repository, or why that failed. `private` is never read."""
         repository = repository_of(directory)
         if repository is None:
             return
@@ -112,7 +112,7 @@ class Snapshot:
             self.remove()
             with contextlib.suppress(OSError):
                 self.folder.mkdir(parents=True, mode=0o700)
-                (self.folder / "notice").write_text(f"the folder was not remembered: {error}")
+                (self.folder / "notice").write_text(f"no snapshot was taken: {error}")
 
     def _take(self, directory: str, repository: Repository, private: Iterable[str]) -> None:
         self.folder.mkdir(parents=True, mode=0o700)
@@ -128,13 +128,13 @@ class Snapshot:
         write_whole(self.folder / "base.json", Base(directory, now.tree, commit, now.large))
 
     def _copied(self, git: Git, index: Path) -> bool:
-        """Begin with what the folder's own index knows: only what has changed since is read."""
+        """Start from the folder's own index, so that only changed files are read."""
         try:
             if index.stat().st_size > MOST_BYTES:
                 return False
             shutil.copy2(index, self.folder / "index")
             is_merged = not git.run("ls-files", "-z", "--unmerged")
-        except (OSError, GitFailed):  # none yet, or one that needs its other half
+        except (OSError, GitFailed):  # there is none, or it is a split index
             is_merged = False
         if not is_merged:
             (self.folder / "index").unlink(missing_ok=True)
@@ -143,7 +143,7 @@ class Snapshot:
     def _read_commit(self, git: Git, commit: str | None, inside: Path) -> None:
         if commit is None or not re.fullmatch(r"[0-9a-f]{40}", commit):
             return
-        # A folder that the commit does not have is all new.
+        # If the commit does not contain the folder, everything is new.
         with contextlib.suppress(GitFailed):
             git.run("read-tree", commit if str(inside) == "." else f"{commit}:{inside.as_posix()}")
         with contextlib.suppress(GitFailed):
@@ -160,7 +160,7 @@ class Snapshot:
 
     @property
     def notice(self) -> str | None:
-        """Why there is none, where there should be one."""
+        """Why there is no snapshot, if there should be one."""
         try:
             return (self.folder / "notice").read_text()
         except OSError:
@@ -177,7 +177,7 @@ class Snapshot:
 
     @contextlib.contextmanager
     def looking(self, *, keep: bool = False) -> Iterator[Now]:
-        """How the folder is at this moment. With `keep` what it holds is stored for good, so that it can be brought back."""
+        """The current state of the folder. With `keep`, its content is stored permanently, so that it can be restored."""
         with tempfile.TemporaryDirectory(dir=self.folder, prefix="now-") as name:
             scratch = Path(name)
             (scratch / "objects").mkdir()
@@ -186,7 +186,7 @@ class Snapshot:
             yield _look(Git(self.folder, self.base.directory, scratch, keep=keep), self.base.directory)
 
     def changes(self, now: Now, *, diffs: bool) -> list[Change]:
-        """Every file that is not as it was, in the order of their paths."""
+        """Every changed file, sorted by path."""
         compared = ["diff-tree", "-r", "-z", "--no-renames", self.base.tree, now.tree]
         found = list(_raw(now.git.run(*compared, "--raw", "--no-abbrev"), self.base.large))
         counts = _counts(now.git.run(*compared, "--numstat"))
@@ -205,7 +205,7 @@ class Snapshot:
         return sorted([*told, *large], key=lambda one: os.fsencode(one.path))
 
     def _diffs(self, now: Now, changes: list[Change]) -> dict[str, str]:
-        """The patch of each file, but for those that are too long; none where all of them together are."""
+        """The patch of each file, except those that are too long; none if the total is too long."""
         flags = ("--no-ext-diff", "--no-textconv", "--no-color", "--full-index", "--no-renames")
         try:
             output = now.git.run("diff-tree", "-r", "-p", *flags, self.base.tree, now.tree)
@@ -215,7 +215,7 @@ class Snapshot:
         found: dict[str, str] = {}
         total = 0
         for change in changes:
-            # A file that has become a link, or the other way round, is removed by one patch and made by the next.
+            # A file that became a link, or the reverse, is removed by one patch and created by the next.
             count = 2 if change.old.exists and change.new.exists and change.old.kind != change.new.kind else 1
             patch = b"".join(patches.popleft() for _ in range(min(count, len(patches))))
             total += len(patch)
@@ -224,7 +224,7 @@ class Snapshot:
         return found
 
     def _too_large(self, now: Now) -> Iterator[Change]:
-        """Files that are, or were, too large to be kept."""
+        """Files that are, or were, too large to be stored."""
         before = self.base.large
         stored = self.versions(self.base.tree) if before or now.large else {}
         for path in {**before, **now.large}:
@@ -235,7 +235,7 @@ class Snapshot:
             yield Change(path, status, stored.get(path, NO_VERSION), NO_VERSION)
 
     def versions(self, tree: str, git: Git | None = None) -> dict[str, Version]:
-        """What every file was in a tree."""
+        """The state of every file in a tree."""
         found = {}
         for line in split((git or self.git()).run("ls-tree", "-r", "-z", "--full-tree", tree)):
             facts, path = line.split("\t", 1)
@@ -245,7 +245,7 @@ class Snapshot:
 
 
 def _look(git: Git, directory: str) -> Now:
-    """Bring git's index up to what the folder holds, but for large files, and give it as a tree."""
+    """Update git's index to the folder, except for large files, and write it as a tree."""
     changed = split(git.run("ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard"))
     gone: list[str] = []
     stored: list[str] = []
@@ -261,7 +261,7 @@ def _look(git: Git, directory: str) -> Now:
             stored.append(path)
             total += status.st_size
     if total > MOST_BYTES or len(stored) > MOST_FILES:
-        raise GitFailed(f"{len(stored)} files with {total} bytes are too many to be kept")
+        raise GitFailed(f"{len(stored)} files with {total} bytes are too many to be stored")
     for flags, paths in ((("--force-remove",), gone), (("--add", "--remove", "--replace"), stored)):
         given = b"".join(os.fsencode(path) + b"\0" for path in paths)
         if given:
@@ -270,7 +270,7 @@ def _look(git: Git, directory: str) -> Now:
 
 
 def _status(directory: str, path: str) -> os.stat_result | None:
-    """Of what is at a path; None where nothing is, or where a link is on the way."""
+    """The state of what is at a path; None if nothing is, or if the path leads through a link."""
     folder = os.path.dirname(path)
     if folder and os.path.realpath(f"{directory}/{folder}") != f"{os.path.realpath(directory)}/{folder}":
         return None
@@ -287,7 +287,7 @@ def _raw(output: bytes, large: dict[str, Large]) -> Iterator[Change]:
         status: Status = "added" if letter == "A" else "deleted" if letter == "D" else "modified"
         path = next(parts)
         if path in large and status == "added":
-            status = "modified"  # it was there, but too large to be kept
+            status = "modified"  # it existed, but was too large to be stored
         yield Change(path, status, Version(old_mode, old), Version(new_mode, new))
 
 
@@ -300,7 +300,7 @@ def _counts(output: bytes) -> dict[str, tuple[int | None, int | None]]:
 
 
 def write_whole(path: Path, value: object) -> None:
-    """Whole or not at all, and durable."""
+    """Write atomically and durably."""
     partial = path.with_name(f".{path.name}")
     with partial.open("wb") as file:
         file.write(msgspec.json.encode(value))

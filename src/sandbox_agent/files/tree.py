@@ -1,4 +1,4 @@
-"""A walk through all that is below a folder: by descriptors, in order, never through a link, and past what must not be seen."""
+"""Walks everything below a folder: by descriptors, in order, never through a link, and skipping protected files."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ MOST_DEPTH = 256
 
 class Found(NamedTuple):
     path: str
-    """Below the start, without a slash at its beginning."""
+    """Relative to the start, without a leading slash."""
     folder: int
-    """The folder that it is in, open until the next one is asked for."""
+    """Its parent folder, open until the next entry is requested."""
     name: str
     status: os.stat_result
 
@@ -27,7 +27,7 @@ class Found(NamedTuple):
 
 
 def walk(roots: Roots, folder: int, skip: Callable[[Found], bool] | None = None) -> Iterator[Found]:
-    """Every entry below an open folder, a folder before what is in it. What cannot be read is left out."""
+    """Every entry below an open folder, a folder before its content. Unreadable ones are skipped."""
     yield from _walk(roots, folder, "", skip, 0)
 
 
@@ -38,7 +38,7 @@ def _walk(
         try:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except OSError:
-            continue  # gone meanwhile
+            continue  # removed meanwhile
         found = Found(prefix + name, folder, name, status)
         if skip is not None and skip(found):
             continue

@@ -1,8 +1,8 @@
 """Unpacking a tar archive below a folder.
 
-The whole archive is looked at before anything is written, and nothing in it is trusted: no name leaves the target, no name leads
-through a link, and a link must stay inside. Since no link is ever followed on the way, a link's leading `..` steps can be
-counted; one after a name could not, and is refused.
+The whole archive is checked before anything is written, and nothing in it is trusted: no name may leave the target or lead through a
+link, and a link must stay inside. Because no link is followed on the way, the leading `..` steps of a link can be counted; a `..`
+after a name cannot, and is refused.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .roots import Place, Roots
 
 MOST_ENTRIES = 250_000
 MOST_HEAD_BYTES = 1 << 20
-"""Of the extended head of one entry, which is read whole."""
+"""The limit on the extended header of an entry, which is read into memory."""
 MOST_DEPTH = 256
 LISTED = 1024
 
@@ -44,13 +44,13 @@ _EXTENDED = (
 class _Member(tarfile.TarInfo):
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
         if self.type in _EXTENDED and self.size > MOST_HEAD_BYTES:
-            raise InvalidRequest(f"the head of an entry has more than {MOST_HEAD_BYTES} bytes")
+            raise InvalidRequest(f"the header of an entry has more than {MOST_HEAD_BYTES} bytes")
         member: tarfile.TarInfo = super()._proc_member(archive)  # type: ignore[misc]
         return member
 
 
 def unpack(roots: Roots, path: str, archive: IO[bytes], most_bytes: int, check: Check) -> Unpacked:
-    """Write everything in the archive below `path`, which is made, or refuse all of it."""
+    """Unpack the archive below `path`, which is created, or refuse all of it."""
     _inspect(archive, most_bytes, check)
     make_folder(roots, path)
     target = roots.open_folder(path)
@@ -61,7 +61,7 @@ def unpack(roots: Roots, path: str, archive: IO[bytes], most_bytes: int, check: 
 
 
 def _members(archive: IO[bytes], check: Check) -> Iterator[tuple[tarfile.TarInfo, IO[bytes] | None]]:
-    """Every entry with its content. The list of them that `tarfile` keeps is thrown away, so that it costs no memory."""
+    """Every entry with its content. The list that `tarfile` keeps is cleared to save memory."""
     archive.seek(0)
     try:
         with tarfile.open(fileobj=archive, mode="r:", tarinfo=_Member, errorlevel=2) as tar:
@@ -70,7 +70,7 @@ def _members(archive: IO[bytes], check: Check) -> Iterator[tuple[tarfile.TarInfo
                 yield member, tar.extractfile(member) if member.isreg() else None
                 tar.members.clear()  # type: ignore[attr-defined]
     except (tarfile.TarError, EOFError, UnicodeError, ValueError, OverflowError, RecursionError) as error:
-        raise InvalidRequest(f"that is no tar archive: {error}") from None
+        raise InvalidRequest(f"not a tar archive: {error}") from None
 
 
 # -- before anything is written -------------------------------------------------------------------
@@ -97,11 +97,11 @@ def _inspect(archive: IO[bytes], most_bytes: int, check: Check) -> None:
 
 
 def _check_end(archive: IO[bytes], count: int) -> None:
-    """What is no tar at all reads as one without entries."""
+    """Something that is not a tar reads as an archive without entries."""
     if count == 0:
         archive.seek(0)
         if any(archive.read(tarfile.BLOCKSIZE)):
-            raise InvalidRequest("that is no tar archive")
+            raise InvalidRequest("not a tar archive")
 
 
 def _check_kind(member: tarfile.TarInfo, parts: list[str]) -> None:
@@ -116,7 +116,7 @@ def _check_kind(member: tarfile.TarInfo, parts: list[str]) -> None:
 
 
 def _parts(name: str) -> list[str]:
-    """The names on the way to an entry, each of which is one."""
+    """The names that lead to an entry, each validated."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if name.startswith("/") or ".." in parts or "\0" in name or len(parts) > MOST_DEPTH:
         raise InvalidRequest(f"the archive names `{readable(name)[:200]}`, which is not below its target")
@@ -151,7 +151,7 @@ class _Unpacking:
         self._listed: list[str] = []
         self._count = 0
         self._modes: list[tuple[list[str], int]] = []
-        """Of folders, set at the end: one that may not be written could not be filled."""
+        """Modes of folders, set at the end: a read-only folder could not be filled."""
 
     def run(self, archive: IO[bytes]) -> Unpacked:
         for member, content in _members(archive, self._check):
@@ -200,14 +200,14 @@ class _Unpacking:
             draft.close()
 
     def _link(self, place: Place, parts: list[str]) -> None:
-        """A second name of a file below the target."""
+        """A hard link to a file below the target."""
         if not parts:
-            raise OSError(errno.EINVAL, "links to no file")
+            raise OSError(errno.EINVAL, "links to a missing file")
         with self._folder(parts[:-1]) as source:
             status = os.stat(parts[-1], dir_fd=source.folder, follow_symlinks=False)
             self._roots.check(status)
             if not stat.S_ISREG(status.st_mode):
-                raise OSError(errno.EINVAL, "links to what is no file")
+                raise OSError(errno.EINVAL, "links to something that is not a file")
 
             def link(name: str) -> None:
                 os.link(

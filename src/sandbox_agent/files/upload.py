@@ -1,4 +1,4 @@
-"""A file that a client sends, from its first piece to its name."""
+"""A file that a client uploads, from its first piece to its final name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .roots import Roots
 
 
 class Upload:
-    """Writes to what a path leads to. Close it, committed or not."""
+    """Writes to the file that a path leads to. Close it, committed or not."""
 
     def __init__(self, roots: Roots, path: str, if_match: str | None) -> None:
         self.path = path
@@ -18,7 +18,7 @@ class Upload:
         self._place = roots.place(path, make_parents=if_match is None)
         try:
             with told(path):
-                # Refused at once where the end would be: before gigabytes are sent for nothing.
+                # Refuse early what would be refused at the end, before gigabytes are sent.
                 compare(self._place, if_match)
                 if self._place.name is None:
                     raise IsADirectoryError(errno.EISDIR, "is a folder")
@@ -36,7 +36,7 @@ class Upload:
             self._draft.write(piece)
 
     def commit(self) -> str:
-        """Durable under its name when this returns. Returns the file's tag."""
+        """Make the file durable under its name. Returns its tag."""
         with told(self.path):
             return self._draft.commit(if_match=self._if_match)
 

@@ -1,6 +1,6 @@
-"""What no file operation may touch, by whatever path it is reached: the daemon's own folder and its log.
+"""Files that no operation may touch by any path: the daemon's own folder and its log.
 
-Files are known by device and inode, because a link, a bind mount or another spelling of a path leads to the same ones.
+Files are identified by device and inode, because a link, a bind mount or another spelling of the path leads to the same file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def identity(status: os.stat_result) -> Identity:
 
 
 class Vault:
-    """A folder, what lies directly in it, and single files elsewhere."""
+    """A folder, its direct entries, and single files elsewhere."""
 
     def __init__(self, folder: Path, files: Iterable[Path] = ()) -> None:
         self._folder = folder
@@ -35,18 +35,18 @@ class Vault:
         return tuple(str(path) for path in (self._folder, *self._files))
 
     def holds(self, status: os.stat_result) -> bool:
-        """Whether this is something that must not be touched."""
+        """Whether this must not be touched."""
         return identity(status) in self._contents()
 
     def is_at_or_below(self, status: os.stat_result) -> bool:
-        """Whether the vault would move or vanish with this folder."""
+        """Whether moving or removing this folder would affect the vault."""
         if self.holds(status):
             return True
         above = (parent for path in (self._folder, *self._files) for parent in path.parents)
         return identity(status) in {*_identities(above)}
 
     def _contents(self) -> frozenset[Identity]:
-        """Looked up again now and then: the daemon makes files while it runs, and one may be linked elsewhere."""
+        """Refreshed regularly: the daemon creates files while it runs, and one may be linked elsewhere."""
         now = time.monotonic()
         if now - self._read_at > FRESH_SECONDS:
             inside: list[Path] = []

@@ -1,7 +1,7 @@
-"""Changes below a folder, as the kernel tells them.
+"""Changes below a folder, as reported by the kernel.
 
-Folders are watched by their descriptors, so that a name that is swapped for a link is not followed out of the root. A reader that
-does not read costs no memory: notices wait in the kernel, which drops them at some point and says so.
+Folders are watched by descriptor, so that a name that is swapped for a link is not followed out of the root. A stalled reader costs no
+memory: notifications wait in the kernel, which eventually drops them and reports that.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .roots import Roots
 
 MOST_FOLDERS = 8192
 GATHER_SECONDS = 0.05
-"""A program that writes a file does so in many steps, which are told as one."""
+"""A program writes a file in many steps, which are reported as one change."""
 
 
 class Lost:
-    """Not every change is told: there were too many at once, or too many folders."""
+    """Not every change is reported: there were too many at once, or too many folders."""
 
 
 LOST = Lost()
@@ -36,13 +36,13 @@ Run = Callable[[Callable[[], list[FileChange | Lost]]], Awaitable[list[FileChang
 
 
 class Watch:
-    """One reader's view of a folder. Made and stepped by a thread, read by the event loop."""
+    """One reader's watch of a folder. Created and stepped on a thread, read by the event loop."""
 
     def __init__(self, roots: Roots, path: str) -> None:
         self._roots = roots
         self._path = path.rstrip("/")
         self._folders: dict[int, str] = {}
-        """Watched folders by their number: the path below the start, with a slash at its end."""
+        """Watched folders by number: the path relative to the start, with a trailing slash."""
         self._is_whole = True
         self._start, self._notices = -1, -1
         self._start = roots.open_folder(path)
@@ -50,18 +50,18 @@ class Watch:
             try:
                 self._notices = kernel.open_notices()
             except NotImplementedError:
-                raise InvalidRequest("this system does not tell of changes") from None
+                raise InvalidRequest("this system does not report changes") from None
         for _ in self._add(""):
             pass
 
     def __del__(self) -> None:
-        """Closed when nobody holds it any more: a stream may end before its first frame."""
+        """Closed when it is no longer referenced: a stream may end before its first frame."""
         for descriptor in (self._notices, self._start):
             if descriptor >= 0:
                 os.close(descriptor)
 
     async def changes(self, run: Run, seconds: float) -> AsyncGenerator[FileChange | Lost | None, None]:
-        """Every change, and None when there was none for so many seconds. `run` does the reading on a thread."""
+        """Every change, and None when there was none for `seconds`. `run` reads on a thread."""
         loop = asyncio.get_running_loop()
         there_is_news = asyncio.Event()
         loop.add_reader(self._notices, there_is_news.set)
@@ -85,7 +85,7 @@ class Watch:
     # -- notices ------------------------------------------------------------------------------
 
     def _read(self) -> list[FileChange | Lost]:
-        """What has happened, each thing once and in order."""
+        """The changes so far, each once and in order."""
         found: dict[FileChange | Lost, None] = {}
         for notice in kernel.read_notices(self._notices):
             if notice.what & kernel.OVERFLOW:
@@ -116,7 +116,7 @@ class Watch:
     # -- folders ------------------------------------------------------------------------------
 
     def _add(self, start: str) -> Iterator[FileChange | Lost]:
-        """Watch a folder and those in it, the nearest first. What was there before its watch is told."""
+        """Watch a folder and its subfolders, breadth first. Returns the entries that existed before their watch."""
         todo = deque([start])
         while todo:
             path = todo.popleft()
@@ -129,7 +129,7 @@ class Watch:
             except SandboxAgentError:
                 continue  # the daemon's own
             except OSError as error:
-                if error.errno not in _GONE:  # the system has no more watches to give
+                if error.errno not in _GONE:  # the system has no more watches
                     self._is_whole = False
                     yield LOST
                 continue
@@ -140,7 +140,7 @@ class Watch:
                 yield FileChange(shown, "created", "directory" if is_folder else "file")
 
     def _watch(self, path: str) -> list[tuple[str, bool]]:
-        """Watch one folder, never through a link. Returns what is in it."""
+        """Watch one folder, never through a link. Returns its entries."""
         folder = os.dup(self._start)
         try:
             for part in path.split("/")[:-1]:
@@ -153,7 +153,7 @@ class Watch:
             os.close(folder)
 
     def _forget(self, start: str) -> None:
-        """A folder that was moved away is watched no more: it may be outside by now."""
+        """Stop watching a folder that was moved away: it may be outside by now."""
         for watch, path in list(self._folders.items()):
             if path.startswith(start):
                 del self._folders[watch]

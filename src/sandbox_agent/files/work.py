@@ -1,4 +1,4 @@
-"""The threads that file operations run on: their own, so that a slow disk holds up nothing else."""
+"""The threads for file operations, separate so that a slow disk delays nothing else."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Spool:
         self.file = file
 
     def write(self, piece: bytes) -> None:
-        with told("the daemon's folder"):
+        with told("the daemon's data directory"):
             self.file.write(piece)
 
     def close(self) -> None:
@@ -46,7 +46,7 @@ class Files:
         self._is_stopping = False
 
     async def run(self, work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Result:
-        """Do something on a thread. Whoever is cancelled meanwhile still waits: the thread uses what the caller closes."""
+        """Run a function on a thread. A cancelled caller still waits: the thread uses what the caller closes."""
         self.check()
         loop = asyncio.get_running_loop()
         running = loop.run_in_executor(self._threads, functools.partial(work, *given, **named))
@@ -57,18 +57,18 @@ class Files:
             raise
 
     async def pieces(self, pieces: Iterator[bytes]) -> AsyncGenerator[bytes, None]:
-        """What an iterator gives, each piece made on a thread."""
+        """The items of an iterator, each produced on a thread."""
         while (piece := await self.run(next, pieces, None)) is not None:
             yield piece
 
     def check(self) -> None:
-        """Ends long work, called now and then on its thread, when the daemon stops."""
+        """Called regularly by long work on its thread: ends it when the daemon stops."""
         if self._is_stopping:
             raise Unavailable("the daemon is stopping", retryAfter=5)
 
     def spool(self) -> Spool:
-        """For what must be whole before it is looked at."""
-        with told("the daemon's folder"):
+        """For data that must be complete before it is checked."""
+        with told("the daemon's data directory"):
             self._scratch.mkdir(mode=0o700, exist_ok=True)
             return Spool(tempfile.TemporaryFile(dir=self._scratch))
 

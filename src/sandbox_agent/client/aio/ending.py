@@ -1,4 +1,4 @@
-"""Ends a turn, and no other: the session may be running another one by now."""
+"""Ends one particular turn: the session may be running another one by now."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SECONDS = 10.0
-"""For each request: whoever ends a turn does not want to wait."""
+"""The timeout of each request: ending a turn must not take long."""
 RETRY = Retry(seconds=2.0)
 
 
@@ -29,7 +29,7 @@ async def end_turn(session: AsyncSession, prompt: AsyncPrompt, transcript: Trans
     if transcript.stop_reason is not None or not prompt.is_accepted:
         return
     if transcript.turn_id is None:
-        # Under the same key the daemon only says which turn it is.
+        # With the same key, the daemon only returns the id of the turn.
         turn_id = (await _ask(session, prompt.message(), SentMessage)).turn_id
         if await _withdraw(session, turn_id):
             return

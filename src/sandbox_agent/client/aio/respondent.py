@@ -1,4 +1,4 @@
-"""Answers what an agent asks, with the callbacks of the program."""
+"""Answers an agent's requests with the program's callbacks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class AsyncRespondent:
-    """Asks the callbacks only what still waits: a turn that is read again holds what was answered long ago."""
+    """Calls the callbacks only for pending requests: a turn that is read again includes answered ones."""
 
     def __init__(
         self, session: AsyncSession, on_permission: OnPermission | None, on_question: OnQuestion | None
@@ -24,7 +24,7 @@ class AsyncRespondent:
         self._on_question = on_question
 
     async def answer(self, request: Request) -> bool:
-        """False when it waits and there is no callback for it."""
+        """False if it is pending and there is no callback for it."""
         if isinstance(request, PermissionRequested):
             return await self._permit(request)
         return await self._reply(request)
@@ -37,7 +37,7 @@ class AsyncRespondent:
         if self._on_permission is None:
             return False
         decision = decision_of(await awaited(self._on_permission(request)))
-        # Somebody else may have answered meanwhile, or the turn has ended.
+        # Another client may have answered meanwhile, or the turn has ended.
         with suppress(Conflict, NotFound):
             await permissions.reply(request.permission_id, decision.reply, message=decision.message)
         return True

@@ -1,4 +1,4 @@
-"""Streams that outlive their connections: they go on after the last frame that the reader is done with."""
+"""Streams that survive their connections: they resume after the last frame that the reader has processed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .prompt import AsyncPrompt
 from .transport import AsyncTransport
 
 Resume = Callable[[int | None], Call]
-"""The request that goes on after a frame; after none, the first request."""
+"""The request that resumes after a frame; without one, the first request."""
 
 
 async def frames(
@@ -31,11 +31,11 @@ async def frames(
     until: float | None = None,
     accepted: Callable[[], None] | None = None,
 ) -> AsyncGenerator[Frame, None]:
-    """Frames, each once, until one says that it was the last.
+    """Frames, each once, until the last one.
 
-    - `has_end`: The daemon's end of the stream is the last, too.
-    - `until`: When to raise `DeadlinePassed`, by the monotonic clock.
-    - `accepted`: Is told that the daemon took the request.
+    - `has_end`: The stream is also over when the daemon ends it.
+    - `until`: When to raise `DeadlinePassed`, on the monotonic clock.
+    - `accepted`: Called when the daemon has accepted the request.
     """
     seen: int | None = None
     patience = transport.patience()
@@ -57,7 +57,7 @@ async def frames(
                         continue
                     if frame.data:
                         yield frame
-                    # The reader asks for the next one: only now is this one done with.
+                    # The reader asked for the next frame: only now is this one processed.
                     seen = seen if number is None else number
         except SandboxAgentError as error:
             await transport.pause(patience, error, until=until)
@@ -71,7 +71,7 @@ async def frames(
 async def session_events(
     transport: AsyncTransport, session_id: str, offset: int, include_raw: bool
 ) -> AsyncGenerator[Event, None]:
-    """The events of a session from an offset on, until it ends."""
+    """The events of a session after an offset, until it ends."""
     path = session_path(session_id, "events", "sse")
 
     def resume(seen: int | None) -> Call:
@@ -89,7 +89,7 @@ async def session_events(
 async def turn_events(
     transport: AsyncTransport, prompt: AsyncPrompt, offset: int, until: float | None
 ) -> AsyncGenerator[Event, None]:
-    """The events from a prompt on, after an offset. Until something was seen it is sent again, under the same key."""
+    """The events of a prompt's turn, after an offset. Until a frame arrives, retries send it again with the same key."""
     path = session_path(prompt.session_id, "events", "sse")
 
     def resume(seen: int | None) -> Call:
@@ -105,7 +105,7 @@ async def turn_events(
 async def file_changes(
     transport: AsyncTransport, path: str | None, session_id: str | None
 ) -> AsyncGenerator[FileChange | None, None]:
-    """Changes below a folder, as long as the connection lasts; None says that some are not told."""
+    """Changes below a folder, until the connection ends; None means that some were missed."""
     request = call("GET", "/v1/fs/watch", query={"path": path, "sessionId": session_id})
     async with aclosing(transport.frames(request, lambda: None)) as stream:
         async for frame in stream:
@@ -118,7 +118,7 @@ async def file_changes(
 async def all_events(
     transport: AsyncTransport, offset: int | None
 ) -> AsyncGenerator[Event | SessionInfo, None]:
-    """The events of all sessions, and the information of a session when it is made, changed or deleted."""
+    """The events of all sessions, and a session's information when it is created, changed or deleted."""
 
     def resume(seen: int | None) -> Call:
         return call("GET", "/v1/events/sse", query={"offset": offset if seen is None else seen})
@@ -134,7 +134,7 @@ async def all_events(
 async def log_entries(
     transport: AsyncTransport, process_id: str, stream: LogStream | None, since: int, tail: int | None
 ) -> AsyncGenerator[LogEntry, None]:
-    """What a process writes, until it has ended."""
+    """The output of a process, until it ends."""
     path = f"/v1/processes/{segment(process_id)}/logs"
 
     def resume(seen: int | None) -> Call:

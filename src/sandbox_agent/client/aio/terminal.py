@@ -1,4 +1,4 @@
-"""A terminal of a process: what it shows comes as bytes, what is typed goes in."""
+"""The terminal of a process: output arrives as bytes, input is typed into it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONNECT_SECONDS = 10.0
 
 
 class _Frame(Struct, rename="camel"):
-    """What the daemon says beside output."""
+    """A message from the daemon other than output."""
 
     type: str
     exit_code: int | None = None
@@ -30,17 +30,17 @@ class _Frame(Struct, rename="camel"):
 
 
 class AsyncTerminal(AsyncGuard):
-    """Use it in a `with` block, and iterate over it for what it shows: the recent screen first. It ends with the process."""
+    """Use it in a `with` block, and iterate over it for its output: the recent screen first. It ends with the process."""
 
     def __init__(self, transport: AsyncTransport, process_id: str) -> None:
         self._transport = transport
         self._process_id = process_id
         self._socket: ClientConnection | None = None
         self.exit_code: int | None = None
-        """How the process ended; None as long as it runs, and after a signal."""
+        """The exit code of the process; None while it runs, and after a signal."""
 
     async def __aenter__(self) -> Self:
-        # The library takes longer to load than the rest of the client.
+        # The library takes longer to import than the rest of the client.
         from websockets.asyncio.client import connect
         from websockets.exceptions import InvalidHandshake, InvalidStatus
 
@@ -104,7 +104,7 @@ class AsyncTerminal(AsyncGuard):
         await self._send({"type": "resize", "cols": cols, "rows": rows})
 
     async def close(self) -> None:
-        """Look no more. The process goes on."""
+        """Disconnect. The process keeps running."""
         if self._socket is not None:
             await self._socket.close()
 

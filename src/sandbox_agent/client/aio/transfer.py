@@ -1,4 +1,4 @@
-"""Files on their way: what a program sends, and what it receives, without ever holding all of it."""
+"""File transfers: uploads and downloads that never hold a whole file in memory."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 PIECE_BYTES = 256 << 10
 
 AsyncContent = bytes | IO[bytes] | AsyncIterable[bytes]
-"""What can be sent: bytes, a file that is open for reading, or pieces."""
+"""Content to send: bytes, a file open for reading, or an iterable of bytes."""
 
 
 def pieces_of(content: AsyncContent | None) -> bytes | AsyncIterable[bytes] | None:
-    """What the HTTP client is given."""
+    """The body for the HTTP client."""
     if isinstance(content, AsyncDownload):
         return content.__aiter__()
     if isinstance(content, bytes) or not hasattr(content, "read"):
         return content
-    # A file might be a pipe, of which nobody can tell how long it is.
+    # A file may be a pipe, whose length is unknown.
     return _read(cast("IO[bytes]", content))
 
 
@@ -41,9 +41,9 @@ async def _read(file: IO[bytes]) -> AsyncIterator[bytes]:
 
 
 class AsyncDownload(AsyncGuard):
-    """A file, or an archive, that the daemon sends. It is asked for when the first piece of it is.
+    """A file or archive that the daemon sends. It is requested when the first piece is read.
 
-    Iterate it for its pieces, `read()` it like a file, or `save()` it. Use it in a `with` block where you may stop early.
+    Iterate over its pieces, `read()` it like a file, or `save()` it. Use it in a `with` block if you may stop early.
     """
 
     def __init__(self, transport: AsyncTransport, request: Call) -> None:
@@ -64,19 +64,19 @@ class AsyncDownload(AsyncGuard):
         await self.close()
 
     async def close(self) -> None:
-        """End the connection, also in the middle of the file."""
+        """Close the connection, even before the end of the file."""
         if self._pieces is not None:
             await self._pieces.aclose()
         await self._stack.aclose()
 
     @property
     def etag(self) -> str | None:
-        """The tag of the file, once it is open; `write(…, if_match=…)` takes it."""
+        """The tag of the file, once it is open; for `write(…, if_match=…)`."""
         return self._answer.headers.get("etag") if self._answer is not None else None
 
     @property
     def size(self) -> int | None:
-        """How many bytes come, once it is open; None where only the end tells."""
+        """The size in bytes, once it is open; None if it is not known in advance."""
         length = self._answer.headers.get("content-length") if self._answer is not None else None
         return int(length) if length is not None else None
 
@@ -88,7 +88,7 @@ class AsyncDownload(AsyncGuard):
             yield piece
 
     async def read(self, size: int = -1) -> bytes:
-        """So many bytes, fewer only at the end; without a size, all that is left."""
+        """Read this many bytes, fewer only at the end; without a size, everything left."""
         found = [self._rest]
         length = len(self._rest)
         while size < 0 or length < size:
@@ -103,7 +103,7 @@ class AsyncDownload(AsyncGuard):
         return whole[:cut]
 
     async def save(self, path: str | os.PathLike[str]) -> int:
-        """Write what comes to a file of this machine. Returns how many bytes."""
+        """Save it to a local file. Returns the number of bytes."""
         written = 0
         with await in_thread(lambda: Path(path).open("wb")) as file:
             async for piece in self:
