@@ -971,7 +971,7 @@ export interface components {
              */
             source?: string | null;
             /**
-             * @description How many bytes it takes.
+             * @description Size on disk in bytes.
              * @default null
              */
             size?: number | null;
@@ -1096,7 +1096,7 @@ export interface components {
         };
         /**
          * SessionUsage
-         * @description The sum of a session's turns, spelled as REST bodies are; of the context, the latest.
+         * @description The sum of a session's turns, in camelCase like all REST bodies; for the context, the latest value.
          */
         SessionUsage: {
             /** @default null */
@@ -1137,10 +1137,10 @@ export interface components {
         };
         /** Attachment */
         Attachment: {
-            /** @description A path on the daemon's machine, or what an upload answered. */
+            /** @description A path on the daemon's machine, or the path returned by an upload. */
             path: string;
             /**
-             * @description Media type; guessed from the name when absent.
+             * @description Media type; guessed from the name if absent.
              * @default null
              */
             mime?: string | null;
@@ -1238,17 +1238,17 @@ export interface components {
         ChangeList: {
             directory: string;
             /**
-             * @description `snapshot`: compared with the directory as it was. `events`: what the agent told of its changes, where there is no snapshot; it cannot be reverted.
+             * @description `snapshot`: compared with the directory at the start. `events`: the changes that the agent reported, if there is no snapshot; these cannot be reverted.
              * @enum {unknown}
              */
             source: "events" | "snapshot";
             files: components["schemas"]["ChangedFile"][];
             additions: number;
             deletions: number;
-            /** @description A revert can be taken back. */
+            /** @description There is a revert to undo. */
             canUndo: boolean;
             /**
-             * @description What was checked out when the session began.
+             * @description The commit that was checked out when the session started.
              * @default null
              */
             commit?: string | null;
@@ -1264,22 +1264,22 @@ export interface components {
             path: string;
             /** @enum {unknown} */
             status: "added" | "deleted" | "modified";
-            /** @description The file as it is now; `revert` takes it. */
+            /** @description Tag of the file as it is now; pass it to `revert`. */
             etag: string;
             /**
-             * @description How many bytes it has now.
+             * @description Current size in bytes.
              * @default null
              */
             size?: number | null;
             /**
-             * @description Lines that were added; absent for what is not text, or too large.
+             * @description Lines added; absent for files that are binary or too large.
              * @default null
              */
             additions?: number | null;
             /** @default null */
             deletions?: number | null;
             /**
-             * @description Unified; absent for what is not text, or too large.
+             * @description Unified diff; absent for files that are binary or too large.
              * @default null
              */
             diff?: string | null;
@@ -1303,7 +1303,7 @@ export interface components {
             /** @default  */
             description?: string;
             /**
-             * @description What may follow the name, in the agent's own words.
+             * @description What may follow the name, as the agent describes it.
              * @default
              */
             arguments?: string;
@@ -1318,14 +1318,14 @@ export interface components {
             name: string;
             path: string;
             /**
-             * @description A link is a `file`; so is everything that is no folder.
+             * @description `file` for everything that is not a folder, including links.
              * @enum {unknown}
              */
             entryType: "directory" | "file";
             size: number;
             modified: string;
             /**
-             * @description What a link says.
+             * @description The target of a link.
              * @default null
              */
             linkTarget?: string | null;
@@ -1337,14 +1337,14 @@ export interface components {
             entryType: "directory" | "file";
             size: number;
             modified: string;
-            /** @description Changes with the file; `If-Match` and `If-None-Match` take it. */
+            /** @description Changes with the file; use it in `If-Match` and `If-None-Match`. */
             etag: string;
         };
         /** SearchResult */
         SearchResult: {
             hits: components["schemas"]["SearchHit"][];
             /**
-             * @description Why there may be more: too many hits, or no time left.
+             * @description Why there may be more: too many hits, or out of time.
              * @default null
              */
             truncated?: ("limit" | "time") | null;
@@ -1355,12 +1355,12 @@ export interface components {
             /** @enum {unknown} */
             entryType: "directory" | "file";
             /**
-             * @description The number of the line, from 1, where a text was looked for.
+             * @description The line number, from 1; absent unless text was searched.
              * @default null
              */
             line?: number | null;
             /**
-             * @description That line, cut where it is long.
+             * @description That line, truncated if long.
              * @default null
              */
             text?: string | null;
@@ -1382,9 +1382,9 @@ export interface components {
         };
         /** Unpacked */
         Unpacked: {
-            /** @description What was written, folders included; the first 1,024. */
+            /** @description The first 1,024 paths that were written, including folders. */
             paths: string[];
-            /** @description More was written than is listed. */
+            /** @description More paths were written than are listed. */
             truncated: boolean;
         };
         /** ProcessList */
@@ -1412,7 +1412,7 @@ export interface components {
             /** @default null */
             exitedAtMs?: number | null;
             /**
-             * @description `daemon`: it was running when the daemon stopped, or was killed.
+             * @description `daemon`: it was running when the daemon stopped or was killed.
              * @default null
              */
             endedBy?: ("daemon" | "exit" | "signal") | null;
@@ -1422,7 +1422,7 @@ export interface components {
              */
             signal?: string | null;
             /**
-             * @description CPU time that it and its descendants have used.
+             * @description CPU time used by it and its descendants.
              * @default null
              */
             cpuSeconds?: number | null;
@@ -1434,7 +1434,7 @@ export interface components {
         };
         /**
          * ProcessRun
-         * @description What became of a program that was run to its end.
+         * @description The outcome of a program that was run to its end.
          */
         ProcessRun: {
             /** @description Null after a signal or a timeout. */
@@ -1451,17 +1451,17 @@ export interface components {
          * @description The limits of processes. They can be changed while the daemon runs, and stay changed.
          */
         ProcessConfig: {
-            /** @description How many processes may run at once; `run` does not count. */
+            /** @description The maximum number of running processes; `run` does not count. */
             maxConcurrentProcesses: number;
-            /** @description How long `run` waits when nothing else is said. */
+            /** @description How long `run` waits by default. */
             defaultRunTimeoutMs: number;
-            /** @description How long `run` may be told to wait. */
+            /** @description The longest timeout that `run` accepts. */
             maxRunTimeoutMs: number;
-            /** @description How much of each stream `run` keeps. */
+            /** @description Bytes of each stream that `run` keeps. */
             maxOutputBytes: number;
-            /** @description How much output of a process is kept; the oldest goes. */
+            /** @description Bytes of output kept for each process; the oldest are dropped. */
             maxLogBytesPerProcess: number;
-            /** @description How much may be written to a process at once. */
+            /** @description Bytes that one request may write to a process. */
             maxInputBytesPerRequest: number;
         };
         /** ProcessLogs */
@@ -1473,7 +1473,7 @@ export interface components {
         };
         /**
          * LogEntry
-         * @description What a process wrote, as far as one read brought it: not a line, and not always whole characters.
+         * @description Output of a process from one read: not necessarily a line, nor whole characters.
          */
         LogEntry: {
             sequence: number;
@@ -1513,27 +1513,27 @@ export interface components {
          */
         Progress: {
             /**
-             * @description `waiting` is for another installation of the agent to end; after `failed` the next source is asked.
+             * @description `waiting`: another installation of the agent is running. After `failed`, the next source is tried.
              * @enum {unknown}
              */
             stage: "asking" | "checking" | "downloading" | "failed" | "unpacking" | "waiting";
             /**
-             * @description Where from: `publisher`, `npm` or `mirror`.
+             * @description The source: `publisher`, `npm` or `mirror`.
              * @default null
              */
             source?: string | null;
             /**
-             * @description What is downloaded.
+             * @description The URL of the download.
              * @default null
              */
             file?: string | null;
             /**
-             * @description How much of it is there.
+             * @description Bytes downloaded so far.
              * @default 0
              */
             bytes?: number;
             /**
-             * @description How much it is, where that is known.
+             * @description Total bytes, if known.
              * @default null
              */
             total?: number | null;
@@ -1878,17 +1878,17 @@ export interface components {
         };
         /** ProcessConfigBody */
         ProcessConfigBody: {
-            /** @description How many processes may run at once; `run` does not count. */
+            /** @description The maximum number of running processes; `run` does not count. */
             maxConcurrentProcesses: number;
-            /** @description How long `run` waits when nothing else is said. */
+            /** @description How long `run` waits by default. */
             defaultRunTimeoutMs: number;
-            /** @description How long `run` may be told to wait. */
+            /** @description The longest timeout that `run` accepts. */
             maxRunTimeoutMs: number;
-            /** @description How much of each stream `run` keeps. */
+            /** @description Bytes of each stream that `run` keeps. */
             maxOutputBytes: number;
-            /** @description How much output of a process is kept; the oldest goes. */
+            /** @description Bytes of output kept for each process; the oldest are dropped. */
             maxLogBytesPerProcess: number;
-            /** @description How much may be written to a process at once. */
+            /** @description Bytes that one request may write to a process. */
             maxInputBytesPerRequest: number;
         };
         /** WriteInputBody */
@@ -1949,7 +1949,7 @@ export interface components {
         };
         /**
          * Stderr
-         * @description What an agent wrote to stderr: all of it in `head` when short, else its two ends.
+         * @description What an agent wrote to stderr: all of it in `head` if short, else its beginning and end.
          */
         Stderr: {
             truncated: boolean;
@@ -1986,7 +1986,7 @@ export interface components {
         };
         /**
          * Usage
-         * @description Tokens and money; what the agent does not tell is absent. Input includes cache, output includes reasoning.
+         * @description Tokens and cost; what the agent does not report is absent. Input includes cache, output includes reasoning.
          */
         Usage: {
             /** @default null */
@@ -2093,7 +2093,7 @@ export interface components {
         };
         /**
          * ItemDelta
-         * @description A piece of an item, with what it takes to show it without knowing the item.
+         * @description A piece of an item, with what is needed to show it without the item.
          */
         ItemDelta: {
             item_id: string;
@@ -2150,7 +2150,7 @@ export interface components {
         };
         /**
          * session.started
-         * @description The envelope. `raw` stays last and null when stored: a reader that asks for it gets it spliced in.
+         * @description The envelope. `raw` is last, and stored as null: it is spliced in for readers that ask for it.
          */
         SessionStartedEnvelope: {
             event_id: string;
@@ -2170,7 +2170,7 @@ export interface components {
         };
         /**
          * session.ended
-         * @description The envelope. `raw` stays last and null when stored: a reader that asks for it gets it spliced in.
+         * @description The envelope. `raw` is last, and stored as null: it is spliced in for readers that ask for it.
          */
         SessionEndedEnvelope: {
             event_id: string;
@@ -2190,7 +2190,7 @@ export interface components {
         };
         /**
          * turn.started
-         * @description The envelope. `raw` stays last and null when stored: a reader that asks for it gets it spliced in.
+         * @description The envelope. `raw` is last, and stored as null: it is spliced in for readers that ask for it.
          */
         TurnStartedEnvelope: {
             event_id: string;
@@ -2210,7 +2210,7 @@ export interface components {
         };
         /**
          * turn.ended
-         * @description The envelope. `raw` stays last and null when stored: a reader that asks for it gets it spliced in.
+         * @description The envelope. `raw` is last, and stored as null: it is spliced in for readers that ask for it.
          */
         TurnEndedEnvelope: {
             event_id: string;
@@ -2230,7 +2230,7 @@ export interface components {
         };
         /**
          * item.started
-         * @description The envelope. `raw` stays last and null when stored: a reader that asks for it gets it spliced in.
+         * @description The envelope. `raw` is last, and stored as null: it is spliced in for readers that ask for it.
          */
         ItemStartedEnvelope: {
             event_id: string;
@@ -2250,7 +2250,7 @@ export interface components {
         };
         /**
          * item.delta
-         * @description The envelope. `raw` stays last and null when stored: a reader that asks for it gets it spliced in.
+         * @description The envelope. `raw` is last, and stored as null: it is spliced in for readers that ask for it.
          */
         ItemDeltaEnvelope: {
             event_id: string;
@@ -2270,7 +2270,7 @@ export interface components {
         };
         /**
          * item.completed
-         * @description The envelope. `raw` stays last and null when stored: a reader that asks for it gets it spliced in.
+         * @description The envelope. `raw` is last, and stored as null: it is spliced in for readers that ask for it.
          */
         ItemCompletedEnvelope: {
             event_id: string;
@@ -2290,7 +2290,7 @@ export interface components {
         };
         /**
          * permission.requested
-         * @description The envelope. `raw` stays last and null when stored: a reader that asks for it gets it spliced in.
+         * @description The envelope. `raw` is last, and stored as null: it is spliced in for readers that ask for it.
          */
         PermissionRequestedEnvelope: {
             event_id: string;
@@ -2310,7 +2310,7 @@ export interface components {
         };
         /**
          * permission.resolved
-         * @description The envelope. `raw` stays last and null when stored: a reader that asks for it gets it spliced in.
+         * @description The envelope. `raw` is last, and stored as null: it is spliced in for readers that ask for it.
          */
         PermissionResolvedEnvelope: {
             event_id: string;
@@ -2330,7 +2330,7 @@ export interface components {
         };
         /**
          * question.requested
-         * @description The envelope. `raw` stays last and null when stored: a reader that asks for it gets it spliced in.
+         * @description The envelope. `raw` is last, and stored as null: it is spliced in for readers that ask for it.
          */
         QuestionRequestedEnvelope: {
             event_id: string;
@@ -2350,7 +2350,7 @@ export interface components {
         };
         /**
          * question.resolved
-         * @description The envelope. `raw` stays last and null when stored: a reader that asks for it gets it spliced in.
+         * @description The envelope. `raw` is last, and stored as null: it is spliced in for readers that ask for it.
          */
         QuestionResolvedEnvelope: {
             event_id: string;
@@ -2370,7 +2370,7 @@ export interface components {
         };
         /**
          * error
-         * @description The envelope. `raw` stays last and null when stored: a reader that asks for it gets it spliced in.
+         * @description The envelope. `raw` is last, and stored as null: it is spliced in for readers that ask for it.
          */
         ErrorEventEnvelope: {
             event_id: string;
@@ -2390,7 +2390,7 @@ export interface components {
         };
         /**
          * agent.unparsed
-         * @description The envelope. `raw` stays last and null when stored: a reader that asks for it gets it spliced in.
+         * @description The envelope. `raw` is last, and stored as null: it is spliced in for readers that ask for it.
          */
         AgentUnparsedEnvelope: {
             event_id: string;

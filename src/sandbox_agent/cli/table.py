@@ -477,12 +477,12 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         'processes', 'configure', (), 'POST', '/v1/processes/config', 'Set the limits of processes: all of them. They hold for what is started from now on.', '', 'json', '',
         (
-            Argument('max_concurrent_processes', 'integer', 'body', 'maxConcurrentProcesses', 'How many processes may run at once; `run` does not count.', required=True),
-            Argument('default_run_timeout_ms', 'integer', 'body', 'defaultRunTimeoutMs', 'How long `run` waits when nothing else is said.', required=True),
-            Argument('max_run_timeout_ms', 'integer', 'body', 'maxRunTimeoutMs', 'How long `run` may be told to wait.', required=True),
-            Argument('max_output_bytes', 'integer', 'body', 'maxOutputBytes', 'How much of each stream `run` keeps.', required=True),
-            Argument('max_log_bytes_per_process', 'integer', 'body', 'maxLogBytesPerProcess', 'How much output of a process is kept; the oldest goes.', required=True),
-            Argument('max_input_bytes_per_request', 'integer', 'body', 'maxInputBytesPerRequest', 'How much may be written to a process at once.', required=True),
+            Argument('max_concurrent_processes', 'integer', 'body', 'maxConcurrentProcesses', 'The maximum number of running processes; `run` does not count.', required=True),
+            Argument('default_run_timeout_ms', 'integer', 'body', 'defaultRunTimeoutMs', 'How long `run` waits by default.', required=True),
+            Argument('max_run_timeout_ms', 'integer', 'body', 'maxRunTimeoutMs', 'The longest timeout that `run` accepts.', required=True),
+            Argument('max_output_bytes', 'integer', 'body', 'maxOutputBytes', 'Bytes of each stream that `run` keeps.', required=True),
+            Argument('max_log_bytes_per_process', 'integer', 'body', 'maxLogBytesPerProcess', 'Bytes of output kept for each process; the oldest are dropped.', required=True),
+            Argument('max_input_bytes_per_request', 'integer', 'body', 'maxInputBytesPerRequest', 'Bytes that one request may write to a process.', required=True),
         ),
         '',
     ),

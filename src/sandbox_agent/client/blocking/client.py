@@ -36,7 +36,7 @@ P = ParamSpec("P")
 
 
 class SandboxAgent(Operations):
-    """A daemon to talk to. Make one with `connect()` or `start()`, and close it or use it in a `with` block."""
+    """A client of a daemon. Create one with `connect()` or `start()`, and close it or use it in a `with` block."""
 
     def __init__(
         self,
@@ -65,14 +65,14 @@ class SandboxAgent(Operations):
         on_permission: OnPermission | None = None,
         on_question: OnQuestion | None = None,
     ) -> Self:
-        """A client of a daemon that runs. Nothing is sent yet.
+        """A client of a running daemon. Sends nothing yet.
 
-        - `base_url`, `token`: When absent, SANDBOX_AGENT_ENDPOINT and SANDBOX_AGENT_TOKEN, then the daemon that
+        - `base_url`, `token`: If absent, SANDBOX_AGENT_ENDPOINT and SANDBOX_AGENT_TOKEN, then the daemon that
           `sandbox-agent daemon start` started here, then http://127.0.0.1:2468.
-        - `timeout`: Seconds that a request may take; none when absent, because an install or an agent may take long.
-        - `http`: An HTTP client of yours, for proxies, certificates and the like. It is not closed with this one.
-        - `retry`: How patient to be when the daemon is away or busy.
-        - `on_permission`, `on_question`: Answer what agents ask; `prompt()` may give others.
+        - `timeout`: Seconds that a request may take; unlimited if absent, because an install or an agent may take long.
+        - `http`: Your own HTTP client, for proxies, certificates and the like. It is not closed with this one.
+        - `retry`: How long to retry when the daemon is unreachable or busy.
+        - `on_permission`, `on_question`: Callbacks that answer agents; `prompt()` may override them.
         """
         return cls(
             find_address(base_url, token),
@@ -96,13 +96,13 @@ class SandboxAgent(Operations):
         on_permission: OnPermission | None = None,
         on_question: OnQuestion | None = None,
     ) -> Self:
-        """A client of a daemon of its own, on a free port and with a random token. It ends with this program, however that ends.
+        """A client with its own daemon, on a free port and with a random token. The daemon ends with this program, however that ends.
 
-        - `data_dir`: State folder; the usual one when absent. No other daemon may use it at the same time.
-        - `flags`: Further flags of `sandbox-agent server`, e.g. `["--no-bypass"]`.
-        - `env`: Variables for the daemon and so for its agents, besides those of this program.
+        - `data_dir`: Data directory; the default one if absent. No other daemon may use it at the same time.
+        - `flags`: More flags of `sandbox-agent server`, e.g. `["--no-bypass"]`.
+        - `env`: Environment variables for the daemon and its agents, in addition to those of this program.
 
-        The others are those of `connect()`.
+        The other parameters are those of `connect()`.
         """
         return cls(
             child_of_program(data_dir, flags, env),
@@ -123,15 +123,15 @@ class SandboxAgent(Operations):
         self.close()
 
     def close(self) -> None:
-        """End the connections, and the daemon if `start()` made it."""
+        """Close the connections, and stop the daemon if `start()` started it."""
         self.transport.close()
 
     def address(self) -> Address:
-        """Where the daemon is and the token that it wants, e.g. to show the inspector."""
+        """The daemon's address and token, e.g. to open the inspector."""
         return self.transport.address()
 
     def session(self, session_id: str) -> Session:
-        """A handle on a session that exists. Nothing is sent."""
+        """A handle on an existing session. Sends nothing."""
         return Session(self, session_id)
 
     def exec(
@@ -142,9 +142,9 @@ class SandboxAgent(Operations):
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
     ) -> ProcessRun:
-        """Run a program where the daemon runs, and wait for its end: `client.exec("git", "status").stdout`.
+        """Run a program on the daemon's machine, and wait for its end: `client.exec("git", "status").stdout`.
 
-        - `timeout`: Seconds after which it is killed, with everything that it started; 30 when absent.
+        - `timeout`: Seconds after which it is killed, with everything it started; 30 if absent.
         """
         milliseconds = None if timeout is None else max(1, round(timeout * 1000))
         return self.processes.run(command, args=args, cwd=cwd, env=env, timeout_ms=milliseconds)
@@ -152,19 +152,19 @@ class SandboxAgent(Operations):
     # -- what the generated operations are made of ----------------------------------------------
 
     def send(self, request: Call) -> Answer:
-        """Send any request; for what has no method."""
+        """Send any request, for operations without a method."""
         return self.transport.send(request)
 
     def ask(self, request: Call, answer: type[T]) -> T:
-        """Send a request and decode its answer."""
+        """Send a request and decode its response."""
         return self._decoded(self.transport.send(request), answer)
 
     def watch(self, request: Call, answer: type[T], on_progress: Callable[[Progress], object] | None) -> T:
-        """Send a request that takes its time; the callback hears how it gets on."""
+        """Send a long-running request; the callback gets its progress."""
         if on_progress is None:
             return self.ask(request, answer)
         request = request.with_header("Accept", "text/event-stream")
-        # Whoever asks for the same thing again is told how the first request gets on.
+        # An identical request joins the first one.
         with closing(frames(self.transport, lambda _: request)) as stream:
             for frame in stream:
                 match frame.event:
@@ -180,7 +180,7 @@ class SandboxAgent(Operations):
     def with_raw_response(
         self, method: Callable[P, T], *arguments: P.args, **named: P.kwargs
     ) -> RawResponse[T]:
-        """Call a method of this client and see the HTTP answer, too: status, headers and bytes.
+        """Call a method of this client and get the HTTP response too: status, headers and bytes.
 
         For example `client.with_raw_response(client.sessions.get, "my-session")`.
         """
@@ -196,10 +196,10 @@ class SandboxAgent(Operations):
             raise unreadable(endpoint, answer.headers.get(VERSION_HEADER), reason) from None
 
     def create_session(self, session_id: str | None, settings: Mapping[str, Any]) -> Session:
-        """Create a session. One whose agent cannot be started is an error, like everything that was not created."""
+        """Create a session. Raises if its agent cannot be started, or if the session is not created for another reason."""
         drawn = session_id is None
         name = random_id("ses") if session_id is None else session_id
-        # An id that was drawn here can only be taken by ourselves: then the answer was lost, not the request.
+        # Only this client can have taken an id generated here: then the response was lost, not the request.
         request = call("POST", session_path(name), body=settings, settled=409 if drawn else None)
         answer = self.transport.send(request)
         if answer.content:

@@ -1,4 +1,4 @@
-"""Ends a turn, and no other: the session may be running another one by now."""
+"""Ends one particular turn: the session may be running another one by now."""
 
 # Written by `make gen` from aio/ending.py.
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SECONDS = 10.0
-"""For each request: whoever ends a turn does not want to wait."""
+"""The timeout of each request: ending a turn must not take long."""
 RETRY = Retry(seconds=2.0)
 
 
@@ -31,7 +31,7 @@ def end_turn(session: Session, prompt: Prompt, transcript: Transcript) -> None:
     if transcript.stop_reason is not None or not prompt.is_accepted:
         return
     if transcript.turn_id is None:
-        # Under the same key the daemon only says which turn it is.
+        # With the same key, the daemon only returns the id of the turn.
         turn_id = (_ask(session, prompt.message(), SentMessage)).turn_id
         if _withdraw(session, turn_id):
             return

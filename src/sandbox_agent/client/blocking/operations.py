@@ -1106,12 +1106,12 @@ class Processes(Guard):
     ) -> ProcessConfig:
         """Set the limits of processes: all of them. They hold for what is started from now on.
 
-        - `max_concurrent_processes`: How many processes may run at once; `run` does not count.
-        - `default_run_timeout_ms`: How long `run` waits when nothing else is said.
-        - `max_run_timeout_ms`: How long `run` may be told to wait.
-        - `max_output_bytes`: How much of each stream `run` keeps.
-        - `max_log_bytes_per_process`: How much output of a process is kept; the oldest goes.
-        - `max_input_bytes_per_request`: How much may be written to a process at once.
+        - `max_concurrent_processes`: The maximum number of running processes; `run` does not count.
+        - `default_run_timeout_ms`: How long `run` waits by default.
+        - `max_run_timeout_ms`: The longest timeout that `run` accepts.
+        - `max_output_bytes`: Bytes of each stream that `run` keeps.
+        - `max_log_bytes_per_process`: Bytes of output kept for each process; the oldest are dropped.
+        - `max_input_bytes_per_request`: Bytes that one request may write to a process.
 
         Raises `InvalidRequest`, `PermissionDenied`, `Unavailable`.
         """

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from .session import Session
 
 File = str | os.PathLike[str] | Attachment
-"""The path of a local file, which is uploaded, or an attachment that the daemon has."""
+"""The path of a local file, which is uploaded, or an attachment that the daemon already has."""
 
 
 class Prompt:
-    """Local files are uploaded first, once."""
+    """Upload local files first, once."""
 
     def __init__(self, session: Session, message: str, files: Sequence[File], fresh: bool, key: str) -> None:
         self.session_id = session.id
         self.is_accepted = False
-        """The daemon has answered: the message is stored there."""
+        """The daemon has accepted the message: it is stored."""
         self._session = session
         self._message = message
         self._files = list(files)
@@ -44,7 +44,7 @@ class Prompt:
         return self._call("messages", "stream")
 
     def message(self) -> Call:
-        """The request that sends it and does not wait."""
+        """The request that sends it without waiting."""
         return self._call("messages")
 
     def _call(self, *path: str) -> Call:

@@ -1,4 +1,4 @@
-"""Answers what an agent asks, with the callbacks of the program."""
+"""Answers an agent's requests with the program's callbacks."""
 
 # Written by `make gen` from aio/respondent.py.
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Respondent:
-    """Asks the callbacks only what still waits: a turn that is read again holds what was answered long ago."""
+    """Calls the callbacks only for pending requests: a turn that is read again includes answered ones."""
 
     def __init__(
         self, session: Session, on_permission: OnPermission | None, on_question: OnQuestion | None
@@ -26,7 +26,7 @@ class Respondent:
         self._on_question = on_question
 
     def answer(self, request: Request) -> bool:
-        """False when it waits and there is no callback for it."""
+        """False if it is pending and there is no callback for it."""
         if isinstance(request, PermissionRequested):
             return self._permit(request)
         return self._reply(request)
@@ -39,7 +39,7 @@ class Respondent:
         if self._on_permission is None:
             return False
         decision = decision_of(awaited_here(self._on_permission(request)))
-        # Somebody else may have answered meanwhile, or the turn has ended.
+        # Another client may have answered meanwhile, or the turn has ended.
         with suppress(Conflict, NotFound):
             permissions.reply(request.permission_id, decision.reply, message=decision.message)
         return True

@@ -24,7 +24,7 @@ PAGE = 1000
 
 
 class Session(SessionOperations):
-    """A handle on a session. It holds no state but the id, so that any number of them may exist."""
+    """A handle on a session. Its only state is the id, so there may be any number of handles."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.id!r})"
@@ -44,16 +44,16 @@ class Session(SessionOperations):
     ) -> Turn:
         """Send a message and follow its turn: iterate over the events, or call `text()` or `result()`.
 
-        - `attachments`: Paths of local files, which are uploaded, or attachments that the daemon has.
+        - `attachments`: Paths of local files, which are uploaded, or attachments that the daemon already has.
         - `fresh`: Start a new conversation if the agent's own is gone.
-        - `idempotency_key`: The same key gives the same turn, also from a program that was started again.
-        - `on_permission`: Is asked when the agent wants to use a tool; returns "once", "always" or "reject".
-        - `on_question`: Is asked when the agent asks; returns the answer, or None to reject.
-        - `timeout`: Seconds that the turn may take, from its first read on. Then it is cancelled, and `TurnTimeout` is raised.
+        - `idempotency_key`: The same key gives the same turn, even after a restart of your program.
+        - `on_permission`: Called when the agent asks to use a tool; returns "once", "always" or "reject".
+        - `on_question`: Called when the agent asks a question; returns the answer, or None to reject.
+        - `timeout`: Seconds that the turn may take from its first read. Then it is cancelled, and `TurnTimeout` is raised.
         - `answer_timeout`: Seconds that a permission or question without a callback may wait. Then `AnswerNeeded` is raised,
-          and the turn goes on. None waits for another client to answer.
+          and the turn continues. None waits for another client to answer.
         - `raise_on_error`: Whether `text()` and `result()` raise `TurnFailed` for a turn that ended with the stop reason
-          `error`, `limit` or `outcome_unknown`. Events are handed out in either case.
+          `error`, `limit` or `outcome_unknown`. Iterating over events never raises it.
         """
         prompt = Prompt(self, message, attachments, fresh, idempotency_key or new_key())
         respondent = Respondent(
@@ -63,10 +63,10 @@ class Session(SessionOperations):
         return Turn(self, prompt, respondent, waits, raise_on_error=raise_on_error)
 
     def events(self, *, offset: int = 0, follow: bool = False, include_raw: bool = False) -> Iterator[Event]:
-        """The recorded events, oldest first; with `follow` also every new one, until the session ends.
+        """The stored events, oldest first; with `follow`, also every new one until the session ends.
 
-        - `offset`: Sequence of the last event already seen.
-        - `include_raw`: Give each event the native payload that caused it.
+        - `offset`: Sequence of the last event you have seen.
+        - `include_raw`: Include the native payload that caused each event.
         """
         if follow:
             return session_events(self.client.transport, self.id, offset, include_raw)
@@ -82,14 +82,14 @@ class Session(SessionOperations):
             more = page.has_more
 
     def transcript(self) -> Transcript:
-        """What the whole session adds up to: messages, tools, diffs, usage."""
+        """The transcript of the whole session: messages, tools, diffs, usage."""
         folded = Transcript()
         for event in self.events():
             folded.add(event)
         return folded
 
     def upload(self, path: str | os.PathLike[str]) -> Attachment:
-        """Store a local file with the session; gives the attachment for a message."""
+        """Upload a local file to the session. Returns the attachment for a message."""
         file = Path(path)
         stored = self.attachments.upload(file.read_bytes(), filename=file.name)
         return Attachment(stored.path, stored.mime, file.name)

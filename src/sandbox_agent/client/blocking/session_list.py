@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SessionList(Guard):
-    """Iterate it for all sessions, which are fetched as you go; `page()` is one request."""
+    """Iterate over it to get all sessions, fetched as you go; `page()` is one request."""
 
     def __init__(self, client: SandboxAgent, limit: int, cursor: str | None) -> None:
         self._client = client

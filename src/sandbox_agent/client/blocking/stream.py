@@ -1,4 +1,4 @@
-"""Streams that outlive their connections: they go on after the last frame that the reader is done with."""
+"""Streams that survive their connections: they resume after the last frame that the reader has processed."""
 
 # Written by `make gen` from aio/stream.py.
 
@@ -22,7 +22,7 @@ from .prompt import Prompt
 from .transport import Transport
 
 Resume = Callable[[int | None], Call]
-"""The request that goes on after a frame; after none, the first request."""
+"""The request that resumes after a frame; without one, the first request."""
 
 
 def frames(
@@ -33,11 +33,11 @@ def frames(
     until: float | None = None,
     accepted: Callable[[], None] | None = None,
 ) -> Generator[Frame, None]:
-    """Frames, each once, until one says that it was the last.
+    """Frames, each once, until the last one.
 
-    - `has_end`: The daemon's end of the stream is the last, too.
-    - `until`: When to raise `DeadlinePassed`, by the monotonic clock.
-    - `accepted`: Is told that the daemon took the request.
+    - `has_end`: The stream is also over when the daemon ends it.
+    - `until`: When to raise `DeadlinePassed`, on the monotonic clock.
+    - `accepted`: Called when the daemon has accepted the request.
     """
     seen: int | None = None
     patience = transport.patience()
@@ -59,7 +59,7 @@ def frames(
                         continue
                     if frame.data:
                         yield frame
-                    # The reader asks for the next one: only now is this one done with.
+                    # The reader asked for the next frame: only now is this one processed.
                     seen = seen if number is None else number
         except SandboxAgentError as error:
             transport.pause(patience, error, until=until)
@@ -73,7 +73,7 @@ def frames(
 def session_events(
     transport: Transport, session_id: str, offset: int, include_raw: bool
 ) -> Generator[Event, None]:
-    """The events of a session from an offset on, until it ends."""
+    """The events of a session after an offset, until it ends."""
     path = session_path(session_id, "events", "sse")
 
     def resume(seen: int | None) -> Call:
@@ -91,7 +91,7 @@ def session_events(
 def turn_events(
     transport: Transport, prompt: Prompt, offset: int, until: float | None
 ) -> Generator[Event, None]:
-    """The events from a prompt on, after an offset. Until something was seen it is sent again, under the same key."""
+    """The events of a prompt's turn, after an offset. Until a frame arrives, retries send it again with the same key."""
     path = session_path(prompt.session_id, "events", "sse")
 
     def resume(seen: int | None) -> Call:
@@ -107,7 +107,7 @@ def turn_events(
 def file_changes(
     transport: Transport, path: str | None, session_id: str | None
 ) -> Generator[FileChange | None, None]:
-    """Changes below a folder, as long as the connection lasts; None says that some are not told."""
+    """Changes below a folder, until the connection ends; None means that some were missed."""
     request = call("GET", "/v1/fs/watch", query={"path": path, "sessionId": session_id})
     with closing(transport.frames(request, lambda: None)) as stream:
         for frame in stream:
@@ -118,7 +118,7 @@ def file_changes(
 
 
 def all_events(transport: Transport, offset: int | None) -> Generator[Event | SessionInfo, None]:
-    """The events of all sessions, and the information of a session when it is made, changed or deleted."""
+    """The events of all sessions, and a session's information when it is created, changed or deleted."""
 
     def resume(seen: int | None) -> Call:
         return call("GET", "/v1/events/sse", query={"offset": offset if seen is None else seen})
@@ -134,7 +134,7 @@ def all_events(transport: Transport, offset: int | None) -> Generator[Event | Se
 def log_entries(
     transport: Transport, process_id: str, stream: LogStream | None, since: int, tail: int | None
 ) -> Generator[LogEntry, None]:
-    """What a process writes, until it has ended."""
+    """The output of a process, until it ends."""
     path = f"/v1/processes/{segment(process_id)}/logs"
 
     def resume(seen: int | None) -> Call:

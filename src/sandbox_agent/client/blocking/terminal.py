@@ -1,4 +1,4 @@
-"""A terminal of a process: what it shows comes as bytes, what is typed goes in."""
+"""The terminal of a process: output arrives as bytes, input is typed into it."""
 
 # Written by `make gen` from aio/terminal.py.
 
@@ -24,7 +24,7 @@ CONNECT_SECONDS = 10.0
 
 
 class _Frame(Struct, rename="camel"):
-    """What the daemon says beside output."""
+    """A message from the daemon other than output."""
 
     type: str
     exit_code: int | None = None
@@ -32,17 +32,17 @@ class _Frame(Struct, rename="camel"):
 
 
 class Terminal(Guard):
-    """Use it in a `with` block, and iterate over it for what it shows: the recent screen first. It ends with the process."""
+    """Use it in a `with` block, and iterate over it for its output: the recent screen first. It ends with the process."""
 
     def __init__(self, transport: Transport, process_id: str) -> None:
         self._transport = transport
         self._process_id = process_id
         self._socket: ClientConnection | None = None
         self.exit_code: int | None = None
-        """How the process ended; None as long as it runs, and after a signal."""
+        """The exit code of the process; None while it runs, and after a signal."""
 
     def __enter__(self) -> Self:
-        # The library takes longer to load than the rest of the client.
+        # The library takes longer to import than the rest of the client.
         from websockets.exceptions import InvalidHandshake, InvalidStatus
         from websockets.sync.client import connect
 
@@ -106,7 +106,7 @@ class Terminal(Guard):
         self._send({"type": "resize", "cols": cols, "rows": rows})
 
     def close(self) -> None:
-        """Look no more. The process goes on."""
+        """Disconnect. The process keeps running."""
         if self._socket is not None:
             self._socket.close()
 

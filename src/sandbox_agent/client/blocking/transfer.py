@@ -1,4 +1,4 @@
-"""Files on their way: what a program sends, and what it receives, without ever holding all of it."""
+"""File transfers: uploads and downloads that never hold a whole file in memory."""
 
 # Written by `make gen` from aio/transfer.py.
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 PIECE_BYTES = 256 << 10
 
 Content = bytes | IO[bytes] | Iterable[bytes]
-"""What can be sent: bytes, a file that is open for reading, or pieces."""
+"""Content to send: bytes, a file open for reading, or an iterable of bytes."""
 
 
 def pieces_of(content: Content | None) -> bytes | Iterable[bytes] | None:
-    """What the HTTP client is given."""
+    """The body for the HTTP client."""
     if isinstance(content, Download):
         return content.__iter__()
     if isinstance(content, bytes) or not hasattr(content, "read"):
         return content
-    # A file might be a pipe, of which nobody can tell how long it is.
+    # A file may be a pipe, whose length is unknown.
     return _read(cast("IO[bytes]", content))
 
 
@@ -43,9 +43,9 @@ def _read(file: IO[bytes]) -> Iterator[bytes]:
 
 
 class Download(Guard):
-    """A file, or an archive, that the daemon sends. It is asked for when the first piece of it is.
+    """A file or archive that the daemon sends. It is requested when the first piece is read.
 
-    Iterate it for its pieces, `read()` it like a file, or `save()` it. Use it in a `with` block where you may stop early.
+    Iterate over its pieces, `read()` it like a file, or `save()` it. Use it in a `with` block if you may stop early.
     """
 
     def __init__(self, transport: Transport, request: Call) -> None:
@@ -66,19 +66,19 @@ class Download(Guard):
         self.close()
 
     def close(self) -> None:
-        """End the connection, also in the middle of the file."""
+        """Close the connection, even before the end of the file."""
         if self._pieces is not None:
             self._pieces.close()
         self._stack.close()
 
     @property
     def etag(self) -> str | None:
-        """The tag of the file, once it is open; `write(…, if_match=…)` takes it."""
+        """The tag of the file, once it is open; for `write(…, if_match=…)`."""
         return self._answer.headers.get("etag") if self._answer is not None else None
 
     @property
     def size(self) -> int | None:
-        """How many bytes come, once it is open; None where only the end tells."""
+        """The size in bytes, once it is open; None if it is not known in advance."""
         length = self._answer.headers.get("content-length") if self._answer is not None else None
         return int(length) if length is not None else None
 
@@ -90,7 +90,7 @@ class Download(Guard):
             yield piece
 
     def read(self, size: int = -1) -> bytes:
-        """So many bytes, fewer only at the end; without a size, all that is left."""
+        """Read this many bytes, fewer only at the end; without a size, everything left."""
         found = [self._rest]
         length = len(self._rest)
         while size < 0 or length < size:
@@ -105,7 +105,7 @@ class Download(Guard):
         return whole[:cut]
 
     def save(self, path: str | os.PathLike[str]) -> int:
-        """Write what comes to a file of this machine. Returns how many bytes."""
+        """Save it to a local file. Returns the number of bytes."""
         written = 0
         with at_once(lambda: Path(path).open("wb")) as file:
             for piece in self:

@@ -1,4 +1,4 @@
-"""The way to one daemon: requests that are tried again, connections for streams, and the versions of both ends."""
+"""The transport to one daemon: requests with retries, connections for streams, and version checks."""
 
 # Written by `make gen` from aio/transport.py.
 
@@ -38,13 +38,13 @@ logger = logging.getLogger("sandbox_agent.client")
 
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 60.0
-"""A stream says something every 15 seconds; one that is silent for longer has lost its other end."""
+"""A stream sends a ping every 15 seconds; after a longer silence its connection is dead."""
 POLL_SECONDS = 0.02
 VERSION_HEADER = "x-sandbox-agent-version"
 
 
 class Transport:
-    """Requests to one daemon. The HTTP client is loaded and made when it is first needed."""
+    """Requests to one daemon. The HTTP client is imported and created on first use."""
 
     HOW_TO_REACH = "start one with `sandbox-agent daemon start`, or let this program run its own with SandboxAgent.start()"
     HOW_TO_TOKEN = "give the daemon's token, as in connect(base_url, token), or set SANDBOX_AGENT_TOKEN"
@@ -72,7 +72,7 @@ class Transport:
     # -- requests -----------------------------------------------------------------------------
 
     def send(self, call: Call, retry: Retry | None = None) -> Answer:
-        """Send a request and read the whole answer; a problem is raised."""
+        """Send a request and read the whole response; a problem is raised."""
         patience = Patience(retry or self._retry)
         lost = False
         while True:
@@ -95,7 +95,7 @@ class Transport:
         repeatable: bool = True,
         until: float | None = None,
     ) -> None:
-        """Wait before the next try, where one makes sense; otherwise the error is raised."""
+        """Wait before the next attempt if one makes sense; otherwise raise the error."""
         if isinstance(error, DaemonUnreachable) and not self._may_come_back():
             raise error
         delay = patience.delay_after(error, repeatable=repeatable)
@@ -103,7 +103,7 @@ class Transport:
         time.sleep(delay if until is None else min(delay, _left(until)))
 
     def _may_come_back(self) -> bool:
-        """A daemon that never answered is not expected to begin, nor one of our own that has ended."""
+        """Retrying is pointless for a daemon that never answered, or for a child daemon that has exited."""
         has_ended = isinstance(self._target, Child) and self._target.has_ended()
         return self._was_answered and not has_ended
 
@@ -131,7 +131,7 @@ class Transport:
     def frames(
         self, call: Call, connected: Callable[[], None], until: float | None = None
     ) -> Generator[Frame, None]:
-        """The frames of one connection, until it is lost, the daemon ends it, or the deadline has passed."""
+        """The frames of one connection, until it is lost, the daemon ends it, or the deadline passes."""
         import httpx2
 
         http, address = self._ready()
@@ -150,7 +150,7 @@ class Transport:
                 self._check(answer, address, answer.read() if answer.is_error else b"")
                 connected()
                 if answer.status_code == 204:
-                    yield Frame(None, b"", END)  # we have seen all there is
+                    yield Frame(None, b"", END)  # everything has been read
                 reader = FrameReader()
                 for chunk in answer.iter_bytes():
                     for frame in reader.feed(chunk):
@@ -164,7 +164,7 @@ class Transport:
 
     @contextmanager
     def opened(self, call: Call) -> Iterator[httpx2.Response]:
-        """An answer whose body is still to be read, piece by piece; a problem is raised."""
+        """A response whose body is still to be read, piece by piece; a problem is raised."""
         import httpx2
 
         http, address = self._ready()
@@ -183,7 +183,7 @@ class Transport:
             raise self._unreachable(error) from None
 
     def pieces(self, answer: httpx2.Response) -> Generator[bytes, None]:
-        """The body of an answer. One that breaks off is an error, not the end."""
+        """The body of a response. If it is cut off, that is an error, not the end."""
         import httpx2
 
         try:
@@ -195,7 +195,7 @@ class Transport:
     # -- what a program may want to know ------------------------------------------------------
 
     def trying_again(self, error: SandboxAgentError) -> None:
-        logger.info("%s; trying again", error)
+        logger.info("%s; retrying", error)
 
     def warn_of_version(self, theirs: str) -> None:
         warnings.warn(
@@ -208,7 +208,7 @@ class Transport:
     # -- the connection -----------------------------------------------------------------------
 
     def address(self) -> Address:
-        """Where the daemon is; one that this program started is waited for."""
+        """The daemon's address. Waits for a daemon that this program started."""
         if self._address is None:
             assert isinstance(self._target, Child)
             deadline = time.monotonic() + START_SECONDS
@@ -220,7 +220,7 @@ class Transport:
         return self._address
 
     def close(self) -> None:
-        """End the connections, and the daemon if this program started it. A given HTTP client stays open."""
+        """Close the connections, and stop the daemon if this program started it. A given HTTP client stays open."""
         self._is_closed = True
         if self._http is not None and self._is_ours:
             self._http.close()
@@ -229,7 +229,7 @@ class Transport:
 
     def _ready(self) -> tuple[httpx2.Client, Address]:
         if self._is_closed:
-            raise ClientClosed("this client is closed: use it inside its `with` block, or make a new one")
+            raise ClientClosed("this client is closed: use it inside its `with` block, or create a new one")
         address = self.address()
         if self._http is None:
             self._http = _new_client(address)
@@ -275,9 +275,7 @@ class Transport:
         endpoint = self._address.endpoint if self._address else "the daemon's address"
         sent = not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
         if isinstance(self._target, Child) and self._target.has_ended():
-            told = (
-                f"the daemon that this program started has ended; it said last:\n{self._target.last_words()}"
-            )
+            told = f"the daemon that this program started has exited; its last output:\n{self._target.last_words()}"
         elif sent:
             told = f"the connection to {endpoint} was lost: {error}"
         else:
@@ -286,16 +284,16 @@ class Transport:
 
 
 def _left(until: float) -> float:
-    """Seconds until a deadline; none when it has passed."""
+    """Seconds until a deadline; 0 if it has passed."""
     left = until - time.monotonic()
     return left if left > TIMER_SECONDS else 0.0
 
 
 def _checked(address: Address) -> Address:
-    """A header takes nothing else, and would say so in the words of the HTTP client."""
+    """A header accepts only printable ASCII; this error is clearer than the HTTP client's."""
     token = address.token or ""
     if not (token.isascii() and token.isprintable()):
-        raise BadToken("the token holds something else than printable ASCII: was it copied whole, and alone?")
+        raise BadToken("the token contains something other than printable ASCII: was it copied correctly?")
     return address
 
 
@@ -303,10 +301,10 @@ def _new_client(address: Address) -> httpx2.Client:
     import httpx2
 
     options: dict[str, Any] = {
-        # A proxy does not lead to this machine, and certificates cost time to load.
+        # A proxy cannot reach this machine, and certificates take time to load.
         "trust_env": not is_on_this_machine(address.endpoint),
         "verify": address.endpoint.startswith("https:"),
-        # As many streams as a program likes.
+        # No limit on the number of streams.
         "limits": httpx2.Limits(max_connections=None, max_keepalive_connections=20),
     }
     return httpx2.Client(**options)

@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 FAILURES = {
     "error": "the agent reported an error",
     "limit": "the turn reached a limit",
-    "outcome_unknown": "the daemon was restarted during the turn: what the agent did last is not known",
+    "outcome_unknown": "the daemon was restarted during the turn: the agent's last actions are unknown",
 }
-"""Stop reasons that are raised, and what to say where the agent gave no words."""
+"""Stop reasons that are raised, with the message to use if the agent gave none."""
 
 
 class Turn(TurnBase[Transcript]):
-    """A turn. Iterate it for its events, or call `text()` or `result()`. It is sent when the first event is asked for.
+    """A turn. Iterate over its events, or call `text()` or `result()`. The prompt is sent when the first event is read.
 
-    What the agent asks is answered by the callbacks, after the event that tells it was handed out. After `AnswerNeeded`
-    or any other exception the turn can be read on.
+    Callbacks answer the agent's requests after the event of the request was returned. After `AnswerNeeded` or any other
+    exception you can continue to read the turn.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class Turn(TurnBase[Transcript]):
         raise_on_error: bool,
     ) -> None:
         self.transcript = Transcript()
-        """What the events so far add up to."""
+        """The transcript of the events so far."""
         self._session = session
         self._prompt = prompt
         self._raise_on_error = raise_on_error
-        # The reading does not know this object: when a program lets go of it, the connection is closed at once.
+        # The generator does not reference this object: when the program drops it, the connection is closed at once.
         self._read = functools.partial(_read, session, prompt, respondent, waits, self.transcript)
         self._events = self._read()
         self._is_begun = False
@@ -85,7 +85,7 @@ class Turn(TurnBase[Transcript]):
             raise
 
     def text(self) -> Iterator[str]:
-        """The agent's answer while it is written, piece by piece: no thinking, no tools.
+        """The agent's reply as it is written, piece by piece, without reasoning and tools.
 
         Raises `TurnFailed` at the end, unless the prompt said `raise_on_error=False`.
         """
@@ -95,7 +95,7 @@ class Turn(TurnBase[Transcript]):
         self._check()
 
     def result(self) -> Transcript:
-        """Wait for the end of the turn; returns what it added up to.
+        """Wait for the end of the turn. Returns its transcript.
 
         Raises `TurnFailed`, unless the prompt said `raise_on_error=False`.
         """
@@ -105,11 +105,11 @@ class Turn(TurnBase[Transcript]):
         return self.transcript
 
     def cancel(self) -> None:
-        """End this turn and no other; its last events still come. One that waits in the queue is withdrawn."""
+        """Cancel this turn and no other; its last events still arrive. A queued turn is withdrawn."""
         end_turn(self._session, self._prompt, self.transcript)
 
     def close(self) -> None:
-        """Stop reading. The turn itself goes on."""
+        """Stop reading. The turn itself continues."""
         self._is_begun = True
         self._events.close()
 
@@ -137,7 +137,7 @@ def _read(
     waits: Waits,
     transcript: Transcript,
 ) -> Generator[Event, None]:
-    """Hand out an event, then answer it: when the next one is asked for, this one is done with."""
+    """Return an event, then answer it: asking for the next one means that this one is processed."""
     waits.begin()
     prompt.prepare()
     pending: list[Request] = [*transcript.permissions.values(), *transcript.questions.values()]
@@ -159,7 +159,7 @@ def _read(
                         waits.nobody_answers(asked)
                     waits.look(transcript)
                     if waits.is_sooner_than(until):
-                        break  # the connection is made again, with a shorter wait
+                        break  # reconnect, with a shorter timeout
                 else:
                     return
         except DeadlinePassed:
@@ -172,7 +172,7 @@ def _raise_if_due(session: Session, prompt: Prompt, waits: Waits, transcript: Tr
         return
     if isinstance(error, TurnTimeout):
         if not prompt.is_accepted:
-            raise TurnTimeout(f"{error.detail}: the daemon has not taken the message yet", transcript)
+            raise TurnTimeout(f"{error.detail}: the daemon has not accepted the message yet", transcript)
         try:
             end_turn(session, prompt, transcript)
         except SandboxAgentError as reason:
@@ -190,7 +190,7 @@ def _request_in(event: Event) -> Request | None:
 
 
 def _is_last(event: Event, turn_id: str | None) -> bool:
-    """The turn's end, the session's, or that the message was withdrawn before it became a turn."""
+    """Whether an event ends the turn: its own end, the session's end, or the withdrawal of its message."""
     match event.data:
         case TurnEnded() as ended:
             return ended.turn_id == turn_id
