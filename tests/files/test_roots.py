@@ -197,7 +197,7 @@ def test_a_link_is_removed_itself(trapped: Machine, name: str) -> None:
     assert not os.path.lexists(trapped.root / name)
 
 
-def test_what_lies_outside_is_not_told_from_what_does_not_exist(machine: Machine) -> None:
+def test_paths_outside_and_missing_paths_look_the_same(machine: Machine) -> None:
     for name in ("secret.txt", "missing.txt", "missing/x", "secret.txt/x"):
         with pytest.raises(PermissionDenied) as refused:
             machine.read(f"{machine.outside}/{name}")
@@ -227,7 +227,7 @@ def test_a_root_may_be_named_by_a_link(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("which", ["data", "root", "above", "top"])
-def test_nothing_takes_the_daemons_folder_with_it(machine: Machine, which: str) -> None:
+def test_no_operation_removes_the_daemons_folder(machine: Machine, which: str) -> None:
     roots = Roots([], Vault(machine.data))
     paths = {"data": machine.data, "root": machine.root, "above": machine.root.parent, "top": Path("/")}
     path, mine = str(paths[which]), f"{machine.outside}/secret.txt"
@@ -245,7 +245,7 @@ def test_a_second_name_of_its_files_is_not_read(machine: Machine) -> None:
         machine.read(f"{machine.root}/harmless.txt")
 
 
-def test_a_walk_goes_past_it(machine: Machine) -> None:
+def test_a_walk_skips_the_daemons_folder(machine: Machine) -> None:
     archive = b"".join(packing.pack(machine.roots, str(machine.root), "tar"))
     assert b"file.txt" in archive
     assert SECRET.encode() not in archive
@@ -255,7 +255,7 @@ def test_a_walk_goes_past_it(machine: Machine) -> None:
     os.close(folder)
 
 
-def test_a_bind_mount_of_it_is_refused(tmp_path: Path) -> None:
+def test_a_bind_mount_of_the_daemons_folder_is_refused(tmp_path: Path) -> None:
     program = f"""
 import sys
 from pathlib import Path

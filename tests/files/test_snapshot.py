@@ -79,7 +79,7 @@ def work(tmp_path: Path) -> Work:
     return made
 
 
-def test_nothing_has_changed_at_the_beginning(work: Work) -> None:
+def test_a_new_snapshot_has_no_changes(work: Work) -> None:
     assert work.changes() == []
 
 
@@ -103,7 +103,7 @@ def changed(work: Work) -> tuple[Work, Described, Described]:
     return work, before, work.described()
 
 
-def test_every_kind_of_change_is_told(changed: tuple[Work, Described, Described]) -> None:
+def test_every_kind_of_change_is_reported(changed: tuple[Work, Described, Described]) -> None:
     work, _, _ = changed
     found = work.changes()
     assert [
@@ -127,7 +127,7 @@ def test_every_kind_of_change_is_told(changed: tuple[Work, Described, Described]
     assert all(one.diff is None or one.diff.startswith("diff --git ") for one in found)
 
 
-def test_everything_is_given_back_and_taken_back(changed: tuple[Work, Described, Described]) -> None:
+def test_everything_is_reverted_and_undone(changed: tuple[Work, Described, Described]) -> None:
     work, before, after = changed
     # What .gitignore left out then and does not now is a change like any other, but was not kept.
     (work.folder / "ignored" / "x").unlink()
@@ -141,7 +141,7 @@ def test_everything_is_given_back_and_taken_back(changed: tuple[Work, Described,
         work.undo()
 
 
-def test_the_repository_notices_nothing(work: Work) -> None:
+def test_the_users_repository_is_unchanged(work: Work) -> None:
     def look() -> tuple[str, str, bytes, list[str]]:
         objects = sorted(str(path) for path in (work.folder / ".git" / "objects").rglob("*"))
         return (
@@ -160,7 +160,7 @@ def test_the_repository_notices_nothing(work: Work) -> None:
     assert look() == before
 
 
-def test_only_the_files_that_were_named_are_given_back(work: Work) -> None:
+def test_only_the_named_files_are_reverted(work: Work) -> None:
     work.write("changed.txt", "x\n")
     work.write("kept.txt", "y\n")
     assert work.revert("kept.txt") == ["kept.txt"]
@@ -171,7 +171,7 @@ def test_only_the_files_that_were_named_are_given_back(work: Work) -> None:
         work.revert("../outside")
 
 
-def test_a_file_that_is_no_longer_as_it_was_shown_is_refused(work: Work) -> None:
+def test_a_file_changed_since_it_was_shown_is_refused(work: Work) -> None:
     work.write("kept.txt", "seen\n")
     _, seen = size_and_etag(f"{work.folder}/kept.txt")
     work.write("kept.txt", "not seen\n")
@@ -180,7 +180,7 @@ def test_a_file_that_is_no_longer_as_it_was_shown_is_refused(work: Work) -> None
     assert (work.folder / "kept.txt").read_text() == "not seen\n"
 
 
-def test_an_undo_overwrites_nothing_that_came_after(work: Work) -> None:
+def test_an_undo_overwrites_no_later_change(work: Work) -> None:
     work.write("kept.txt", "changed\n")
     work.revert()
     work.write("kept.txt", "written since\n")
@@ -189,7 +189,7 @@ def test_an_undo_overwrites_nothing_that_came_after(work: Work) -> None:
     assert (work.folder / "kept.txt").read_text() == "written since\n"
 
 
-def test_reverts_are_taken_back_one_after_the_other(work: Work) -> None:
+def test_reverts_are_undone_one_by_one(work: Work) -> None:
     work.write("kept.txt", "a\n")
     work.write("changed.txt", "b\n")
     after = work.described()
@@ -211,7 +211,7 @@ def test_nothing_is_written_through_a_link(work: Work, tmp_path: Path) -> None:
     assert [(one.name, one.read_text()) for one in outside.iterdir()] == [("deleted.txt", "outside")]
 
 
-def test_large_files_are_told_and_left_alone(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_files_are_reported_but_not_reverted(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshots, "MOST_FILE_BYTES", 1000)
     work.write("large.bin", "x" * 2000)
     work.write("kept.txt", "y" * 2000)
@@ -220,7 +220,7 @@ def test_large_files_are_told_and_left_alone(work: Work, monkeypatch: pytest.Mon
         work.revert("large.bin")
 
 
-def test_a_folder_that_is_too_much_is_not_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_is_too_large_has_no_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshots, "MOST_BYTES", 10)
     work = Work(tmp_path)
     work.snapshot.take(str(work.folder))
@@ -228,7 +228,7 @@ def test_a_folder_that_is_too_much_is_not_remembered(tmp_path: Path, monkeypatch
     assert "too many to be stored" in (work.snapshot.notice or "")
 
 
-def test_a_folder_in_a_repository_is_compared_alone(tmp_path: Path) -> None:
+def test_only_the_folder_within_a_repository_is_compared(tmp_path: Path) -> None:
     work = Work(tmp_path)
     work.snapshot.take(str(work.folder / "sub"))
     work.write("kept.txt", "beside\n")
@@ -238,7 +238,7 @@ def test_a_folder_in_a_repository_is_compared_alone(tmp_path: Path) -> None:
     assert (work.folder / "sub" / "deleted.txt").read_text() == "sub/deleted.txt\nline\n"
 
 
-def test_a_work_tree_and_a_repository_without_a_commit_are_remembered(tmp_path: Path) -> None:
+def test_work_trees_and_repositories_without_a_commit_have_snapshots(tmp_path: Path) -> None:
     work = Work(tmp_path)
     work.git("worktree", "add", "-q", str(tmp_path / "tree"))
     (tmp_path / "empty").mkdir()
@@ -252,13 +252,13 @@ def test_a_work_tree_and_a_repository_without_a_commit_are_remembered(tmp_path: 
             assert [one.path for one in taken.changes(now, diffs=True)] == ["new"]
 
 
-def test_a_folder_without_git_is_not_remembered_and_that_is_no_fault(tmp_path: Path) -> None:
+def test_a_folder_without_git_has_no_snapshot_and_no_notice(tmp_path: Path) -> None:
     taken = Snapshot(tmp_path / "data")
     taken.take(str(tmp_path))
     assert not taken.folder.exists()
 
 
-def test_the_daemons_own_folder_is_not_looked_at(tmp_path: Path) -> None:
+def test_the_daemons_own_folder_is_never_read(tmp_path: Path) -> None:
     work = Work(tmp_path)
     inside = work.folder / "da*ta"
     inside.mkdir()
@@ -272,7 +272,7 @@ def test_the_daemons_own_folder_is_not_looked_at(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["HEAD", "index", "info/exclude", "packed-refs"])
-def test_a_pipe_in_a_repository_holds_nothing_up(tmp_path: Path, name: str) -> None:
+def test_a_pipe_in_a_repository_does_not_block(tmp_path: Path, name: str) -> None:
     work = Work(tmp_path)
     path = work.folder / ".git" / name
     path.unlink(missing_ok=True)

@@ -133,21 +133,21 @@ def test_every_hostile_archive_is_refused(target: Target) -> None:
         assert os.listdir(target.outside) == ["secret.txt"], number
 
 
-def test_what_is_refused_by_its_text_has_written_nothing(target: Target) -> None:
+def test_a_refused_archive_writes_nothing(target: Target) -> None:
     for entries in ([entry("first"), entry("../x")], [entry("first"), link("l", "/")]):
         with pytest.raises(InvalidRequest):
             target.unpack(archive(*entries))
         assert not (target.path / "first").exists()
 
 
-def test_what_is_no_archive_is_refused(target: Target) -> None:
+def test_a_file_that_is_not_an_archive_is_refused(target: Target) -> None:
     whole = archive(entry("x", content=b"y" * 5000)).getvalue()
     for content in (b"", b"nonsense", b"x" * 2000, whole[:1000], b"\x1f\x8b" + whole, whole[:300] + whole):
         with pytest.raises(InvalidRequest):
             target.unpack(io.BytesIO(content))
 
 
-def test_an_archive_may_not_grow_without_end(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_size_of_an_archive_is_limited(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PayloadTooLarge):
         target.unpack(archive(entry("x", content=bytes(2000))), most_bytes=1999)
     monkeypatch.setattr(unpacking, "MOST_ENTRIES", 3)
@@ -156,7 +156,7 @@ def test_an_archive_may_not_grow_without_end(target: Target, monkeypatch: pytest
     assert not (target.path / "x0").exists()
 
 
-def test_the_head_of_an_entry_is_bounded(target: Target) -> None:
+def test_the_header_of_an_entry_is_limited(target: Target) -> None:
     """It is read whole, so a long one would fill the memory."""
     info = tarfile.TarInfo("x")
     info.pax_headers = {"comment": "y" * (unpacking.MOST_HEAD_BYTES + 1)}
@@ -164,7 +164,7 @@ def test_the_head_of_an_entry_is_bounded(target: Target) -> None:
         target.unpack(archive(info))
 
 
-def test_a_chain_of_heads_has_an_end(target: Target) -> None:
+def test_a_chain_of_headers_is_limited(target: Target) -> None:
     head = tarfile.TarInfo("pax")
     head.type, head.size = tarfile.XHDTYPE, 0
     with pytest.raises(InvalidRequest):
@@ -181,13 +181,13 @@ def test_a_sparse_file_counts_as_large_as_it_becomes(target: Target) -> None:
         target.unpack(archive((info, content)))
 
 
-def test_a_link_in_its_way_is_replaced_and_not_written_through(target: Target) -> None:
+def test_an_existing_link_is_replaced_not_followed(target: Target) -> None:
     target.unpack(archive(entry("to-secret", content=b"mine"), entry("ok")))
     assert not (target.path / "to-secret").is_symlink()
     assert (target.path / "to-secret").read_text() == "mine"
 
 
-def test_what_was_packed_is_unpacked_as_it_was(target: Target, tmp_path: Path) -> None:
+def test_packing_and_unpacking_preserves_everything(target: Target, tmp_path: Path) -> None:
     source = target.path / "source"
     (source / "empty").mkdir(parents=True)
     (source / ("läng" * 40)).write_text("a long name")

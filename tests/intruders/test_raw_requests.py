@@ -177,9 +177,7 @@ def say_and_go(daemon: Daemon, content: bytes) -> None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-def test_one_who_asks_for_much_and_goes_is_no_fault_of_ours(
-    client: Client, daemon: Daemon, token: str
-) -> None:
+def test_a_client_that_disconnects_early_is_no_error(client: Client, daemon: Daemon, token: str) -> None:
     before = daemon.said().count("Traceback")
     head = f"Host: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
     stream = f"POST /v1/sessions/{client.create()}/messages/stream HTTP/1.1\r\n{head}Content-Type: application/json\r\n"

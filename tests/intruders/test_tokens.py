@@ -86,7 +86,7 @@ def test_without_the_token_nothing_else_can_be_learned(stranger: Stranger, metho
         {"X-Sandbox-Token": "{token}"},
     ],
 )
-def test_the_right_token_is_taken(stranger: Stranger, token: str, headers: dict[str, str]) -> None:
+def test_the_right_token_is_accepted(stranger: Stranger, token: str, headers: dict[str, str]) -> None:
     given = {name: value.format(token=token) for name, value in headers.items()}
     assert stranger.request("GET", "/v1/sessions", given).status_code == 200
 
@@ -141,7 +141,7 @@ def test_a_wrong_token_in_one_header_is_not_saved_by_an_empty_one(stranger: Stra
 # -- in the query -------------------------------------------------------------------------------
 
 
-def test_a_stream_takes_the_token_in_its_query(daemon: Daemon, client: Client, token: str) -> None:
+def test_a_stream_accepts_the_token_in_its_query(daemon: Daemon, client: Client, token: str) -> None:
     session = client.create()
     with client_of(daemon) as browser:
         for path in (f"/v1/sessions/{session}/events/sse", "/v1/events/sse"):
@@ -156,7 +156,9 @@ def test_a_stream_refuses_a_wrong_token_in_its_query(stranger: Stranger) -> None
         assert refusal(answer) == (401, "token_invalid")
 
 
-def test_no_other_route_takes_the_token_in_its_query(client: Client, stranger: Stranger, token: str) -> None:
+def test_no_other_route_accepts_the_token_in_its_query(
+    client: Client, stranger: Stranger, token: str
+) -> None:
     described = done(client.get("/openapi.json"))["paths"]
     for path, methods in described.items():
         for method, operation in methods.items():

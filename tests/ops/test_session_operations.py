@@ -76,7 +76,7 @@ def test_a_queue_is_read_page_by_page(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_page_goes_on_behind_what_was_withdrawn_meanwhile(tmp_path: Path) -> None:
+def test_a_page_continues_after_withdrawn_messages(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as daemon:
             turns = await busy(daemon, *"1234")
@@ -92,7 +92,7 @@ def test_a_page_goes_on_behind_what_was_withdrawn_meanwhile(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "-1", "1" * 19])
-def test_a_cursor_that_no_page_gave_is_refused(tmp_path: Path, cursor: str) -> None:
+def test_an_invalid_cursor_is_refused(tmp_path: Path, cursor: str) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as daemon:
             await create(daemon)
@@ -140,7 +140,7 @@ def test_a_change_that_changes_nothing_writes_nothing(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_an_ended_session_can_be_renamed_and_nothing_else_of_it_be_changed(tmp_path: Path) -> None:
+def test_an_ended_session_can_only_be_renamed(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as daemon:
             await create(daemon)
@@ -203,7 +203,7 @@ def test_a_deleted_session_is_not_found_by_anything(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_ends_that_come_at_once_are_all_answered(tmp_path: Path) -> None:
+def test_simultaneous_ends_are_all_answered(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as daemon:
             await busy(daemon, "waits")
@@ -218,7 +218,7 @@ def test_ends_that_come_at_once_are_all_answered(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_the_second_answer_conflicts_and_one_that_nobody_asked_for_is_not_found(tmp_path: Path) -> None:
+def test_a_second_answer_conflicts_and_an_unknown_request_is_not_found(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as daemon:
             await create(daemon)

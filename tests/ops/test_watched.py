@@ -32,7 +32,7 @@ async def frames(error: Exception, steps: AsyncGenerator[Struct | None, None]) -
 
 
 @pytest.mark.parametrize("steps", [no_steps, broken_steps])
-def test_a_fault_of_ours_ends_the_stream_with_a_problem(steps: type) -> None:
+def test_an_internal_error_ends_the_stream_with_a_problem(steps: type) -> None:
     last = asyncio.run(frames(TypeError("a secret detail"), steps()))[-1]
     assert last is not None
     assert last.startswith(b'event: problem\ndata: {"type":"urn:sandbox-agent:error:internal"')

@@ -28,7 +28,7 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("after", [0, 1, 57, 498, 499, 1000])
-def test_reading_goes_on_behind_any_entry(tmp_path: Path, after: int) -> None:
+def test_reading_continues_after_any_entry(tmp_path: Path, after: int) -> None:
     log = OutputLog(tmp_path, 1 << 20)
     for number in range(1, 500):
         log.append("stdout", b"x" * 3000)
@@ -37,7 +37,7 @@ def test_reading_goes_on_behind_any_entry(tmp_path: Path, after: int) -> None:
     assert everything(log, after) == [entry for entry in kept if entry[0] > after]
 
 
-def test_the_oldest_go_and_numbers_stay(tmp_path: Path) -> None:
+def test_the_oldest_entries_are_dropped_and_numbers_stay(tmp_path: Path) -> None:
     log = OutputLog(tmp_path, 100_000)
     for number in range(1, 1001):
         log.append("stdout", b"%04d" % number * 250)
@@ -47,7 +47,7 @@ def test_the_oldest_go_and_numbers_stay(tmp_path: Path) -> None:
     assert 80_000 < sum(path.stat().st_size for path in tmp_path.iterdir()) <= 100_000
 
 
-def test_more_than_the_log_takes_is_cut_into_entries(tmp_path: Path) -> None:
+def test_large_output_is_split_into_entries(tmp_path: Path) -> None:
     log = OutputLog(tmp_path, 10_000)
     log.append("stdout", bytes(range(256)) * 400)
     kept = b"".join(data for _, data in everything(log))
@@ -55,7 +55,7 @@ def test_more_than_the_log_takes_is_cut_into_entries(tmp_path: Path) -> None:
     assert len(kept) > 5_000
 
 
-def test_the_tail_is_of_the_streams_that_are_asked_for(tmp_path: Path) -> None:
+def test_the_tail_covers_only_the_requested_streams(tmp_path: Path) -> None:
     log = OutputLog(tmp_path, 1 << 20)
     for number in range(1, 101):
         log.append("stderr" if number % 10 == 0 else "stdout", b"x" * 5000)
@@ -67,7 +67,7 @@ def test_the_tail_is_of_the_streams_that_are_asked_for(tmp_path: Path) -> None:
     assert log.before_tail(1000, errors, 0) == 0
 
 
-def test_what_nobody_has_read_is_held(tmp_path: Path) -> None:
+def test_unread_output_is_held(tmp_path: Path) -> None:
     log = OutputLog(tmp_path, 16_000, holds=True)
     for _ in range(15):
         log.append("stdout", b"x" * 1000)
@@ -81,7 +81,7 @@ def test_what_nobody_has_read_is_held(tmp_path: Path) -> None:
     assert everything(log)[-1][0] == log.last
 
 
-def test_a_cut_off_end_is_left_out(tmp_path: Path) -> None:
+def test_a_truncated_entry_is_ignored(tmp_path: Path) -> None:
     log = OutputLog(tmp_path, 1 << 20)
     log.append("stdout", b"whole")
     log.append("stdout", b"cut off")

@@ -41,9 +41,7 @@ def spec(script: str) -> ProgramSpec:
     return ProgramSpec(("sh", "-c", script), {}, None)
 
 
-def test_the_oldest_of_those_that_ended_are_forgotten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_oldest_ended_processes_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_ENDED", 2)
 
     async def body(processes: Processes) -> None:

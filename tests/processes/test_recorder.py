@@ -73,7 +73,7 @@ def piped(recorder: Recorder, sink: Kept) -> tuple[int, asyncio.Event]:
     return writer, ended
 
 
-def test_everything_arrives_before_the_end_is_told(run: Run) -> None:
+def test_all_output_arrives_before_the_end(run: Run) -> None:
     async def body(recorder: Recorder) -> None:
         sink = Kept()
         writer, ended = piped(recorder, sink)
@@ -150,7 +150,7 @@ def test_many_floods_share_one_rate(run: Run) -> None:
     run(body)
 
 
-def test_a_source_that_somebody_holds_open_can_be_finished(run: Run) -> None:
+def test_a_source_that_is_held_open_can_be_finished(run: Run) -> None:
     async def body(recorder: Recorder) -> None:
         sink = Kept()
         reader, writer = os.pipe()

@@ -102,7 +102,7 @@ def test_what_no_record_names_is_swept(tmp_path: Path) -> None:
     assert kept == {known, foreign, new, "ses-old"}
 
 
-def test_a_sweep_without_files_is_no_error(tmp_path: Path) -> None:
+def test_a_sweep_without_files_succeeds(tmp_path: Path) -> None:
     asyncio.run(Attachments(tmp_path, "log").sweep(set()))
 
 
@@ -166,7 +166,7 @@ def test_a_session_of_the_same_name_reads_nothing_of_the_one_before(
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/tmp"])
-def test_what_names_no_folder_is_never_removed(tmp_path: Path, name: str) -> None:
+def test_an_invalid_folder_name_removes_nothing(tmp_path: Path, name: str) -> None:
     attachments = Attachments(tmp_path, "log")
     attachments.write("folder", "a", b"a")
     with pytest.raises(ValueError, match="not the name of a session"):
@@ -211,7 +211,7 @@ async def opened(data_dir: Path) -> AsyncIterator[Daemon]:
         await daemon.stop()
 
 
-def test_files_are_written_and_read_beside_the_event_loop(
+def test_files_are_written_and_read_off_the_event_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def scenario() -> None:
@@ -228,7 +228,7 @@ def test_files_are_written_and_read_beside_the_event_loop(
     asyncio.run(scenario())
 
 
-def test_a_picture_that_an_agent_makes_is_written_beside_the_event_loop_and_before_its_event(
+def test_an_agents_image_is_written_off_the_event_loop_before_its_event(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def scenario() -> None:
@@ -289,7 +289,7 @@ def test_a_session_that_takes_the_name_during_an_upload_does_not_get_the_file(
     asyncio.run(scenario())
 
 
-def test_files_are_removed_beside_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_removed_off_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         async with opened(tmp_path) as daemon:
             await upload(daemon, UploadAttachment("s", b"content", "a.txt"))

@@ -104,7 +104,7 @@ def test_an_address_or_a_switch_is_no_credential(tmp_path: Path, agent: str) -> 
     assert not has_credentials(AGENTS[agent], environ, tmp_path)
 
 
-def test_agents_that_need_no_key_or_keep_it_themselves_are_taken_at_their_word(tmp_path: Path) -> None:
+def test_agents_without_or_with_their_own_key_are_trusted(tmp_path: Path) -> None:
     for agent in (AGENTS["mock"], TRANSLATORS["acp"]):
         assert has_credentials(agent, {}, tmp_path)
         assert find_credentials(agent, {"ANTHROPIC_API_KEY": "k"}, tmp_path).credentials == []
@@ -250,14 +250,14 @@ def test_an_expired_login_counts_only_if_the_agent_can_renew_it(
         assert (name, has_credentials(AGENTS[name], {}, tmp_path)) == (name, available)
 
 
-def test_a_login_that_has_ended_is_none(tmp_path: Path) -> None:
+def test_an_ended_login_is_no_credential(tmp_path: Path) -> None:
     ended = {"accessToken": "", "refreshToken": "", "expiresAt": 0, "loginEnded": "time_limit"}
     plant(tmp_path, ".claude/.credentials.json", {"claudeAiOauth": ended})
     assert found("claude", {}, tmp_path) == []
 
 
 @pytest.mark.parametrize("token", ["", "opaque", "a.b", "a.!.c", "a.e30.c", "a.bm8.c", "é.é.é"])
-def test_what_is_no_web_token_says_nothing_about_its_expiry(token: str) -> None:
+def test_a_token_that_is_not_a_jwt_has_no_expiry(token: str) -> None:
     assert token_expiry(token) is None
 
 
@@ -316,6 +316,6 @@ def test_what_is_no_file_or_too_large_is_passed_over(tmp_path: Path, agent: str,
     assert problems() == [f"{path} is larger than 16 MiB"]
 
 
-def test_a_folder_that_is_a_file_is_no_problem(tmp_path: Path) -> None:
+def test_a_file_in_place_of_a_folder_is_no_problem(tmp_path: Path) -> None:
     plant(tmp_path, ".codex", b"x")
     assert found("codex", {}, tmp_path) == []

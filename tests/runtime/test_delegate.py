@@ -135,7 +135,7 @@ def test_an_input_of_many_megabytes_passes(run: Callable[[Body], None]) -> None:
     run(body)
 
 
-def test_only_what_is_no_reply_goes_to_the_agent(run: Callable[[Body], None]) -> None:
+def test_only_other_frames_than_replies_go_to_the_agent(run: Callable[[Body], None]) -> None:
     async def body() -> None:
         async with talk() as (one, _):
             prompt = {"type": "user", "message": {"content": [{"text": '{"type":"delegate_reply"}'}]}}
@@ -145,7 +145,7 @@ def test_only_what_is_no_reply_goes_to_the_agent(run: Callable[[Body], None]) ->
     run(body)
 
 
-def test_a_question_is_passed_on_as_it_stands_and_the_link_names_it(run: Callable[[Body], None]) -> None:
+def test_a_question_is_passed_on_unchanged_with_an_id(run: Callable[[Body], None]) -> None:
     async def body() -> None:
         async with talk() as (one, path):
             for number, line in enumerate((b'{"type":"result","id":"mine"}', b"what?"), 1):
@@ -160,7 +160,7 @@ def test_a_question_is_passed_on_as_it_stands_and_the_link_names_it(run: Callabl
     run(body)
 
 
-def test_the_socket_is_for_the_owner_alone_and_goes_with_the_process(run: Callable[[Body], None]) -> None:
+def test_the_socket_is_private_and_removed_with_the_process(run: Callable[[Body], None]) -> None:
     async def body() -> None:
         async with talk() as (one, path):
             assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -221,7 +221,7 @@ def test_what_a_killed_daemon_left_is_removed_and_nothing_else(short_tmp: Path) 
     short_tmp.rmdir()
 
 
-def test_a_launch_file_is_replaced_whole_and_only_a_program_may_be_run(tmp_path: Path) -> None:
+def test_a_launch_file_is_replaced_atomically_and_only_scripts_are_executable(tmp_path: Path) -> None:
     path = tmp_path / "launch" / "file"
     for content, mode in ((b"#!/bin/sh\n", 0o700), (b"secret", 0o600), (b"#!/bin/sh\nexit\n", 0o700)):
         before = path.stat().st_ino if path.exists() else None

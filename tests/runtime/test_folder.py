@@ -14,7 +14,7 @@ from sandbox_agent.schema.inputs import McpServer, Settings
 
 
 @pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS)
-def test_what_an_agent_was_given_at_its_start_can_be_removed(agent: Agent, tmp_path: Path) -> None:
+def test_launch_files_can_be_removed(agent: Agent, tmp_path: Path) -> None:
     data = tmp_path / "data"
     server = McpServer(url="https://mcp.example", headers={"authorization": "planted"})
     place = Place(Path("/bin/agent"), data, {"HOME": str(tmp_path)})

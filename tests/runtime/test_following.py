@@ -197,7 +197,7 @@ def test_a_reader_that_keeps_up_does_not_touch_the_store() -> None:
     asyncio.run(scenario())
 
 
-def test_a_reader_that_falls_behind_reads_on_from_the_store(store: Store) -> None:
+def test_a_reader_that_falls_behind_continues_from_the_store(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             session = Session(log, "a")
@@ -214,7 +214,7 @@ def test_a_reader_that_falls_behind_reads_on_from_the_store(store: Store) -> Non
     asyncio.run(scenario())
 
 
-def test_what_a_reader_does_not_take_is_not_written(store: Store) -> None:
+def test_nothing_is_written_to_a_full_reader(store: Store) -> None:
     """It is given one piece at a time, though an event has many."""
 
     async def scenario() -> None:
@@ -271,7 +271,7 @@ def test_frames_are_cut_where_pieces_end() -> None:
 # -- all sessions -------------------------------------------------------------------------------
 
 
-def test_a_reader_of_everything_goes_through_the_positions(store: Store) -> None:
+def test_a_reader_of_all_sessions_follows_positions(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             a, b = Session(log, "a"), Session(log, "b")
@@ -284,7 +284,7 @@ def test_a_reader_of_everything_goes_through_the_positions(store: Store) -> None
     asyncio.run(scenario())
 
 
-def test_a_reader_goes_on_behind_what_was_deleted(store: Store) -> None:
+def test_a_reader_continues_after_deleted_events(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             a, b = Session(log, "a"), Session(log, "b")
@@ -298,7 +298,7 @@ def test_a_reader_goes_on_behind_what_was_deleted(store: Store) -> None:
     asyncio.run(scenario())
 
 
-def test_what_comes_while_a_reader_looks_at_deleted_events_is_not_lost() -> None:
+def test_events_during_a_read_of_deleted_ones_are_not_lost() -> None:
     class SlowReading(MemoryStore):
         def __init__(self) -> None:
             super().__init__()
@@ -375,7 +375,7 @@ def test_a_reader_of_a_deleted_session_reads_nothing_of_its_successor(store: Sto
 # -- ends ---------------------------------------------------------------------------------------
 
 
-def test_readers_end_when_there_is_nothing_more_to_come(store: Store) -> None:
+def test_readers_end_when_the_channel_closes(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             session = Session(log, "a")
@@ -389,7 +389,7 @@ def test_readers_end_when_there_is_nothing_more_to_come(store: Store) -> None:
     asyncio.run(scenario())
 
 
-def test_a_reader_that_goes_is_let_go_at_once(store: Store) -> None:
+def test_a_disconnected_reader_is_released_at_once(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             session = Session(log, "a")
@@ -448,7 +448,7 @@ def test_the_end_of_a_session_ends_its_streams(
     asyncio.run(scenario())
 
 
-def test_a_turns_stream_goes_from_its_start_to_its_end(store: Store) -> None:
+def test_a_turn_stream_runs_from_start_to_end(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             session, paper = Session(log, "a"), Paper()
@@ -527,7 +527,7 @@ def test_nothing_is_written_to_a_reader_that_has_just_gone(store: Store) -> None
     asyncio.run(scenario())
 
 
-def test_a_reader_that_breaks_ends_alone(store: Store) -> None:
+def test_a_failing_reader_affects_no_other(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             session = Session(log, "a")
@@ -606,7 +606,7 @@ def test_following_with_raws_shows_them(store: Store) -> None:
 # -- the channel --------------------------------------------------------------------------------
 
 
-def test_a_channel_without_readers_keeps_its_place_only() -> None:
+def test_a_channel_without_readers_keeps_only_its_position() -> None:
     channel = Channel(3)
     channel.publish([(4, b"four"), (5, b"five")], ended=True)
     assert (channel.committed, channel.ended, channel.readers) == (5, True, 0)

@@ -43,7 +43,7 @@ def test_single_bytes_give_the_same_lines(lines: list[bytes]) -> None:
 
 
 @given(LINES, st.binary(min_size=1, max_size=LIMIT).filter(lambda line: b"\n" not in line))
-def test_a_line_that_has_not_ended_waits(lines: list[bytes], unfinished: bytes) -> None:
+def test_an_incomplete_line_waits(lines: list[bytes], unfinished: bytes) -> None:
     splitter = LineSplitter(LIMIT)
     splitter.feed(b"".join(line + b"\n" for line in lines) + unfinished)
     assert splitter.feed(b"\n") == [unfinished]
@@ -57,7 +57,7 @@ def test_a_line_of_the_limit_passes_and_one_byte_more_does_not() -> None:
     ]
 
 
-def test_a_line_that_goes_on_past_the_limit_is_reported_once() -> None:
+def test_a_line_over_the_limit_is_reported_once() -> None:
     assert fed([b"first\n12345", b"6789", *[b"more" * 10] * 100, b"end\nafter\nnext"]) == [
         b"first",
         "a line is longer than 8 bytes",
@@ -65,7 +65,7 @@ def test_a_line_that_goes_on_past_the_limit_is_reported_once() -> None:
     ]
 
 
-def test_a_line_that_goes_on_past_the_limit_is_reported_at_once() -> None:
+def test_a_line_over_the_limit_is_reported_at_once() -> None:
     splitter = LineSplitter(LIMIT)
     assert [str(line) for line in splitter.feed(b"123456789")] == ["a line is longer than 8 bytes"]
 

@@ -114,14 +114,14 @@ def guarded(script: str, *, grace_ms: int = 500, env: dict[str, str] | None = No
         ("kill -SEGV $$", "exited -11"),
     ],
 )
-def test_the_end_of_the_agent_is_told(script: str, said: str) -> None:
+def test_the_exit_of_the_agent_is_reported(script: str, said: str) -> None:
     with guarded(script) as running:
         running.pid()
         assert [running.says(), running.says()] == [said, ""]
         assert running.process.wait(SOON) == 0
 
 
-def test_a_program_that_does_not_exist_is_told() -> None:
+def test_a_missing_program_is_reported() -> None:
     running = Guarded(["/no/such/program"], 500, {})
     assert [running.says(), running.says()] == ["failed /no/such/program: No such file or directory", ""]
     running.close()
@@ -140,7 +140,7 @@ def test_the_agents_pipes_are_its_own() -> None:
         assert running.says() == "exited 3"
 
 
-def test_stop_lets_the_agent_say_goodbye() -> None:
+def test_stop_gives_the_agent_a_grace_period() -> None:
     with guarded(
         "trap 'echo bye; exit 4' TERM; echo ready; while :; do sleep 0.01; done", grace_ms=9000
     ) as running:
@@ -187,7 +187,7 @@ def test_no_descendant_is_left(how: str) -> None:
             assert pids.alive() == []
 
 
-def test_a_family_that_ignores_every_signal_is_gone_after_the_grace() -> None:
+def test_processes_that_ignore_signals_are_gone_after_the_grace_period() -> None:
     script = "trap '' TERM INT HUP; setsid sleep 1000 & echo $!; while :; do sleep 0.01; done"
     with guarded(script, grace_ms=100) as running, Pids([running.pid(), int(running.line())]) as pids:
         began = time.monotonic()
@@ -206,7 +206,7 @@ def test_a_stopped_agent_is_ended_too() -> None:
         assert pids.alive() == []
 
 
-def test_waiting_for_a_goodbye_costs_no_time() -> None:
+def test_the_grace_period_uses_no_cpu() -> None:
     # A child that ends wakes the guardian; it must not spin from then on until the agent is done.
     script = "trap '(true &); sleep 0.4; echo bye; read line; exit 0' TERM; echo ready; while :; do sleep 0.01; done"
     with guarded(script, grace_ms=9000) as running:
@@ -274,7 +274,7 @@ def test_the_agent_dies_of_a_broken_pipe() -> None:
         assert running.says() == f"exited {-signal.SIGPIPE}"
 
 
-def test_marked_processes_are_found_wherever_they_hang() -> None:
+def test_marked_processes_are_found_anywhere_in_the_tree() -> None:
     # The child tells its own id: by then it is a process of its own, and not half way through becoming one.
     with guarded("(setsid sh -c 'echo $$; sleep 1000; :' &); read line") as running:
         agent, child = running.pid(), int(running.line())

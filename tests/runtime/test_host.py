@@ -116,7 +116,7 @@ async def become(holds: Callable[[], bool]) -> None:
 # -- holding ----------------------------------------------------------------------------------
 
 
-def test_nothing_is_heard_before_there_is_somebody_to_hear_it(tmp_path: Path) -> None:
+def test_output_waits_for_the_first_tenant(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as here:
             host, wire = await here.host()
@@ -155,7 +155,7 @@ def test_while_one_tenant_holds_it_frames_wait_undecoded_and_in_order(tmp_path: 
     asyncio.run(scenario())
 
 
-def test_what_is_said_meanwhile_waits_behind_what_was_held(tmp_path: Path) -> None:
+def test_later_output_waits_behind_held_output(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as here:
             host, wire = await here.host()
@@ -180,7 +180,7 @@ def test_what_is_said_meanwhile_waits_behind_what_was_held(tmp_path: Path) -> No
     asyncio.run(scenario())
 
 
-def test_an_agent_that_is_held_for_long_has_to_wait_itself(tmp_path: Path) -> None:
+def test_a_long_hold_applies_back_pressure(tmp_path: Path) -> None:
     lines = 8_000
 
     async def scenario() -> None:
@@ -205,7 +205,7 @@ def test_an_agent_that_is_held_for_long_has_to_wait_itself(tmp_path: Path) -> No
 # -- ends -------------------------------------------------------------------------------------
 
 
-def test_only_those_are_told_who_have_something_to_hear(tmp_path: Path) -> None:
+def test_only_tenants_with_output_are_notified(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as here:
             host, _ = await here.host()
@@ -221,7 +221,7 @@ def test_only_those_are_told_who_have_something_to_hear(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_an_exit_is_told_behind_all_that_the_agent_said(tmp_path: Path) -> None:
+def test_an_exit_is_reported_after_all_output(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as here:
             host, wire = await here.host()
@@ -240,7 +240,7 @@ def test_an_exit_is_told_behind_all_that_the_agent_said(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_one_that_ends_before_it_is_heard_is_told_to_whoever_begins(tmp_path: Path) -> None:
+def test_an_early_exit_is_reported_to_the_first_tenant(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as here:
             host, _ = await here.host()
@@ -253,7 +253,7 @@ def test_one_that_ends_before_it_is_heard_is_told_to_whoever_begins(tmp_path: Pa
     asyncio.run(scenario())
 
 
-def test_a_tenant_that_left_is_told_nothing(tmp_path: Path) -> None:
+def test_a_tenant_that_left_is_not_notified(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as here:
             host, wire = await here.host()
@@ -269,7 +269,7 @@ def test_a_tenant_that_left_is_told_nothing(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_the_catalogue_of_an_agent_that_ends_instead_is_its_end(tmp_path: Path) -> None:
+def test_an_exit_during_the_catalogue_request_is_reported(tmp_path: Path) -> None:
     class Mute(ChattyWire):
         def list_catalogue(self, directory: str) -> None:
             self.say("exit 7" if directory == "/exit" else "nobody cares")
@@ -294,7 +294,7 @@ def test_the_catalogue_of_an_agent_that_ends_instead_is_its_end(tmp_path: Path) 
 # -- faults of ours ---------------------------------------------------------------------------
 
 
-def test_a_fault_breaks_the_session_whose_frame_it_was_and_no_other(
+def test_an_internal_error_breaks_only_the_session_of_the_frame(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scenario() -> None:
@@ -320,7 +320,7 @@ def test_a_fault_breaks_the_session_whose_frame_it_was_and_no_other(
     assert "Fault: b'a fault'" in caplog.text
 
 
-def test_a_fault_that_is_nobodys_breaks_all_of_them(tmp_path: Path) -> None:
+def test_an_internal_error_without_an_owner_breaks_all_sessions(tmp_path: Path) -> None:
     """What the wire knows of any of them may be wrong."""
 
     async def scenario() -> None:
@@ -336,7 +336,7 @@ def test_a_fault_that_is_nobodys_breaks_all_of_them(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_fault_after_a_wait_breaks_its_session_and_not_whoever_released_the_host(tmp_path: Path) -> None:
+def test_an_error_after_a_delay_breaks_only_its_own_session(tmp_path: Path) -> None:
     """That may be the log, which has others to serve."""
 
     async def scenario() -> None:
@@ -370,7 +370,7 @@ def test_simultaneous_requests_share_one_server(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_server_stays_while_somebody_is_on_the_way_to_it(tmp_path: Path) -> None:
+def test_a_server_stays_while_a_session_is_about_to_join(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as here:
             host, _ = await here.host()
@@ -389,7 +389,7 @@ def test_a_server_stays_while_somebody_is_on_the_way_to_it(tmp_path: Path) -> No
     asyncio.run(scenario())
 
 
-def test_who_comes_to_a_server_that_has_just_ended_is_told_so(tmp_path: Path) -> None:
+def test_joining_a_server_that_just_exited_is_refused(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as here:
             host, _ = await here.host()
@@ -406,7 +406,7 @@ def test_who_comes_to_a_server_that_has_just_ended_is_told_so(tmp_path: Path) ->
     asyncio.run(scenario())
 
 
-def test_one_that_ends_is_not_shared_any_more(tmp_path: Path) -> None:
+def test_a_server_that_ends_is_no_longer_shared(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as here:
             host, _ = await here.host()
@@ -434,7 +434,7 @@ def test_a_program_that_cannot_be_started_leaves_nothing(tmp_path: Path) -> None
     asyncio.run(scenario())
 
 
-def test_a_process_per_session_is_nobody_elses(tmp_path: Path) -> None:
+def test_an_unshared_process_serves_one_session(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path, Alone()) as here:
             one, two = await asyncio.gather(*(here.hosts.get(here.request()) for _ in range(2)))

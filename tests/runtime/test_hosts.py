@@ -34,7 +34,7 @@ def test_a_server_is_shared_by_version_and_environment_alone() -> None:
     assert len({other.key() for other in others}) == 4
 
 
-def test_a_lock_is_there_only_while_somebody_wants_it() -> None:
+def test_a_lock_exists_only_while_it_is_needed() -> None:
     async def scenario() -> None:
         locks, held = Locks(), set[str]()
 
@@ -51,7 +51,7 @@ def test_a_lock_is_there_only_while_somebody_wants_it() -> None:
     asyncio.run(scenario())
 
 
-def test_the_catalogues_of_the_last_directories_are_remembered(
+def test_the_catalogues_of_recent_directories_are_cached(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sandbox_agent.runtime.daemon.MOST_CATALOGUES", 2)

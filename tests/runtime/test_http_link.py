@@ -126,7 +126,7 @@ async def talk(password: str = "secret", **env: str) -> AsyncIterator[Talk]:
         await talk.link.stop()
 
 
-def test_what_is_written_at_once_is_asked_when_the_events_are_listened_to(
+def test_early_requests_are_sent_once_the_event_stream_is_open(
     run: Callable[[Body], None],
 ) -> None:
     async def body() -> None:
@@ -156,7 +156,7 @@ def test_an_answer_carries_status_request_id_and_body(run: Callable[[Body], None
     run(body)
 
 
-def test_requests_about_one_thing_wait_for_each_other_and_for_nothing_else(
+def test_only_requests_to_one_resource_wait_for_each_other(
     run: Callable[[Body], None],
 ) -> None:
     async def body() -> None:
@@ -203,7 +203,7 @@ def test_a_paused_link_makes_the_server_wait_and_loses_nothing(run: Callable[[Bo
 
 
 @pytest.mark.parametrize("how", ["politely", "rudely"])
-def test_after_a_break_of_the_stream_the_wire_is_told_and_events_come_again(
+def test_after_a_reconnect_the_wire_is_notified_and_events_resume(
     run: Callable[[Body], None], how: str
 ) -> None:
     async def body() -> None:
@@ -225,7 +225,7 @@ def test_after_a_break_of_the_stream_the_wire_is_told_and_events_come_again(
     run(body)
 
 
-def test_a_pause_outlasts_a_break_of_the_stream(run: Callable[[Body], None]) -> None:
+def test_a_pause_survives_a_reconnect(run: Callable[[Body], None]) -> None:
     async def body() -> None:
         async with talk() as one:
             await one.until(lambda: one.events)
@@ -241,7 +241,7 @@ def test_a_pause_outlasts_a_break_of_the_stream(run: Callable[[Body], None]) -> 
     run(body)
 
 
-def test_a_stream_that_is_refused_is_asked_for_again(run: Callable[[Body], None]) -> None:
+def test_a_refused_stream_is_retried(run: Callable[[Body], None]) -> None:
     async def body() -> None:
         async with talk(REFUSE_STREAMS="2") as one:
             one.write(("GET", "/held"))
@@ -251,7 +251,7 @@ def test_a_stream_that_is_refused_is_asked_for_again(run: Callable[[Body], None]
     run(body)
 
 
-def test_a_request_that_gets_no_answer_from_a_living_server_has_status_0(
+def test_an_unanswered_request_to_a_live_server_has_status_0(
     run: Callable[[Body], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_link, "EXIT_SECONDS", 0.05)
@@ -269,7 +269,7 @@ def test_a_request_that_gets_no_answer_from_a_living_server_has_status_0(
     run(body)
 
 
-def test_a_server_that_dies_says_its_last_words_and_answers_nothing(run: Callable[[Body], None]) -> None:
+def test_the_last_output_of_a_dying_server_is_read(run: Callable[[Body], None]) -> None:
     async def body() -> None:
         async with talk() as one:
             await one.until(lambda: one.events)
@@ -300,7 +300,7 @@ def test_a_server_that_never_listens_exits_like_any_process(run: Callable[[Body]
     run(body)
 
 
-def test_stop_ends_the_server_with_its_children_and_what_is_still_asked(run: Callable[[Body], None]) -> None:
+def test_stop_ends_the_server_its_children_and_open_requests(run: Callable[[Body], None]) -> None:
     async def body() -> None:
         async with talk() as one:
             child = (await one.ask("POST", "/child"))["body"]["pid"]
@@ -316,7 +316,7 @@ def test_stop_ends_the_server_with_its_children_and_what_is_still_asked(run: Cal
     run(body)
 
 
-def test_without_the_password_nothing_is_heard(run: Callable[[Body], None]) -> None:
+def test_without_the_password_nothing_is_received(run: Callable[[Body], None]) -> None:
     async def body() -> None:
         async with talk("wrong") as one:
             one.write(("GET", "/held"))

@@ -9,7 +9,7 @@ import pytest
 from sandbox_agent.runtime.locks import Locks
 
 
-def test_those_of_one_name_come_one_after_the_other_and_others_do_not_wait() -> None:
+def test_locks_serialize_one_name_and_no_other() -> None:
     async def scenario() -> list[str]:
         locks, order = Locks(), list[str]()
         may_go = asyncio.Event()
@@ -40,7 +40,7 @@ def test_those_of_one_name_come_one_after_the_other_and_others_do_not_wait() -> 
     ]
 
 
-def test_who_fails_or_stops_waiting_leaves_no_lock_behind() -> None:
+def test_failures_and_cancellations_leave_no_lock() -> None:
     async def scenario() -> None:
         locks = Locks()
 

@@ -228,7 +228,7 @@ def test_an_event_is_stamped_once_and_stored_as_it_is_sent(store: Store) -> None
     assert msgspec.json.decode(started)["synthetic"] is True
 
 
-def test_sequences_and_positions_go_on_after_a_restart(tmp_path: Path) -> None:
+def test_sequences_and_positions_continue_after_a_restart(tmp_path: Path) -> None:
     async def run(number: int) -> None:
         async with opened(SqliteStore(tmp_path / "log.db")) as log:
             if number == 1:
@@ -295,7 +295,7 @@ def test_what_arrives_during_a_commit_is_committed_together_in_order() -> None:
     asyncio.run(scenario())
 
 
-def test_pieces_of_a_stream_wait_for_more_of_their_kind_until_something_urgent_comes(
+def test_deltas_are_batched_until_something_urgent_arrives(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Long enough that a busy machine does not spend it between two lines.
@@ -331,7 +331,7 @@ def test_pieces_of_a_stream_wait_for_more_of_their_kind_until_something_urgent_c
     asyncio.run(scenario())
 
 
-def test_pieces_keep_their_place_among_appends(store: Store) -> None:
+def test_deltas_keep_their_place_among_appends(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             a = Session(log, "a")
@@ -368,7 +368,7 @@ def test_files_are_written_before_the_group_that_names_them() -> None:
     assert written == ["folder-a/one.png b'1'", "folder-a/two.png b'2'", "AppendEvents", "AppendEvents"]
 
 
-def test_a_file_is_written_while_the_loop_goes_on() -> None:
+def test_a_file_is_written_off_the_event_loop() -> None:
     async def scenario() -> None:
         begun, may_end = threading.Event(), threading.Event()
 
@@ -412,7 +412,7 @@ def test_a_file_that_cannot_be_written_holds_back_its_group_and_refuses_an_offer
     asyncio.run(scenario())
 
 
-def test_a_backlog_is_told_and_its_end_too() -> None:
+def test_a_backlog_and_its_end_are_reported() -> None:
     async def scenario() -> None:
         store = GatedStore("a")
         async with opened(store) as log:
@@ -474,7 +474,7 @@ def test_nothing_is_visible_before_it_is_durable() -> None:
     asyncio.run(scenario())
 
 
-def test_rows_are_shown_then_what_clients_are_told_and_then_the_session_hears_of_it(store: Store) -> None:
+def test_rows_are_published_then_views_replaced_then_sessions_notified(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             a, b = Session(log, "a", view=titled("a", "old")), Session(log, "b", view=titled("b", "old"))
@@ -501,7 +501,7 @@ def test_rows_are_shown_then_what_clients_are_told_and_then_the_session_hears_of
     asyncio.run(scenario())
 
 
-def test_an_append_that_tells_nothing_new_leaves_what_clients_are_told(store: Store) -> None:
+def test_an_append_without_a_view_keeps_the_view(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             view = titled("a", "old")
@@ -512,7 +512,7 @@ def test_an_append_that_tells_nothing_new_leaves_what_clients_are_told(store: St
     asyncio.run(scenario())
 
 
-def test_a_session_hears_nothing_before_append_returns(store: Store) -> None:
+def test_a_session_is_not_notified_before_append_returns(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             log.failure = "for this test"
@@ -544,7 +544,7 @@ def test_the_end_of_a_session_is_known_with_its_last_row(store: Store) -> None:
 # -- news for the readers of all sessions -------------------------------------------------------
 
 
-def test_news_have_a_position_behind_the_rows_that_made_them(store: Store) -> None:
+def test_news_come_after_the_rows_that_caused_them(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             all = Reader()
@@ -571,7 +571,7 @@ def test_news_have_a_position_behind_the_rows_that_made_them(store: Store) -> No
     asyncio.run(scenario())
 
 
-def test_news_are_told_when_state_title_or_settings_change_and_only_then() -> None:
+def test_only_changes_of_state_title_or_settings_are_news() -> None:
     async def scenario() -> None:
         store = GatedStore("a")
         store.gate.release(99)
@@ -595,7 +595,7 @@ def test_news_are_told_when_state_title_or_settings_change_and_only_then() -> No
     asyncio.run(scenario())
 
 
-def test_a_delete_is_told_in_the_words_that_were_last_told(store: Store) -> None:
+def test_a_delete_is_announced_with_the_last_view(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             all = Reader()
@@ -703,7 +703,7 @@ def test_a_refused_offer_gives_its_sequences_back() -> None:
     asyncio.run(scenario())
 
 
-def test_a_disk_that_refused_an_offer_alone_is_tried_until_it_works(disk: SmallDisk) -> None:
+def test_a_disk_that_refused_only_an_offer_is_retried(disk: SmallDisk) -> None:
     async def scenario() -> None:
         async with opened(disk) as log:
             a = Session(log, "a")
@@ -721,7 +721,7 @@ def test_a_disk_that_refused_an_offer_alone_is_tried_until_it_works(disk: SmallD
     asyncio.run(scenario())
 
 
-def test_a_store_that_breaks_for_good_keeps_no_offer_waiting() -> None:
+def test_a_permanently_broken_store_refuses_offers() -> None:
     class Broken(MemoryStore):
         def write(self, changes: Iterable[Change]) -> None:
             raise apsw.IOError("")
@@ -741,7 +741,7 @@ def test_a_store_that_breaks_for_good_keeps_no_offer_waiting() -> None:
 # -- what can never be written ------------------------------------------------------------------
 
 
-def test_a_fault_of_ours_costs_its_own_session_and_no_other(
+def test_an_internal_error_affects_only_its_own_session(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = SqliteStore(tmp_path / "log.db")
@@ -776,7 +776,7 @@ def test_a_fault_of_ours_costs_its_own_session_and_no_other(
     assert "an append of session b is impossible to write" in caplog.text
 
 
-def test_what_a_lost_session_did_later_is_not_written_either() -> None:
+def test_later_appends_of_a_lost_session_are_not_written() -> None:
     class Gated(GatedStore):
         def write(self, changes: Iterable[Change]) -> None:
             taken = list(changes)
@@ -801,7 +801,7 @@ def test_what_a_lost_session_did_later_is_not_written_either() -> None:
     asyncio.run(scenario())
 
 
-def test_one_can_wait_for_what_a_session_that_is_gone_has_appended(disk: SmallDisk) -> None:
+def test_the_appends_of_a_dropped_session_can_be_awaited(disk: SmallDisk) -> None:
     async def scenario() -> None:
         async with opened(disk) as log:
             a = Session(log, "a")

@@ -185,7 +185,7 @@ def many_descriptors(count: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-def test_a_raised_limit_of_descriptors_is_not_for_agents() -> None:
+def test_agents_do_not_inherit_the_raised_descriptor_limit() -> None:
     script = """
 import asyncio, resource
 resource.setrlimit(resource.RLIMIT_NOFILE, (300, 1000))
@@ -237,7 +237,7 @@ def test_a_start_that_is_impossible_is_refused(
     asyncio.run(body())
 
 
-def test_stopping_twice_is_stopping_once(run: Run) -> None:
+def test_stop_is_idempotent(run: Run) -> None:
     async def body() -> None:
         async with running("echo ready; read line") as agent:
             await agent.heard(1)
@@ -285,7 +285,7 @@ def test_nothing_is_left_when_the_guardian_itself_is_killed(run: Run) -> None:
     run(body)
 
 
-def test_a_process_that_hides_from_a_killed_guardian_keeps_nobody_waiting(run: Run) -> None:
+def test_a_process_that_escapes_a_killed_guardian_delays_nothing(run: Run) -> None:
     async def body() -> None:
         async with running("(env -i setsid sleep 1000 & echo $!); echo $PPID; read line") as agent:
             hidden, guard = (int(pid) for pid in await agent.heard(2))

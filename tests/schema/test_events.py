@@ -127,7 +127,7 @@ def test_there_is_an_example_of_every_type() -> None:
     assert {data.TYPE for data in EXAMPLES} == EVENT_TYPES.keys()
 
 
-def test_the_list_of_types_is_the_contracts() -> None:
+def test_the_list_of_types_matches_the_contract() -> None:
     assert sorted(EVENT_TYPES) == [
         "agent.unparsed",
         "error",
@@ -225,17 +225,17 @@ MESSAGE = {
     ],
     ids=["type", "part", "kind", "role", "stop reason", "error code", "permission status", "missing field"],
 )
-def test_what_we_do_not_know_is_left_as_plain_json(type: str, data: dict[str, Any]) -> None:
+def test_unknown_data_stays_plain_json(type: str, data: dict[str, Any]) -> None:
     assert decode_event(on_the_wire(data, type)) == event(data, type)
 
 
 @pytest.mark.parametrize("data", EXAMPLES, ids=lambda data: data.TYPE)
-def test_a_field_that_we_do_not_know_is_passed_over(data: AnyData) -> None:
+def test_an_unknown_field_is_ignored(data: AnyData) -> None:
     more = msgspec.to_builtins(data) | {"colour": "blue"}
     assert decode_event(on_the_wire(more, data.TYPE, colour={"also": "here"})) == event(data, data.TYPE)
 
 
-def test_a_source_that_we_do_not_know_is_kept() -> None:
+def test_an_unknown_source_is_kept() -> None:
     body = on_the_wire(
         {"item_id": "itm_1", "native_item_id": None, "delta": "x"}, "item.delta", source="client"
     )

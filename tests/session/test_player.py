@@ -19,7 +19,7 @@ TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
 
 @pytest.mark.parametrize("nonsense", NONSENSE, ids=repr)
 @pytest.mark.parametrize("agent", TRANSLATORS)
-def test_nonsense_of_a_client_does_not_end_the_recording(agent: str, nonsense: Any) -> None:
+def test_malformed_client_input_does_not_end_the_recording(agent: str, nonsense: Any) -> None:
     """A recording of how an agent takes it is worth reading, too."""
     native = min((TRANSCRIPTS / agent).glob("*text*/native.jsonl"), default=None)
     native = native or min((TRANSCRIPTS / agent).glob("*/native.jsonl"))
@@ -31,7 +31,7 @@ def test_nonsense_of_a_client_does_not_end_the_recording(agent: str, nonsense: A
     assert TurnEnded in kinds
 
 
-def test_a_picture_that_is_none_does_not_take_its_prompt_along() -> None:
+def test_an_invalid_image_does_not_drop_its_prompt() -> None:
     broken = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "x"}}
     message = {"role": "user", "content": [{"type": "text", "text": "look"}, broken]}
     steps = [("in", {"type": "user", "message": message}), ("out", {"type": "keep_alive"})]

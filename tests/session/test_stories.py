@@ -86,7 +86,7 @@ def test_of_two_answers_to_a_permission_one_wins_and_the_other_conflicts() -> No
     assert words(actor)[1:] == [effects.GiveDecision("k", allow())]
 
 
-def test_a_change_of_mode_that_is_refused_is_not_in_force() -> None:
+def test_a_refused_mode_change_has_no_effect() -> None:
     world, actor = running()
     world.disk.is_full = True
     changed = world.ask(S, lambda id: inputs.Configure(id, permission_mode="bypass"))
@@ -104,7 +104,7 @@ def test_a_change_of_mode_that_is_refused_is_not_in_force() -> None:
     assert not any(isinstance(one, effects.Switch) for one in words(actor))
 
 
-def test_terminate_on_a_full_disk_ends_the_process_and_promises_nothing() -> None:
+def test_terminate_on_a_full_disk_ends_the_process_without_a_success() -> None:
     world, actor = running()
     queued = send(world, "next")
     world.settle()
@@ -137,7 +137,7 @@ def test_a_session_whose_end_could_not_be_written_ends_when_there_is_space() -> 
     assert actor.end.view.state == "ended"
 
 
-def test_a_slow_disk_does_not_make_terminate_lie() -> None:
+def test_terminate_succeeds_only_once_written_on_a_slow_disk() -> None:
     world, actor = running()
     ended = world.ask(S, inputs.Terminate)
     world.close(S)
@@ -163,7 +163,7 @@ def test_an_end_does_not_wait_for_a_slow_disk_behind_a_message(
     assert isinstance(actor.core.phase, Ended | Gone)
 
 
-def test_a_prompt_that_is_refused_never_becomes_a_turn() -> None:
+def test_a_refused_prompt_never_becomes_a_turn() -> None:
     world, actor = session()
     world.disk.is_full = True
     sent = send(world)
@@ -180,7 +180,7 @@ def test_a_prompt_that_is_refused_never_becomes_a_turn() -> None:
     assert sequences == list(range(1, len(sequences) + 1))
 
 
-def test_a_decision_that_is_refused_leaves_the_request_waiting() -> None:
+def test_a_refused_decision_leaves_the_request_pending() -> None:
     world, actor = running()
     actor.feed(ask_permission("k"))
     world.settle()
@@ -193,7 +193,7 @@ def test_a_decision_that_is_refused_leaves_the_request_waiting() -> None:
     assert len(words(actor)) == 1
 
 
-def test_a_withdrawal_that_is_refused_leaves_the_message_in_the_queue() -> None:
+def test_a_refused_withdrawal_leaves_the_message_queued() -> None:
     world, _ = running()
     queued = send(world, "next")
     world.settle()
@@ -280,7 +280,7 @@ def test_no_allow_follows_an_interrupt() -> None:
     ]
 
 
-def test_a_rule_that_decided_is_not_said_after_an_interrupt() -> None:
+def test_a_rule_decision_is_not_sent_after_an_interrupt() -> None:
     world, actor = session()
     world.ask(S, lambda id: inputs.Configure(id, permission_mode="bypass"))
     world.settle()
@@ -293,7 +293,7 @@ def test_a_rule_that_decided_is_not_said_after_an_interrupt() -> None:
     assert not any(isinstance(one, effects.GiveDecision) for one in words(actor))
 
 
-def test_a_time_limit_touches_its_own_turn_alone() -> None:
+def test_a_time_limit_affects_only_its_own_turn() -> None:
     world, actor = running()
     armed = actor.timers["turn"]
 
@@ -322,7 +322,7 @@ def test_an_agent_that_leaves_withdraws_the_queue_first() -> None:
     world.check()
 
 
-def test_a_delete_that_is_refused_leaves_one_truth() -> None:
+def test_a_refused_delete_leaves_a_consistent_state() -> None:
     world, actor = session()
     first = world.ask(S, inputs.Delete)
     world.close(S)
@@ -402,7 +402,7 @@ def test_what_an_agent_asks_beyond_a_bound_is_rejected() -> None:
     assert [one.key for one in rejected] == ["p2", "p3", "another plan"]
 
 
-def test_an_id_that_nobody_asked_is_not_found() -> None:
+def test_an_unknown_request_id_is_not_found() -> None:
     world, _ = running()
     answered = world.ask(S, lambda id: inputs.Decide(id, "perm_none", allow()))
     world.answer_lookups()
@@ -430,7 +430,7 @@ def test_the_same_key_gives_the_same_turn() -> None:
     assert status(other) == 422
 
 
-def test_state_is_told_only_when_the_end_of_the_turn_can_be_read() -> None:
+def test_the_state_changes_only_once_the_end_of_the_turn_is_readable() -> None:
     world, actor = running()
     actor.feed(say("hi"))
     actor.feed(end_turn)
@@ -450,7 +450,7 @@ def shown(world: ToyWorld) -> tuple[str | None, str | None]:
     return info.model, info.title
 
 
-def test_a_session_shows_what_the_agent_uses_where_nobody_chose() -> None:
+def test_a_session_shows_the_agents_choice_by_default() -> None:
     world, actor = session()
     assert shown(world) == (None, None)
     actor.feed(lambda scribe: scribe.uses(model="m1", title="A title"))
@@ -465,7 +465,7 @@ def test_a_session_shows_what_the_agent_uses_where_nobody_chose() -> None:
     world.check()
 
 
-def test_what_the_agent_uses_is_known_after_a_restart() -> None:
+def test_the_agents_choice_survives_a_restart() -> None:
     world, actor = session()
     actor.feed(lambda scribe: scribe.uses(model="m1", title="A title"))
     world.settle()
@@ -476,7 +476,7 @@ def test_what_the_agent_uses_is_known_after_a_restart() -> None:
     world.check()
 
 
-def test_a_number_of_answers_that_is_not_that_of_the_questions_is_refused() -> None:
+def test_a_wrong_number_of_answers_is_refused() -> None:
     world, actor = running()
     actor.feed(
         lambda scribe: scribe.question("q", [AskedQuestion("A?", "", ()), AskedQuestion("B?", "", ())])
@@ -493,7 +493,7 @@ def test_a_number_of_answers_that_is_not_that_of_the_questions_is_refused() -> N
     assert answered.answer is None
 
 
-def test_a_turn_that_the_agent_begins_while_it_is_let_go_ends_with_its_process() -> None:
+def test_a_turn_begun_while_the_process_stops_ends_with_it() -> None:
     world, actor = session()
     world.fire(S, "idle")
     actor.hear(lambda scribe: scribe.start_turn(source="agent"))  # it was on its way already

@@ -351,7 +351,7 @@ class Walk(RuleBasedStateMachine):
         self.world.come_to_rest()
 
 
-def test_whatever_happens_the_promises_hold() -> None:
+def test_the_invariants_hold_after_every_step() -> None:
     run_state_machine_as_test(
         Walk,
         settings=settings(
