@@ -58,8 +58,8 @@ class Child:
     def address(self) -> Address | None:
         """The address where it listens, once it does."""
         if self.has_ended():
-            told = f"the daemon did not start:\n{self.last_words()}"
-            raise DaemonNotStarted(told, exitCode=self.process.returncode)
+            problem = f"the daemon did not start:\n{self.last_words()}"
+            raise DaemonNotStarted(problem, exitCode=self.process.returncode)
         found = re.search(r"^listening on (\S+)$", self._said(), re.MULTILINE)
         return Address(reachable(found[1]), self.token) if found else None
 

@@ -170,10 +170,10 @@ class Transcript:
     def _finish(self, item: Item) -> None:
         if message := self._open_messages.pop(item.item_id, None):
             message.status = item.status
-            for said in item.content:
-                if isinstance(said, Text | Reasoning):
-                    message.text = said.text
-                    message.thinking = isinstance(said, Reasoning)
+            for part in item.content:
+                if isinstance(part, Text | Reasoning):
+                    message.text = part.text
+                    message.thinking = isinstance(part, Reasoning)
         self._open_results.pop(item.item_id, None)
         for part in item.content:
             match part:

@@ -31,7 +31,7 @@ class Ignoring:
         parent = found.path[: -len(found.name)]
         if parent != self._at:
             self._at = parent
-            self._specs = [one for one in self._specs if parent.startswith(one[0])]
+            self._specs = [spec for spec in self._specs if parent.startswith(spec[0])]
             if all(prefix != parent for prefix, _ in self._specs):
                 self._enter(parent, found.folder)
         return self._is_ignored(found)

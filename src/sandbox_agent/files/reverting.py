@@ -119,7 +119,7 @@ def _give_back(
     directory = snapshot.base.directory
     start = roots.open_folder(directory)
     try:
-        for path, version in sorted(versions.items(), key=lambda one: one[1].exists):
+        for path, version in sorted(versions.items(), key=lambda item: item[1].exists):
             with told(os.path.join(directory, path)):
                 if path in tags and _current_etag(snapshot, path) != tags[path]:
                     raise PreconditionFailed(f"{path} has just changed", path=path)

@@ -188,21 +188,21 @@ class Snapshot:
     def changes(self, now: Now, *, diffs: bool) -> list[Change]:
         """Every changed file, sorted by path."""
         compared = ["diff-tree", "-r", "-z", "--no-renames", self.base.tree, now.tree]
-        found = list(_raw(now.git.run(*compared, "--raw", "--no-abbrev"), self.base.large))
+        listed = list(_raw(now.git.run(*compared, "--raw", "--no-abbrev"), self.base.large))
         counts = _counts(now.git.run(*compared, "--numstat"))
-        texts = self._diffs(now, found) if diffs else {}
-        told = [
+        texts = self._diffs(now, listed) if diffs else {}
+        changes = [
             msgspec.structs.replace(
-                one,
-                additions=counts[one.path][0],
-                deletions=counts[one.path][1],
-                diff=texts.get(one.path) if counts[one.path][0] is not None else None,
+                change,
+                additions=counts[change.path][0],
+                deletions=counts[change.path][1],
+                diff=texts.get(change.path) if counts[change.path][0] is not None else None,
             )
-            for one in found
+            for change in listed
         ]
-        known = {one.path for one in told}
-        large = [one for one in self._too_large(now) if one.path not in known]
-        return sorted([*told, *large], key=lambda one: os.fsencode(one.path))
+        paths = {change.path for change in changes}
+        large = [change for change in self._too_large(now) if change.path not in paths]
+        return sorted([*changes, *large], key=lambda change: os.fsencode(change.path))
 
     def _diffs(self, now: Now, changes: list[Change]) -> dict[str, str]:
         """The patch of each file, except those that are too long; none if the total is too long."""

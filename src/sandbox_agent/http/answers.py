@@ -61,18 +61,18 @@ async def send_result(send: Send, status: int, result: Any, headers: HeaderList)
 
 async def send_download(receive: Receive, send: Send, download: Download, headers: HeaderList) -> None:
     """Send a file as it is read. If it ends early, close the connection: the reader must not take it for complete."""
-    told = [(name.encode(), value.encode("latin-1", "replace")) for name, value in download.headers]
+    own_headers = [(name.encode(), value.encode("latin-1", "replace")) for name, value in download.headers]
     if download.length is not None:
-        told.append((b"content-length", str(download.length).encode()))
+        own_headers.append((b"content-length", str(download.length).encode()))
     if download.status != 304:
-        told += [
+        own_headers += [
             (b"content-type", download.media_type.encode()),
             (b"content-disposition", f"attachment; filename*=UTF-8''{quote(download.filename)}".encode()),
         ]
     start = {
         "type": "http.response.start",
         "status": download.status,
-        "headers": [*headers, *told, *NEVER_RUN, *EVERY_ANSWER],
+        "headers": [*headers, *own_headers, *NEVER_RUN, *EVERY_ANSWER],
     }
     await send(start)
     try:

@@ -45,7 +45,7 @@ class Patience:
         self._strangers[client] = None
         self.expect_head(client)
         if len(self._strangers) > MOST_STRANGERS:
-            oldest = next((one for one in self._strangers if not one.waits_for_us), client)
+            oldest = next((stranger for stranger in self._strangers if not stranger.waits_for_us), client)
             self.forget(oldest)
             oldest.drop()
 

@@ -180,16 +180,16 @@ class Guardian:
     def obey(self) -> bool:
         """Obey the daemon; False if it says to stop."""
         try:
-            said = os.read(self.control, 4096)
+            received = os.read(self.control, 4096)
         except OSError:
             return False
-        if b"kill" in said:
+        if b"kill" in received:
             self.grace = 0.0
-        if not said or b"stop" in said or b"kill" in said:
+        if not received or b"stop" in received or b"kill" in received:
             return False
-        if b"term" in said:
+        if b"term" in received:
             send_signal(-self.agent, signal.SIGTERM)
-        if b"int" in said:
+        if b"int" in received:
             send_signal(self.agent, signal.SIGINT)
         return True
 

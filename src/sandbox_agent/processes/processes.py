@@ -76,7 +76,9 @@ class Processes:
     async def stop(self) -> None:
         """End all processes, and record the daemon as the cause."""
         self._is_stopping = True
-        running = [one.exited.wait() for one in self._processes.values() if one.program is not None]
+        running = [
+            process.exited.wait() for process in self._processes.values() if process.program is not None
+        ]
         await asyncio.gather(*(program.stop() for program in self._programs), return_exceptions=True)
         try:
             async with asyncio.timeout(STOP_SECONDS):
@@ -100,16 +102,16 @@ class Processes:
     async def show(self, *processes: Process) -> list[ProcessInfo]:
         """All processes, with their current usage."""
         guardians = {
-            one.id: one.program.guardian_pid
-            for one in processes
-            if one.program is not None and not one.exited.is_set()
+            process.id: process.program.guardian_pid
+            for process in processes
+            if process.program is not None and not process.exited.is_set()
         }
         used = await asyncio.to_thread(usage_below, set(guardians.values())) if guardians else {}
-        return [one.info(used.get(guardians.get(one.id, 0))) for one in processes]
+        return [process.info(used.get(guardians.get(process.id, 0))) for process in processes]
 
     async def list(self, owner: ProcessOwner | None) -> list[ProcessInfo]:
-        chosen = [one for one in self._processes.values() if owner in (None, one.record.owner)]
-        return await self.show(*sorted(chosen, key=lambda one: one.record.number))
+        chosen = [process for process in self._processes.values() if owner in (None, process.record.owner)]
+        return await self.show(*sorted(chosen, key=lambda process: process.record.number))
 
     # -- changing -----------------------------------------------------------------------------
 
@@ -180,15 +182,15 @@ class Processes:
         self._processes.pop(process.id, None)
 
     def _require_room(self) -> None:
-        running = sum(not one.exited.is_set() for one in self._processes.values()) + self._starting
+        running = sum(not process.exited.is_set() for process in self._processes.values()) + self._starting
         limit = self.config.max_concurrent_processes
         if running >= limit:
             raise Conflict(f"{limit} processes are already running, which is the limit", limit=limit)
 
     async def _forget_oldest(self) -> None:
-        ended = [one for one in self._processes.values() if one.exited.is_set()]
-        for one in ended[: max(0, len(ended) - MOST_ENDED)]:
-            await self.delete(one)
+        ended = [process for process in self._processes.values() if process.exited.is_set()]
+        for process in ended[: max(0, len(ended) - MOST_ENDED)]:
+            await self.delete(process)
 
     # -- the end of one -----------------------------------------------------------------------
 

@@ -138,11 +138,11 @@ class Viewer:
         return _QUESTIONS.sub(b"", screen), place
 
     async def _listen(self, socket: Socket) -> None:
-        while (said := await socket.receive()) is not None:
+        while (received := await socket.receive()) is not None:
             try:
-                if isinstance(said, bytes):
+                if isinstance(received, bytes):
                     raise InvalidRequest("binary input is not supported; use text JSON frames")
-                frame = _decode(said)
+                frame = _decode(received)
                 if isinstance(frame, Close):
                     return
                 await self._obey(frame)

@@ -162,6 +162,6 @@ def _summed(
     commit: str | None = None,
     notice: str | None = None,
 ) -> ChangeList:
-    additions = sum(one.additions or 0 for one in files)
-    deletions = sum(one.deletions or 0 for one in files)
+    additions = sum(file.additions or 0 for file in files)
+    deletions = sum(file.deletions or 0 for file in files)
     return ChangeList(directory, source, files, additions, deletions, can_undo, commit, notice)

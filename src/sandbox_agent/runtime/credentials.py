@@ -32,7 +32,7 @@ def has_credentials(agent: Agent, environ: Mapping[str, str], home: Path) -> boo
     if agent.credentials is None:
         return True
     now = time.time()
-    return any(one.is_usable(now) for one in find_credentials(agent, environ, home).credentials)
+    return any(credential.is_usable(now) for credential in find_credentials(agent, environ, home).credentials)
 
 
 def find_credentials(agent: Agent, environ: Mapping[str, str], home: Path) -> Found:
@@ -59,7 +59,7 @@ def _look_into(file: KeyFile, path: Path, found: Found) -> None:
         # The decoder's message may quote the content.
         found.problems.append(f"{path} is damaged, or has an unknown format")
     else:
-        found.credentials.extend(structs.replace(one, source=str(path)) for one in held)
+        found.credentials.extend(structs.replace(credential, source=str(path)) for credential in held)
 
 
 class _Unusable(Exception):

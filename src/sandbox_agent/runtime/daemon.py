@@ -336,12 +336,12 @@ class Daemon:
         offered = await self.sessions.catalogue(record.session_id)
         if offered is None:
             offered = await self.catalogue(agent, record.settings.directory, record.pinned_version)
-        found = {one.name: one for one in (*agent.commands, *offered.commands)}
-        return tuple(found.values())
+        commands = {command.name: command for command in (*agent.commands, *offered.commands)}
+        return tuple(commands.values())
 
     async def modes(self, agent: Agent, directory: str, version: str | None = None) -> tuple[Mode, ...]:
-        found = (await self.catalogue(agent, directory, version)).modes
-        return found or agent.modes_of((await self.programs.program(agent, version)).version)
+        modes = (await self.catalogue(agent, directory, version)).modes
+        return modes or agent.modes_of((await self.programs.program(agent, version)).version)
 
     def counts(self) -> dict[str, int]:
         """The figures for `/metrics`."""

@@ -114,7 +114,7 @@ class Hosts:
         """The state of a shared server, for `GET /v1/agents`."""
         if not agent.capabilities.shared_process:
             return None
-        host = next((one for one in self._shared.values() if one.agent is agent), None)
+        host = next((shared for shared in self._shared.values() if shared.agent is agent), None)
         facts: dict[str, Any] = {
             "status": "running" if host else "stopped",
             "restartCount": max(0, self._starts.get(agent.name, 0) - 1),

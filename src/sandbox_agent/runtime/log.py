@@ -412,11 +412,11 @@ class Log(Reading):
         news = [entry.news for entry in entries if entry.news is not None]
         if self.channel.readers:
             frames = [(row.position, frame_of(row.position, row.body)) for row in chain(*rows.values())]
-            frames += [(one.position, news_frame(one.position, one.body)) for one in news]
+            frames += [(update.position, news_frame(update.position, update.body)) for update in news]
             frames.sort()
             if frames:
                 self.channel.publish(frames)
         else:
             ends = [written[-1].position for written in rows.values()]
-            ends += [one.position for one in news]
+            ends += [update.position for update in news]
             self.channel.committed = max(ends, default=self.channel.committed)

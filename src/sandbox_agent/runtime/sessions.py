@@ -104,8 +104,10 @@ class Sessions:
 
     def _pending(self, session_id: str) -> list[Requested]:
         rows = self.log.store.pending(session_id)
-        found = (decode_data(_KINDS[row.kind], row.body) for row in rows)
-        return [one for one in found if isinstance(one, PermissionRequested | QuestionRequested)]
+        pending = (decode_data(_KINDS[row.kind], row.body) for row in rows)
+        return [
+            request for request in pending if isinstance(request, PermissionRequested | QuestionRequested)
+        ]
 
     async def page(self, before: int | None, limit: int) -> list[tuple[int, SessionInfo]]:
         """Newest first, each with its ordinal."""
@@ -248,7 +250,7 @@ class Sessions:
         startable = record.agent in self._agents and not self._draining
         if record.agent not in self._agents:
             logger.warning("session %s needs agent %s, which is not configured", session_id, record.agent)
-        pending = tuple(_id_of(one) for one in view.pending)
+        pending = tuple(_id_of(request) for request in view.pending)
         live.step(inputs.Restored(pending, tuple(heads), startable))
         live.pins -= 1
         if live.is_dropped:

@@ -159,8 +159,10 @@ class MemoryStore(Store):
 
     def news(self, after: int, limit: int) -> list[tuple[int, bytes]]:
         with self._lock:
-            told = [one.news for one in self._sessions.values() if one.news is not None]
-            return sorted(one for one in (*told, *self._tombstones.items()) if one[0] > after)[:limit]
+            updates = [session.news for session in self._sessions.values() if session.news is not None]
+            return sorted(update for update in (*updates, *self._tombstones.items()) if update[0] > after)[
+                :limit
+            ]
 
     def session(self, session_id: str) -> SessionRecord | None:
         with self._lock:
@@ -171,9 +173,9 @@ class MemoryStore(Store):
 
     def sessions(self, before: int | None, limit: int) -> list[tuple[int, SessionRecord]]:
         with self._lock:
-            kept = sorted(self._sessions.values(), key=lambda one: -one.ordinal)
-            chosen = [one for one in kept if before is None or one.ordinal < before][:limit]
-            return [(one.ordinal, _counted(one)) for one in chosen]
+            kept = sorted(self._sessions.values(), key=lambda session: -session.ordinal)
+            chosen = [session for session in kept if before is None or session.ordinal < before][:limit]
+            return [(session.ordinal, _counted(session)) for session in chosen]
 
     def active_sessions(self) -> list[str]:
         with self._lock:
@@ -193,16 +195,16 @@ class MemoryStore(Store):
             return kept.secrets if kept else Secrets()
 
     def queue_page(self, session_id: str, after: int, limit: int) -> list[tuple[int, QueuedMessage]]:
-        return [one for one in self._queue(session_id) if one[0] > after][:limit]
+        return [queued for queued in self._queue(session_id) if queued[0] > after][:limit]
 
     def queue_heads(self, session_id: str) -> list[QueuedHead]:
         return [
-            QueuedHead(one.turn_id, one.created_at, one.fresh, len(msgspec.json.encode(one)))
-            for _, one in self._queue(session_id)
+            QueuedHead(message.turn_id, message.created_at, message.fresh, len(msgspec.json.encode(message)))
+            for _, message in self._queue(session_id)
         ]
 
     def queued(self, session_id: str, turn_id: str) -> QueuedMessage | None:
-        return next((one for _, one in self._queue(session_id) if one.turn_id == turn_id), None)
+        return next((message for _, message in self._queue(session_id) if message.turn_id == turn_id), None)
 
     def _queue(self, session_id: str) -> list[tuple[int, QueuedMessage]]:
         with self._lock:

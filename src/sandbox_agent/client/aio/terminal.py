@@ -81,12 +81,12 @@ class AsyncTerminal(AsyncGuard):
 
         while True:
             try:
-                said = await self._opened().recv()
+                received = await self._opened().recv()
             except ConnectionClosed:
                 raise StopAsyncIteration from None
-            if isinstance(said, bytes):
-                return said
-            frame = msgspec.json.decode(said, type=_Frame)
+            if isinstance(received, bytes):
+                return received
+            frame = msgspec.json.decode(received, type=_Frame)
             if frame.type == "exit":
                 self.exit_code = frame.exit_code
                 raise StopAsyncIteration

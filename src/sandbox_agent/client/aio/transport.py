@@ -274,12 +274,12 @@ class AsyncTransport:
         endpoint = self._address.endpoint if self._address else "the daemon's address"
         sent = not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
         if isinstance(self._target, Child) and self._target.has_ended():
-            told = f"the daemon that this program started has exited; its last output:\n{self._target.last_words()}"
+            message = f"the daemon that this program started has exited; its last output:\n{self._target.last_words()}"
         elif sent:
-            told = f"the connection to {endpoint} was lost: {error}"
+            message = f"the connection to {endpoint} was lost: {error}"
         else:
-            told = f"no daemon at {endpoint}: {self.HOW_TO_REACH}"
-        return DaemonUnreachable(told, sent=sent)
+            message = f"no daemon at {endpoint}: {self.HOW_TO_REACH}"
+        return DaemonUnreachable(message, sent=sent)
 
 
 def _left(until: float) -> float:

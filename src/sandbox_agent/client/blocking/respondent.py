@@ -34,7 +34,7 @@ class Respondent:
     def _permit(self, request: PermissionRequested) -> bool:
         permissions = self._session.permissions
         waiting = (permissions.list()).permissions
-        if all(one.permission_id != request.permission_id for one in waiting):
+        if all(pending.permission_id != request.permission_id for pending in waiting):
             return True
         if self._on_permission is None:
             return False
@@ -47,7 +47,7 @@ class Respondent:
     def _reply(self, request: QuestionRequested) -> bool:
         questions = self._session.questions
         waiting = (questions.list()).questions
-        if all(one.question_id != request.question_id for one in waiting):
+        if all(pending.question_id != request.question_id for pending in waiting):
             return True
         if self._on_question is None:
             return False

@@ -83,12 +83,12 @@ class Terminal(Guard):
 
         while True:
             try:
-                said = self._opened().recv()
+                received = self._opened().recv()
             except ConnectionClosed:
                 raise StopIteration from None
-            if isinstance(said, bytes):
-                return said
-            frame = msgspec.json.decode(said, type=_Frame)
+            if isinstance(received, bytes):
+                return received
+            frame = msgspec.json.decode(received, type=_Frame)
             if frame.type == "exit":
                 self.exit_code = frame.exit_code
                 raise StopIteration

@@ -34,9 +34,9 @@ def migrate(connection: apsw.Connection, path: Path) -> None:
 
 def require_sound(connection: apsw.Connection, path: Path) -> None:
     if path.stat().st_size < CHECK_BELOW_BYTES:
-        said = next(iter(connection.execute("PRAGMA quick_check(1)")))[0]
-        if said != "ok":
-            raise apsw.CorruptError(said)
+        verdict = next(iter(connection.execute("PRAGMA quick_check(1)")))[0]
+        if verdict != "ok":
+            raise apsw.CorruptError(verdict)
 
 
 def highest_position(connection: apsw.Connection) -> int:

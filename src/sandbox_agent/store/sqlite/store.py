@@ -32,9 +32,9 @@ class SqliteStore(Reader):
             files = _open(connection, path, synchronous)
         except (apsw.CorruptError, apsw.NotADBError) as error:
             _close_untouched(connection, path)
-            said = " ".join(str(error).split())
+            reason = " ".join(str(error).split())
             raise StoreCorrupt(
-                f"{path} is damaged ({said}). It was left unchanged: move it away to start with an empty log, "
+                f"{path} is damaged ({reason}). It was left unchanged: move it away to start with an empty log, "
                 "or recover what can be read with `sqlite3 <file> .recover`."
             ) from error
         except BaseException:
