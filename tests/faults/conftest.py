@@ -1,4 +1,4 @@
-"""Faults need a daemon of their own: it is killed, starved and started again."""
+"""Each fault test has its own daemon, which is killed, starved and restarted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A daemon whose mock adapter has faults of ours, where a prompt or a model's name asks for them; its command line follows."""
+"""A daemon whose mock adapter raises internal errors when a prompt or model name asks for them. Arguments: its command line."""
 
 from __future__ import annotations
 

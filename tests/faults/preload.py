@@ -1,4 +1,4 @@
-"""A daemon whose wall clock jumps and whose disk turns read-only or slow when a test says so: see `preload.c`."""
+"""A daemon whose wall clock jumps and whose disk turns read-only or slow on request: see `preload.c`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several who answer, and several things to answer: each request gets one answer, and the right one."""
+"""Several clients and several requests: each request gets exactly one answer, the right one."""
 
 from __future__ import annotations
 

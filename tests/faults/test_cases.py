@@ -1,4 +1,4 @@
-"""docs/reliability.md names a test for every fault, and the tests are there."""
+"""docs/reliability.md names a test for every fault, and each test exists."""
 
 from __future__ import annotations
 

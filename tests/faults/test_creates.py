@@ -1,4 +1,4 @@
-"""Many sessions that are created at once: an agent that speaks before its session listens is heard all the same."""
+"""Many sessions created at once: early output of an agent is not lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disk that is full or read-only, and is well again: refused aloud, nothing acknowledged is lost, no restart is needed.
+"""A disk that is full or read-only for a while: requests get a clear problem, nothing acknowledged is lost, no restart is needed.
 
 The daemon runs on a small tmpfs in a mount namespace of its own; the tests reach into it through `/proc`.
 """

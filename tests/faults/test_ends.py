@@ -1,4 +1,4 @@
-"""Ends that cannot be written, or not yet: processes end all the same, and nobody is told what a crash could undo."""
+"""Ends that cannot be written yet: processes still end, and no client is told anything that a crash could undo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fault of ours on the way from an agent to the log ends what it touched, with a traceback, and nothing else."""
+"""An internal error between an agent and the log ends only what it affects, with a traceback."""
 
 from __future__ import annotations
 

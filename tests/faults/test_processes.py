@@ -1,4 +1,4 @@
-"""Agents that crash, hang, leave processes behind or write without end: an event, never a leak or a wait."""
+"""Agents that crash, hang, leave processes behind or write endlessly: an event, never a leak or a hang."""
 
 from __future__ import annotations
 

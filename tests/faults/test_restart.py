@@ -1,4 +1,4 @@
-"""What a `kill -9` of the daemon leaves behind: everything that was acknowledged, and a conversation that goes on."""
+"""After a `kill -9` of the daemon: everything acknowledged is there, and the conversation continues."""
 
 from __future__ import annotations
 

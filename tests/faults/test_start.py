@@ -1,4 +1,4 @@
-"""Starts that must be refused, each with words that say what to do, and what a good start leaves on disk."""
+"""Starts that must be refused, each with a message that says what to do, and what a successful start leaves on disk."""
 
 from __future__ import annotations
 

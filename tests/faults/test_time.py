@@ -1,4 +1,4 @@
-"""Time that passes unseen: a machine that sleeps, a wall clock that jumps, an agent that is silent for minutes."""
+"""Time: a machine that sleeps, a wall clock that jumps, an agent that is silent for minutes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No path leads outside of a root, nor into the daemon's own folder, however it is written and whatever happens meanwhile."""
+"""No path leads outside a root or into the daemon's own folder, however it is written and whatever changes meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has changed since the beginning is found, given back and taken back, and the repository notices nothing."""
+"""Changes since the start are found, reverted and undone, and the user's repository is not touched."""
 
 from __future__ import annotations
 

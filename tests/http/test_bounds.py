@@ -1,4 +1,4 @@
-"""What grows has a bound: sessions in memory, messages that wait, what a page holds."""
+"""Limits: sessions in memory, queued messages, the size of a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session has changed, over HTTP: shown, given back, taken back, and gone with the session."""
+"""Changes of a session over HTTP: listed, reverted, undone, and deleted with the session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands of the agent: listed, run as turns, and never taken for what is only text."""
+"""Commands of the agent: listed, run as turns, and never confused with plain text."""
 
 from __future__ import annotations
 

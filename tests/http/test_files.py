@@ -1,4 +1,4 @@
-"""Files over HTTP: what clients of every kind can do with them."""
+"""Files over HTTP, with every kind of client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Input that nobody thought of: requests made from the API's own description, and lines that an agent should not write."""
+"""Fuzzing: requests generated from the API description, and malformed output of agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Installing through the API: the answer, its steps, and sessions whose agent is not there yet."""
+"""Installing through the API: the response, its progress, and sessions whose agent is not installed yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stream of all sessions tells what became of each, also to a reader that was away."""
+"""The stream of all sessions reports updates of each session, even to a reader that was disconnected."""
 
 from __future__ import annotations
 

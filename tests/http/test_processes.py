@@ -1,4 +1,4 @@
-"""Processes over HTTP, with real programs: what they write, how they end, and that nothing of them is left."""
+"""Processes over HTTP, with real programs: their output, their end, and that nothing is left over."""
 
 from __future__ import annotations
 

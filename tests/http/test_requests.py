@@ -1,4 +1,4 @@
-"""What every request has in common: routes, methods, bodies, spellings, limits, and problems for all that is wrong."""
+"""What all requests have in common: routes, methods, bodies, spelling, limits, and problems for every error."""
 
 from __future__ import annotations
 

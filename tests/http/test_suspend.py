@@ -1,4 +1,4 @@
-"""A session that is suspended: its agent's process is gone, and the next message goes on with the conversation."""
+"""A suspended session: its agent's process is gone, and the next message continues the conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terminals over WebSocket: several who look, one who comes later, and who may not."""
+"""Terminals over WebSocket: several viewers, late viewers, and access checks."""
 
 from __future__ import annotations
 

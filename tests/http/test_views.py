@@ -1,4 +1,4 @@
-"""What clients are told is what they can read: state, counts and waiting requests, asked for as fast as it goes."""
+"""What clients see matches what they can read: state, counts and pending requests, polled as fast as possible."""
 
 from __future__ import annotations
 

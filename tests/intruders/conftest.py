@@ -1,4 +1,4 @@
-"""A daemon with a token, which is shared: strangers must not be able to change anything about it."""
+"""A shared daemon with a token: clients without the token must not be able to change it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the command that follows, `python -m sandbox_agent ...`, in this process and with little patience."""
+"""Runs the given command, `python -m sandbox_agent ...`, in this process with short timeouts."""
 
 from __future__ import annotations
 

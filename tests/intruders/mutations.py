@@ -1,4 +1,4 @@
-"""Recordings of real agents with some of what the agent said changed: what a new version, a bug or an intruder could write."""
+"""Recordings of real agents with changed output, as a new version, a bug or an attacker could write it."""
 
 from __future__ import annotations
 

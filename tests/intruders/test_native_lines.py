@@ -1,4 +1,4 @@
-"""Lines that no agent should write: recordings of real ones, changed, into every translator. Never an exception, always the rules."""
+"""Malformed output: changed recordings, fed to every translator. Never an exception, and the rules always hold."""
 
 from __future__ import annotations
 

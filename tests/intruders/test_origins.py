@@ -1,4 +1,4 @@
-"""Pages of other sites, and names that lead to this address: refused unless the daemon was told otherwise."""
+"""Pages of other sites, and host names that resolve to this address: refused unless configured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients that let the daemon wait, and crowds of them: nobody who knows the token notices."""
+"""Slow clients and crowds of them do not affect clients with the token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests that no client library would send: odd targets, doubled headers, upgrades, heads without end."""
+"""Requests that no client library would send: odd targets, repeated headers, upgrades, endless heads."""
 
 from __future__ import annotations
 

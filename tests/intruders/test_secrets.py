@@ -1,4 +1,4 @@
-"""Secrets stay where they belong: with the agent they were given to, and nowhere that anybody else can look."""
+"""Secrets reach only the agent they were given to, and are visible nowhere else."""
 
 from __future__ import annotations
 

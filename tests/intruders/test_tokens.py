@@ -1,4 +1,4 @@
-"""The token: asked on every route, compared as a whole, never delayed when right, throttled when wrong."""
+"""The token: required on every route, compared as a whole, never delayed if valid, throttled if wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations on sessions, called in the daemon's own process: orders and limits that are hard to meet from outside."""
+"""Operations on sessions, called inside the daemon: orderings and limits that are hard to reach from outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer that is watched: its stream always ends with a frame that says how it ended."""
+"""A response with progress: its stream always ends with a frame that states the outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process wrote, on a real disk: whole entries, in order, as many as there is room for."""
+"""The output of a process on a real disk: complete entries, in order, as many as fit."""
 
 from __future__ import annotations
 

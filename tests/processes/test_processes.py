@@ -1,4 +1,4 @@
-"""All processes together: how many are remembered, and what a full disk does to them."""
+"""All processes together: how many are kept, and what happens on a full disk."""
 
 from __future__ import annotations
 

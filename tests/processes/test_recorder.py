@@ -1,4 +1,4 @@
-"""The thread that moves output: nothing is lost when a disk is full, and a flood does not keep others waiting."""
+"""The output recorder: a full disk loses nothing, and a flood does not delay others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A toy agent: its process says what it is told to say, over one wire to as many conversations as there are."""
+"""A toy agent: its process prints what it is told to, over one wire shared by all conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent that asks for permission through a program, for the tests of the listener: each line of stdin is a call.
+"""An agent that asks for permission through a helper program, to test the listener. Each line of stdin is a call.
 
 `{"tool", "input"}` runs the program and tells its exit code and what it wrote to stderr; any other line is repeated.
 """

@@ -1,4 +1,4 @@
-"""An agent that is a small HTTP server, for the tests of the link: standard library alone, run as a script."""
+"""An agent that is a small HTTP server, to test the link. Uses only the standard library, and runs as a script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A daemon in the test's own process: for what can only be seen from inside. Its agents are real processes."""
+"""A daemon in the test's own process, for facts that are only visible from inside. Its agents are real processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reader in the same process: it keeps what it is given, takes as much as a test lets it, and goes when the test says so."""
+"""A reader in the test's process: it records what it gets, accepts as much as the test allows, and leaves on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes of a test, watched by descriptors: a pid may be given again, a descriptor stays with its process."""
+"""Processes of a test, watched by pidfd: a pid may be reused, a descriptor stays with its process."""
 
 from __future__ import annotations
 

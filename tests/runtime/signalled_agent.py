@@ -1,4 +1,4 @@
-"""An agent that speaks like Amp and has no word for "stop", run as a script: SIGINT ends its turn and itself."""
+"""An agent that speaks like Amp and has no interrupt message: SIGINT ends its turn and its process. Runs as a script."""
 
 from __future__ import annotations
 

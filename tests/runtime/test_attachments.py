@@ -1,4 +1,4 @@
-"""Files of a session: whole or not there, and nobody waits for the disk but those who asked for it."""
+"""Files of a session: complete or absent, and only their own callers wait for the disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each agent's own files and variables say about its credentials, on planted homes; damaged ones never raise."""
+"""Credentials found in each agent's files and variables, with prepared home directories; damaged files never raise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data folder, and what must not stay in it."""
+"""The data directory, and what must not stay in it."""
 
 from __future__ import annotations
 

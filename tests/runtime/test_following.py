@@ -1,4 +1,4 @@
-"""Following the log: every reader sees everything once, however slowly it reads, and what it does not take costs nothing."""
+"""Following the log: every reader sees every event once, however slowly it reads, and a slow reader costs no memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines come out the same, whatever pieces they went in as."""
+"""Lines are the same, however the input is chunked."""
 
 from __future__ import annotations
 

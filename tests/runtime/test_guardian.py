@@ -1,4 +1,4 @@
-"""The guardian alone, spoken to over its socket: nothing that an agent started outlives it."""
+"""The guardian on its own, controlled over its socket: nothing that an agent started outlives it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running agents: what waits while nobody may hear them, who is told of their end, and who shares a server."""
+"""Running agents: what happens to output during a hold, who is notified of an exit, and who shares a server."""
 
 from __future__ import annotations
 

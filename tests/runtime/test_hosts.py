@@ -1,4 +1,4 @@
-"""Which sessions share a server, and what is remembered of hosts."""
+"""Which sessions share a server, and what is cached for hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Locks by name: one at a time under a name, and none is left behind."""
+"""Locks by name: one holder at a time for each name, and none is left over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log's writing half: stamped once, committed in groups, shown only when durable, and told to the session last."""
+"""The writing half of the log: events are stamped once, committed in groups, published once durable; sessions are notified last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent's process behind its guardian, with real processes: what it says arrives, and its end is sure."""
+"""An agent's process behind its guardian, with real processes: its output arrives, and its end is guaranteed."""
 
 from __future__ import annotations
 

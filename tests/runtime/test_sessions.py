@@ -1,4 +1,4 @@
-"""Sessions in memory: loaded by a command alone, once at a time, let go when they rest, and loaded again after a fault of ours."""
+"""Sessions in memory: loaded only by a command, once at a time, unloaded when at rest, and reloaded after an internal error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of a session that take their time, because its agent is asked whether they can be."""
+"""Changes of settings that take time, because the agent is asked whether it supports them."""
 
 from __future__ import annotations
 

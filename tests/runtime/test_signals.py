@@ -1,4 +1,4 @@
-"""An agent whose process ends with a cancelled or a failed turn: its session goes on, in a real daemon with real processes."""
+"""An agent whose process ends with a cancelled or failed turn: its session continues, in a real daemon with real processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions of an agent that the operator named once, and does not name any more."""
+"""Sessions of an agent that is no longer configured."""
 
 from __future__ import annotations
 

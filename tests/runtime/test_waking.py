@@ -1,4 +1,4 @@
-"""A turn that the agent begins by itself is a turn like others, in a real daemon with a real process."""
+"""A turn that the agent begins by itself is like any other, in a real daemon with a real process."""
 
 from __future__ import annotations
 

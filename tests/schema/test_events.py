@@ -1,4 +1,4 @@
-"""Events survive the wire, and what a newer daemon says breaks nobody."""
+"""Events survive encoding, and unknown events of a newer daemon break nothing."""
 
 from __future__ import annotations
 

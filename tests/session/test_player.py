@@ -1,4 +1,4 @@
-"""Playing recordings: what holds whatever the agent."""
+"""Replaying recordings: facts that hold for every agent."""
 
 from __future__ import annotations
 

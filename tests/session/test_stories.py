@@ -1,4 +1,4 @@
-"""Interleavings that once went wrong, each in a few lines."""
+"""Interleavings that once failed, each in a few lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A random walk over the session machine: whatever happens in whatever order, the promises hold after every step.
+"""A random walk over the session machine: the invariants hold after every step, in any order of events.
 
 Two sessions share a host and a log. Commands, the agent, its process, the disk and the clock move at random; `kill -9` leaves only
 the store. `STEPS` is how many steps `make test` takes altogether; the seed of a failure is printed with it.

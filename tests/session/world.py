@@ -1,4 +1,4 @@
-"""The world around session machines, by hand: a log whose writes are released one at a time, processes that do as they are told.
+"""A controllable runtime for session machines: a log whose writes are released one at a time, and scripted processes.
 
 The log, its store and the machines are the real ones. Everything that would take time waits until a test lets it happen, and after
 every step the promises that must hold at any moment are looked at (`check`).

@@ -1,4 +1,4 @@
-"""The contract's asserts are shown with their values, as those of any test."""
+"""Failed asserts of the contract show their values, as in any test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Both of our stores keep the contract that any store must keep."""
+"""Both stores fulfil the store contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are taken away from an open store: told by every read and write, and nothing is written over."""
+"""Files removed from an open store: every read and write reports it, and nothing is overwritten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What SQLite adds to the contract: a file for its owner alone, that survives kills and refuses what it cannot trust."""
+"""What SQLite adds to the contract: a private file that survives kills, and is refused if it cannot be trusted."""
 
 from __future__ import annotations
 
