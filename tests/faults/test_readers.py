@@ -190,7 +190,7 @@ def test_readers_come_and_go_while_events_flow(client: Client) -> None:
         assert stream == streams[0][offset:]
 
 
-def test_a_stream_that_is_left_is_let_go(client: Client) -> None:
+def test_an_abandoned_stream_is_released(client: Client) -> None:
     session = client.create()
     for _ in range(50):
         with client.follow(session) as reader:

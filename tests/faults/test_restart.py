@@ -112,7 +112,7 @@ def test_a_cursor_of_an_earlier_life_is_good_and_one_ahead_of_the_log_is_not(
     assert refusal(ahead) == (409, "conflict")
 
 
-def test_positions_of_the_whole_log_go_on_after_a_restart(daemon: Daemon, client: Client) -> None:
+def test_positions_of_the_whole_log_continue_after_a_restart(daemon: Daemon, client: Client) -> None:
     session = client.create()
     with client.reader("/v1/events/sse?offset=0") as reader:
         client.turn(session, "one")

@@ -24,7 +24,7 @@ def count(client: Client, name: str) -> int:
     return int(found[1])
 
 
-def test_a_session_that_does_nothing_is_let_go(short_lived: Client) -> None:
+def test_an_idle_session_is_unloaded(short_lived: Client) -> None:
     sessions = [short_lived.create() for _ in range(4)]
     for session in sessions:
         short_lived.turn(session, "hi")

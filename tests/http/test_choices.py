@@ -88,7 +88,7 @@ def test_no_environment_gives_amp_a_model(client: Client) -> None:
     assert refusal(answer) == (400, "invalid_request")
 
 
-def test_what_an_environment_adds_is_known_to_the_process_alone(client: Client) -> None:
+def test_models_from_a_sessions_environment_are_known_only_to_its_process(client: Client) -> None:
     session = client.create(agent="pi", model="own/model", variant="max", env={"OWN": "yes"})
     assert client.info(session)["variant"] == "max"
 

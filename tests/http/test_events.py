@@ -27,7 +27,7 @@ def bodies(client: Client, session: str, **query: object) -> list[bytes]:
 # -- pages --------------------------------------------------------------------------------------
 
 
-def test_pages_go_on_where_the_one_before_ended(client: Client) -> None:
+def test_pages_continue_where_the_previous_one_ended(client: Client) -> None:
     session = client.create()
     client.turn(session, "flood 30")
     pages, offset = [], 0
@@ -79,7 +79,7 @@ def test_an_offset_beyond_the_log_is_a_conflict(client: Client, idle_session: st
         assert (answer.json()["offset"], answer.json()["committed"]) == (2, 1)
 
 
-def test_events_of_nobody_are_not_found(client: Client) -> None:
+def test_events_of_an_unknown_session_are_not_found(client: Client) -> None:
     for path in ("events", "events/sse"):
         assert refusal(client.get(f"/v1/sessions/nobody/{path}")) == (404, "session_not_found")
 
@@ -186,7 +186,7 @@ def test_a_stream_says_how_it_wants_to_be_treated(client: Client) -> None:
     assert (second.id, second.data["sequence"]) == (1, 1)
 
 
-def test_a_stream_replays_and_goes_on_live(client: Client) -> None:
+def test_a_stream_replays_then_continues_live(client: Client) -> None:
     session = client.create()
     client.turn(session, "one")
     with client.follow(session) as reader:

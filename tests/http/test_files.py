@@ -170,7 +170,7 @@ def test_a_file_that_has_changed_is_not_overwritten(fs: Bound) -> None:
     assert not (fs.root / "missing").exists()
 
 
-def test_of_two_who_saw_the_same_file_one_is_refused(fs: Bound) -> None:
+def test_of_two_writers_with_the_same_tag_one_is_refused(fs: Bound) -> None:
     tag = done(fs.write("notes", b"one"))["etag"]
     answers: list[int] = []
     others = [Bound(fs.daemon, fs.root) for _ in range(8)]
@@ -260,7 +260,7 @@ def test_the_folder_that_paths_start_from_is_not_removed(client: Client, tmp_pat
     assert tmp_path.is_dir()
 
 
-def test_what_lies_outside_of_the_root_is_forbidden(fs: Bound) -> None:
+def test_paths_outside_the_root_are_forbidden(fs: Bound) -> None:
     (fs.root / "out").symlink_to("/etc")
     data = fs.daemon.data_dir
     for path in ("/etc/passwd", f"{fs.root}/out/passwd", f"{data}/log.db", f"{data}/../data/new", str(data)):
@@ -362,7 +362,7 @@ def test_a_search_that_makes_no_sense_is_refused(searched: Bound, query: dict[st
 # -- watching ---------------------------------------------------------------------------------
 
 
-def test_changes_are_told_as_they_happen(fs: Bound) -> None:
+def test_changes_are_streamed_as_they_happen(fs: Bound) -> None:
     (fs.root / "sub").mkdir()
     (fs.root / "out").symlink_to("/tmp")
     with fs.reader(f"/v1/fs/watch?path={fs.root}") as reader:

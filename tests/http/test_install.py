@@ -117,7 +117,7 @@ def test_a_client_that_accepts_a_stream_sees_it_come(site: Site, start: Start, t
         assert frames(client, "mock", {})[0][1]["source"] == "built-in"
 
 
-def test_a_failure_is_told_with_all_that_was_tried(site: Site, start: Start, tmp_path: Path) -> None:
+def test_a_failure_lists_every_source_that_was_tried(site: Site, start: Start, tmp_path: Path) -> None:
     publish_claude(site, "2.2.0", program("2.2.0"), BUILD)
     with start() as client:
         answer = client.post("/v1/agents/claude/install", {})
@@ -150,7 +150,7 @@ def test_two_requests_share_one_download(site: Site, start: Start) -> None:
     assert site.downloads("/claude") == 1
 
 
-def test_only_so_many_go_on_at_once_and_the_next_is_told_to_wait(site: Site, start: Start) -> None:
+def test_the_number_of_installations_is_limited(site: Site, start: Start) -> None:
     file = publish_claude(site, "2.1.325", program("2.1.325"), BUILD)
     file.sent, file.gate = 10, threading.Event()
     with start() as client, ExitStack() as readers:
@@ -223,7 +223,7 @@ def test_nothing_is_fetched_for_what_is_refused_anyway(site: Site, start: Start)
     assert site.asked == []
 
 
-def test_a_daemon_can_be_told_to_fetch_nothing(site: Site, start: Start) -> None:
+def test_a_daemon_can_be_configured_to_install_nothing(site: Site, start: Start) -> None:
     publish_claude(site, "2.1.325", program("2.1.325"), BUILD)
     with start("--no-install") as client:
         answer = client.post("/v1/sessions/x", {"agent": "claude"})

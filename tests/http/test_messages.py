@@ -180,7 +180,7 @@ def test_a_message_with_nonsense_is_refused(
     assert refusal(client.post(f"/v1/sessions/{idle_session}/{form}", body)) == (400, "invalid_request")
 
 
-def test_a_message_to_nobody_is_refused(client: Client) -> None:
+def test_a_message_to_an_unknown_session_is_refused(client: Client) -> None:
     for form in ("messages", "messages/stream"):
         answer = client.post(f"/v1/sessions/nobody/{form}", {"message": "hi"})
         assert refusal(answer) == (404, "session_not_found")
@@ -333,7 +333,7 @@ def test_an_empty_attachment_is_refused(client: Client) -> None:
     assert refusal(answer) == (400, "invalid_request")
 
 
-def test_an_attachment_for_nobody_is_refused(client: Client) -> None:
+def test_an_attachment_for_an_unknown_session_is_refused(client: Client) -> None:
     answer = client.request("POST", "/v1/sessions/nobody/attachments", content=b"x")
     assert refusal(answer) == (404, "session_not_found")
 

@@ -59,7 +59,7 @@ def test_a_frame_counts_the_events_that_came_before_it(client: Client) -> None:
             count = frame.data["sequence"]
 
 
-def test_what_became_of_sessions_is_told_to_a_reader_that_was_away(client: Client) -> None:
+def test_a_reader_that_was_disconnected_gets_the_updates(client: Client) -> None:
     kept, renamed, deleted = client.create(), client.create(title="Old"), client.create()
     with follow_all(client) as reader:
         done(client.patch(f"/v1/sessions/{kept}", {"title": "Seen"}))
@@ -80,7 +80,7 @@ def test_what_became_of_sessions_is_told_to_a_reader_that_was_away(client: Clien
     assert own == list(range(own[0], client.info(kept)["eventCount"] + 1))
 
 
-def test_a_deleted_session_is_told_after_all_that_happened_before(client: Client) -> None:
+def test_a_deletion_is_announced_after_all_earlier_events(client: Client) -> None:
     with follow_all(client) as reader:
         session = client.create()
         client.turn(session, "hi")

@@ -68,7 +68,7 @@ def test_a_process_lives_says_and_ends(client: Client) -> None:
     assert refusal(client.get(f"/v1/processes/{made['id']}")) == (404, "not_found")
 
 
-def test_a_signal_is_told_by_its_name(client: Client) -> None:
+def test_a_signal_is_reported_by_name(client: Client) -> None:
     info = ended(client, create(client, "kill -USR1 $$")["id"])
     assert info.items() >= {"endedBy": "signal", "signal": "SIGUSR1"}.items()
     assert "exitCode" not in info
@@ -83,7 +83,7 @@ def test_input_can_end(client: Client) -> None:
     assert refusal(told) == (409, "conflict")
 
 
-def test_a_program_that_does_not_read_keeps_nobody_else_waiting(client: Client) -> None:
+def test_a_program_that_does_not_read_delays_no_other(client: Client) -> None:
     made = create(client, "sleep 60")
     path = f"/v1/processes/{made['id']}"
     full = {"data": "x" * 60_000, "encoding": "text"}
@@ -107,7 +107,7 @@ def test_nothing_below_a_process_outlives_it(client: Client, how: str) -> None:
     assert gone_within(below, 0) == []
 
 
-def test_what_a_program_leaves_behind_ends_with_it(client: Client) -> None:
+def test_background_processes_end_with_their_program(client: Client) -> None:
     made = create(client, FAMILY + "read line")
     said(client, made["id"], "ready")
     guardian = int(Path(f"/proc/{made['pid']}/stat").read_text().rpartition(")")[2].split()[1])
@@ -127,7 +127,7 @@ def test_a_timeout_ends_a_run_at_once_whoever_holds_the_pipe(client: Client, tmp
     assert gone_within([int((tmp_path / "pid").read_text())], 0) == []
 
 
-def test_a_run_takes_what_fits_and_the_program_goes_on(client: Client) -> None:
+def test_a_run_keeps_what_fits_and_the_program_continues(client: Client) -> None:
     script = "head -c 3000000 /dev/zero | tr '\\0' x; echo end >&2; exit 2"
     ran = done(client.post("/v1/processes/run", shell(script)))
     assert (ran["exitCode"], len(ran["stdout"]), ran["stdoutTruncated"]) == (2, 1 << 20, True)
@@ -194,7 +194,7 @@ def test_output_is_a_ring_and_numbers_stay(client: Client) -> None:
 # -- following ----------------------------------------------------------------------------------
 
 
-def test_a_reader_goes_on_where_it_was_and_the_stream_ends(client: Client) -> None:
+def test_a_reader_resumes_where_it_was_and_the_stream_ends(client: Client) -> None:
     made = create(client, "for i in 1 2 3 4 5; do echo $i; sleep 0.02; done; exit 9")
     path = f"/v1/processes/{made['id']}/logs?follow=true"
     with client.reader(path) as reader:
@@ -303,7 +303,7 @@ def test_processes_can_be_turned_off(own: Callable[..., Client]) -> None:
         assert refusal(answer) == (403, "permission_denied")
 
 
-def test_records_and_output_are_for_their_owner_alone(client: Client) -> None:
+def test_records_and_output_are_private(client: Client) -> None:
     made = create(client, "echo secret", env={"KEY": "secret-value"})
     ended(client, made["id"])
     folder = client.daemon.data_dir / "processes" / made["id"]

@@ -475,7 +475,7 @@ def create(path: str, client: Client) -> int:
     return client.post(path, {"agent": "mock"}).status_code
 
 
-def test_of_many_who_create_one_session_at_once_one_does(daemon: Daemon) -> None:
+def test_of_simultaneous_creates_one_succeeds(daemon: Daemon) -> None:
     with ExitStack() as stack, ThreadPoolExecutor(6) as pool:
         clients = [stack.enter_context(client_of(daemon)) for _ in range(6)]
         before = len(agent_pids(daemon))

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.daemons import Daemon, agent_pids, client_of, refusal, running, stop_reason, texts
 
 
-def test_a_suspended_agent_is_gone_and_resumes_and_one_that_works_goes_on(tmp_path: Path) -> None:
+def test_a_suspended_agent_resumes_and_a_busy_one_keeps_running(tmp_path: Path) -> None:
     with running(Daemon(tmp_path / "data")) as daemon, client_of(daemon) as client:
         session = client.create()
         client.turn(session, "first")

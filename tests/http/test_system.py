@@ -128,7 +128,7 @@ def test_installing_what_is_there_says_so(client: Client) -> None:
     assert done(client.post("/v1/agents/mock/install"))["alreadyInstalled"] is True
 
 
-def test_installing_nobody_is_refused(client: Client) -> None:
+def test_installing_an_unknown_agent_is_refused(client: Client) -> None:
     assert refusal(client.post("/v1/agents/nobody/install", {})) == (400, "unsupported_agent")
 
 

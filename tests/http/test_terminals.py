@@ -58,7 +58,7 @@ class Screen:
         self._socket.send(json.dumps(frame))
 
 
-def test_several_look_at_once_all_may_type_and_who_comes_later_sees_the_same(client: Client) -> None:
+def test_viewers_share_a_terminal_and_a_late_one_sees_the_same(client: Client) -> None:
     id = create(client, "cat")
     with look(client, id) as one, look(client, id) as two:
         first, second = Screen(one), Screen(two)
@@ -90,7 +90,7 @@ def test_it_is_the_controlling_terminal(client: Client) -> None:
         assert b"interrupted" in screen.text
 
 
-def test_a_size_is_told_to_the_program_also_when_it_is_the_same(client: Client) -> None:
+def test_a_resize_reaches_the_program_even_if_the_size_is_the_same(client: Client) -> None:
     id = create(client, "trap 'stty size' WINCH; echo ready; while :; do sleep 0.05; done")
     with look(client, id) as socket:
         screen = Screen(socket)
@@ -122,7 +122,7 @@ def test_the_scrollback_is_bounded_begins_with_a_line_and_asks_nothing(client: C
      '{"type":"input"}', '{"type":"input","data":"?","encoding":"base64"}',
      '{"type":"input","data":"x","encoding":"latin"}', b"bytes", json.dumps({"type": "input", "data": "x" * 70_000})],
 )  # fmt: skip
-def test_a_bad_frame_is_told_and_the_connection_goes_on(
+def test_a_bad_frame_is_reported_and_the_connection_stays_open(
     client: Client, shared: str, frame: str | bytes
 ) -> None:
     with look(client, shared) as socket:

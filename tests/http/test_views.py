@@ -11,7 +11,7 @@ from tests.daemons import Client, client_of, done, stop_reason, texts
 ROUNDS = 60
 
 
-def test_whoever_is_told_idle_can_read_the_end_of_the_turn(client: Client) -> None:
+def test_a_client_that_sees_idle_can_read_the_end_of_the_turn(client: Client) -> None:
     session = client.create()
     for number in range(1, ROUNDS + 1):
         client.send(session, "hi")

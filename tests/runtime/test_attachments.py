@@ -75,7 +75,7 @@ def test_writing_a_file_again_changes_nothing(tmp_path: Path) -> None:
     assert files(tmp_path) == [path]
 
 
-def test_files_and_folders_are_for_the_owner_alone(tmp_path: Path) -> None:
+def test_files_and_folders_are_private(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         path = Attachments(tmp_path, "log").write("folder", "a", b"a")

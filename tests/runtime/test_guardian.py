@@ -150,7 +150,7 @@ def test_stop_gives_the_agent_a_grace_period() -> None:
         assert [running.rest(), running.says(), running.says()] == [b"bye\n", "exited 4", ""]
 
 
-def test_int_interrupts_the_agent_alone() -> None:
+def test_int_interrupts_only_the_agent() -> None:
     script = "trap 'echo interrupted' INT; setsid sleep 1000 & echo $!; while :; do sleep 0.01; done"
     with guarded(script) as running, Pids([running.pid(), child := int(running.line())]) as pids:
         running.tell("int")

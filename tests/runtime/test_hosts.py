@@ -23,7 +23,7 @@ def request(
     return HostRequest(AGENTS["opencode"], program, Settings(directory), env, None, False)
 
 
-def test_a_server_is_shared_by_version_and_environment_alone() -> None:
+def test_a_server_is_shared_by_version_and_environment() -> None:
     assert request(A="1", B="2").key() == request(directory="/other", B="2", A="1").key()
     others = [
         request(A="1"),

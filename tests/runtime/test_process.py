@@ -116,7 +116,7 @@ def test_its_end_is_reported(run: Run, script: str, exit: Exit, described: str |
     run(body)
 
 
-def test_everything_it_said_comes_before_its_end(run: Run) -> None:
+def test_all_output_comes_before_the_exit(run: Run) -> None:
     async def body() -> None:
         async with running("seq 1 50000; seq 1 5000 >&2; exit 3") as agent:
             head = "\n".join(map(str, range(1, 21)))
@@ -410,7 +410,7 @@ def test_it_hears_what_is_written_and_the_end_of_it(run: Run) -> None:
     run(body)
 
 
-def test_writing_to_an_agent_that_does_not_listen_harms_nobody(run: Run) -> None:
+def test_writing_to_an_agent_that_does_not_read_is_harmless(run: Run) -> None:
     async def body() -> None:
         async with running("exec <&-; echo deaf; sleep 0.05; exit 6") as agent:
             await agent.heard(1)
@@ -421,7 +421,7 @@ def test_writing_to_an_agent_that_does_not_listen_harms_nobody(run: Run) -> None
     run(body)
 
 
-def test_an_interrupt_reaches_the_agent_alone(run: Run) -> None:
+def test_an_interrupt_reaches_only_the_agent(run: Run) -> None:
     async def body() -> None:
         script = "trap 'echo interrupted' INT; setsid sleep 1000 & echo $!; while :; do sleep 0.01; done"
         async with running(script) as agent:
@@ -482,7 +482,7 @@ def test_a_paused_agent_can_be_stopped(run: Run) -> None:
     run(body)
 
 
-def test_an_agent_that_exits_while_it_is_paused_is_heard_out(run: Run) -> None:
+def test_the_output_of_an_agent_that_exits_while_paused_is_read(run: Run) -> None:
     async def body() -> None:
         async with running("echo $PPID; read line; seq 1 1000; exit 9") as agent:
             with Pids(map(int, guard := list(await agent.heard(1)))) as pids:

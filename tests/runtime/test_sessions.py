@@ -60,7 +60,7 @@ def stop_reasons(data: list[object]) -> list[str]:
 # -- letting go -------------------------------------------------------------------------------
 
 
-def test_a_session_at_rest_is_let_go_and_the_next_message_resumes_it(tmp_path: Path) -> None:
+def test_a_session_at_rest_is_unloaded_and_the_next_message_resumes_it(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path, idle_seconds=SHORT) as daemon:
             await create(daemon)
@@ -72,7 +72,7 @@ def test_a_session_at_rest_is_let_go_and_the_next_message_resumes_it(tmp_path: P
     asyncio.run(scenario())
 
 
-def test_a_session_that_ended_is_let_go_at_once(tmp_path: Path) -> None:
+def test_an_ended_session_is_unloaded_at_once(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as daemon:
             await create(daemon)
@@ -86,7 +86,7 @@ def test_a_session_that_ended_is_let_go_at_once(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_who_looks_loads_nothing(tmp_path: Path) -> None:
+def test_reading_loads_nothing(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path, idle_seconds=SHORT) as daemon:
             await create(daemon)
@@ -156,7 +156,7 @@ def test_a_reader_that_comes_too_late_for_its_end_of_the_log_is_sent_away(
     asyncio.run(scenario())
 
 
-def test_a_reader_stays_while_the_session_is_let_go_and_loaded_again(tmp_path: Path) -> None:
+def test_a_reader_stays_while_the_session_is_unloaded_and_reloaded(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path, idle_seconds=SHORT) as daemon:
             await create(daemon)
@@ -176,7 +176,7 @@ def test_a_reader_stays_while_the_session_is_let_go_and_loaded_again(tmp_path: P
 # -- loading ----------------------------------------------------------------------------------
 
 
-def test_of_two_who_load_a_session_at_once_both_get_the_same(tmp_path: Path) -> None:
+def test_simultaneous_loads_get_the_same_session(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path, idle_seconds=SHORT) as daemon:
             await create(daemon)
@@ -211,7 +211,7 @@ def test_messages_that_come_at_once_to_a_session_at_rest_all_run(tmp_path: Path)
     asyncio.run(scenario())
 
 
-def test_a_session_that_is_being_created_is_seen_by_nobody(tmp_path: Path) -> None:
+def test_a_session_is_invisible_while_it_is_created(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as daemon:
             creating = asyncio.create_task(create(daemon))
@@ -231,7 +231,7 @@ def test_a_session_that_is_being_created_is_seen_by_nobody(tmp_path: Path) -> No
     asyncio.run(scenario())
 
 
-def test_of_those_who_want_the_same_id_one_gets_it(tmp_path: Path) -> None:
+def test_of_simultaneous_creates_with_one_id_one_succeeds(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as daemon:
             wanted = (create(daemon) for _ in range(6))
@@ -479,7 +479,7 @@ class Stillborn(Mock):
         return msgspec.structs.replace(launch, argv=["/bin/sh", "-c", "echo broken >&2; exit 3"])
 
 
-def test_a_session_whose_agent_cannot_start_has_ended_and_is_let_go(tmp_path: Path) -> None:
+def test_a_session_whose_agent_cannot_start_ends_and_is_unloaded(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path, {"mock": Stillborn()}) as daemon:
             created = await daemon.create("s", "mock", Settings(str(tmp_path)), Secrets())

@@ -117,7 +117,7 @@ def test_a_conversation_that_is_gone_is_not_replaced_unasked(client: Client) -> 
 # -- sessions that end, and daemons that stop, while an agent starts ------------------------------
 
 
-def test_a_session_that_ends_while_its_agent_starts_lets_nobody_wait_and_leaves_no_process(
+def test_ending_a_session_while_its_agent_starts_leaves_no_waiter_and_no_process(
     daemon: Daemon, client: Client, threads: Path
 ) -> None:
     session = client.create(agent="amp")
@@ -153,9 +153,7 @@ def test_a_queued_message_whose_agent_starts_when_the_daemon_stops_is_left_to_th
     assert told(events)[-2:] == ["two 3", "end_turn"]
 
 
-def test_a_start_that_the_disk_refuses_is_told_and_works_when_it_is_mended(
-    client: Client, tmp_path: Path
-) -> None:
+def test_a_start_that_the_disk_refuses_is_reported_and_later_works(client: Client, tmp_path: Path) -> None:
     launch = tmp_path / "data" / "launch"
     launch.write_text("a file where a folder should be")
     refused = client.post("/v1/sessions/s", {"agent": "amp", "directory": str(tmp_path)})

@@ -71,7 +71,7 @@ def test_nothing_is_started_for_it(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_what_waited_goes_on_when_its_agent_is_back(tmp_path: Path) -> None:
+def test_queued_messages_continue_when_the_agent_is_back(tmp_path: Path) -> None:
     async def scenario() -> None:
         await left_with_work(tmp_path)
         async with running(tmp_path, AGENTS) as daemon:

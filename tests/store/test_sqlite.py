@@ -91,7 +91,7 @@ def files(path: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in kept if file.exists()}
 
 
-def test_its_files_are_for_the_owner_alone(path: Path) -> None:
+def test_its_files_are_private(path: Path) -> None:
     before = os.umask(0)
     try:
         store = SqliteStore(path)
@@ -104,7 +104,7 @@ def test_its_files_are_for_the_owner_alone(path: Path) -> None:
 
 
 @pytest.mark.parametrize("synchronous, level", [("full", 2), ("normal", 1)])
-def test_it_writes_ahead_and_syncs_as_told(path: Path, synchronous: str, level: int) -> None:
+def test_it_uses_wal_and_syncs_as_configured(path: Path, synchronous: str, level: int) -> None:
     class Opened(SqliteStore):
         def pragmas(self) -> tuple[object, object]:
             connection = self._writer.connection
@@ -303,7 +303,7 @@ def test_the_secrets_of_deleted_sessions_are_in_no_file(path: Path) -> None:
     assert shown(path, b"planted") == []
 
 
-def test_a_reader_keeps_nobody_waiting_when_secrets_are_removed(path: Path) -> None:
+def test_a_reader_does_not_block_the_removal_of_secrets(path: Path) -> None:
     store = with_secret(path)
     reading = iter(store._reader().execute("SELECT session_id FROM sessions"))
     next(reading)
@@ -334,7 +334,7 @@ def test_secrets_that_a_killed_writer_was_about_to_remove_are_removed(path: Path
     again.close()
 
 
-def test_a_change_that_can_never_be_applied_is_told_from_a_disk_that_fails(path: Path) -> None:
+def test_an_impossible_change_differs_from_a_failing_disk(path: Path) -> None:
     store = SqliteStore(path)
     store.write([SaveSession(named("a")), AppendEvents("a", [EventRow(1, 1, b"{}")])])
     with pytest.raises(ImpossibleChange, match="UNIQUE"):
