@@ -1,7 +1,7 @@
-"""Forms that an agent wants filled in (elicitations), as questions, and the answers as the content of the form.
+"""Converts an agent's forms (elicitations) to questions, and the answers to the content of the form.
 
-A field with choices may have a companion for the user's own words, named `<field>_custom` (claude-agent-acp): it is not a
-question of its own, it takes the answers that are none of the choices.
+A field with choices may have a companion field for free text, named `<field>_custom` (claude-agent-acp). It
+is not a question of its own; it receives the answers that match no choice.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Field(Struct, frozen=True):
     type: str
     question: AskedQuestion
     values: dict[str, Any]
-    """What each label stands for."""
+    """The value each label stands for."""
     own_words: str | None = None
-    """The key of the field that takes what is no label."""
+    """The key of the field that receives answers that match no label."""
 
     def content(self, labels: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
         chosen = [self.values[label] for label in labels if label in self.values]
@@ -43,14 +43,14 @@ class Field(Struct, frozen=True):
             yield self.key, chosen[0]
 
     def labels(self, content: dict[str, Any]) -> tuple[str, ...]:
-        """The reverse of `content`."""
+        """The inverse of `content`."""
         told = content.get(self.key)
         chosen = told if isinstance(told, list) else [] if told is None else [told]
         written = content.get(self.own_words) if self.own_words else None
         return (*map(self._label, chosen), *((written,) if isinstance(written, str) else ()))
 
     def _label(self, value: Any) -> str:
-        # By identity of type, too: True is no 1.
+        # Compare types as well: True equals 1.
         found = (one for one, meant in self.values.items() if meant == value and type(meant) is type(value))
         return next(found, str(value))
 
@@ -66,7 +66,8 @@ def fields_of(form: Elicitation) -> tuple[Field, ...]:
     fields = []
     for number, (key, one) in enumerate(shown):
         text = one.description or one.title or key
-        # A form of a tool call says in general terms what its questions say; any other tells who asks, and why.
+        # The form of a tool call only repeats its questions in general terms; any other form says who asks,
+        # and why.
         if len(shown) == 1:
             text = f"{form.message}\n\n{one.description}" if one.description else form.message or text
         elif number == 0 and form.message and form.tool_call_id is None:
@@ -94,7 +95,7 @@ def content_of(fields: tuple[Field, ...], answers: Answers) -> dict[str, Any]:
 
 
 def answers_in(fields: tuple[Field, ...], content: dict[str, Any]) -> Answers:
-    """The reverse of `content_of`."""
+    """The inverse of `content_of`."""
     return tuple(field.labels(content) for field in fields) or ((CONFIRM,),)
 
 

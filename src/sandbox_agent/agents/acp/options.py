@@ -1,6 +1,6 @@
-"""What a session offers to choose from: its mode, its model and the variant of that.
+"""The choices a session offers: its mode, its model and the model's variant.
 
-Agents tell it as options of the session (each with a category) or, as it was before, as modes and models.
+Agents send them as session options, each with a category, or in the older form as modes and models.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ PERMISSION_MODES = {
     *("autoEdit", "auto_edit", "yolo"),  # Gemini, Qwen
     *("auto", "full-access"),  # Codex
 }
-"""Modes by which agents ask less. They are not offered: that is what a session's own permission mode is for."""
+"""Modes in which agents ask for fewer permissions. We do not offer them: the session's permission mode covers
+this.
+"""
 
 _CATEGORIES: dict[Choosing, str] = {"model": "model", "variant": "thought_level", "mode": "mode"}
 
@@ -80,7 +82,7 @@ class Offer(Struct, frozen=True):
         return any(one.value == value for one in self.values(what))
 
     def setting(self, what: Choosing, value: str, session_id: str) -> Setting | None:
-        """How to choose; None where the agent leaves no choice."""
+        """The request that makes this choice; None if the agent offers no choice."""
         if option := self._option(what):
             params = SetOption(session_id=session_id, config_id=option.id, value=value)
             return Setting("session/set_config_option", params)
@@ -99,13 +101,13 @@ class Offer(Struct, frozen=True):
         return Offer(modes, models, tuple(options))
 
     def with_options(self, options: tuple[ConfigOption, ...]) -> Offer:
-        """The offer after the agent told all its options again."""
+        """The offer after the agent has sent all its options again."""
         changed = replace(self, options=options)
         mode = changed.current("mode")
         return changed.chosen("mode", mode) if mode else changed
 
     def facts(self) -> dict[str, object]:
-        """What is chosen, by name."""
+        """The current choices, by name."""
         facts: dict[str, object] = {what: self.current(what) for what in _CATEGORIES}
         facts |= {one.id: one.current_value for one in self.options if one not in self._known()}
         return {name: value for name, value in facts.items() if value is not None}
@@ -117,7 +119,7 @@ class Offer(Struct, frozen=True):
             Model(
                 one.value,
                 one.name or None,
-                # Agents tell the variants of the model that is chosen, and of no other.
+                # Agents list only the variants of the current model.
                 variants=efforts if one.value == chosen and efforts else None,
                 default_variant=self.current("variant") if one.value == chosen else None,
             )
@@ -148,9 +150,9 @@ class Offer(Struct, frozen=True):
 
 
 def wanted_mode(settings: Settings, offer: Offer, initial: str | None) -> str | None:
-    """The agent's mode for these settings; None leaves it as it is.
+    """The agent's mode for these settings; None leaves it unchanged.
 
-    Where the agent has a mode `plan`, a session that may only read plans, too.
+    If the agent has a mode `plan`, read-only sessions use it as well.
     """
     if settings.agent_mode != BUILD.id:
         return settings.agent_mode

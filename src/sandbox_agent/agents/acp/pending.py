@@ -1,4 +1,4 @@
-"""What the agent asks its client, until it is answered or void: permissions, plans to approve, and forms."""
+"""Requests from the agent that are not answered yet: permissions, plans to approve, and forms."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Pending:
         self, id: RequestId, conversation: AcpConversation | None, form: Elicitation, payload: Raw
     ) -> None:
         if conversation is None or form.mode != "form" or conversation.scribe.turn is None:
-            # A page to visit, or a form that nobody is there to see.
+            # A page to visit, or a form that no user would see.
             if conversation is not None:
                 conversation.scribe.status("elicitation", msgspec.json.decode(payload), form.message)
             self._rpc.answer(id, FormAnswer(action="decline"))
@@ -89,14 +89,14 @@ class Pending:
                 self._rpc.answer(asked.id, given)
 
     def withdraw(self, id: RequestId) -> None:
-        """The agent does not wait for this answer any more."""
+        """The agent no longer waits for this answer."""
         key = key_of(id)
         if (asked := self.take(key)) is not None:
             self._rpc.refuse(asked.id, "the request was cancelled", REQUEST_CANCELLED)
             asked.conversation.scribe.withdraw(key, "agent", "the agent withdrew its request", source="agent")
 
     def drop(self, conversation: AcpConversation) -> None:
-        """The turn ends, so nobody answers: the agent must be told."""
+        """The turn ends and the request will not be answered: tell the agent."""
         for key, asked in list(self._rpc.asked.items()):
             if asked.conversation is conversation:
                 self.take(key)

@@ -1,4 +1,4 @@
-"""What a client wrote to the agent, read from a recording."""
+"""Reads what a client wrote to the agent from a recording."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RecordedClient:
                 case Call() as call:
                     yield from self._read_request(call)
         except msgspec.DecodeError:
-            return  # a client may write nonsense; the agent answers it with an error
+            return  # a client may write invalid frames; the agent answers them with an error
 
     def _read_cancel(self, params: Raw) -> Iterator[Action]:
         sent = msgspec.json.decode(params, type=SentSession)

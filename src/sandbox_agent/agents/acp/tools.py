@@ -1,4 +1,4 @@
-"""A tool call as it grows: agents send its fields bit by bit, and what they leave out stays as it was."""
+"""A tool call as it grows: agents send its fields in pieces, and a field that is left out keeps its value."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ KINDS: dict[str | None, ToolKind] = {
     "search": "search",
     "fetch": "fetch",
 }
-"""What the protocol calls the kinds of tools."""
+"""The protocol's kinds of tools."""
 
 TASKS = {"Agent", "Task", "task"}
-"""What agents call the tool that starts a sub-agent; the protocol has no kind for it."""
+"""Names agents use for the tool that starts a sub-agent; the protocol has no kind for it."""
 
 _OUTPUTS = ("output", "error", "stdout", "formatted_output", "message")
-"""Where agents put what a tool said, when its output is an object."""
+"""Where agents put the text if a tool's output is an object."""
 
 
 class Input(Struct, frozen=True):
-    """What a tool is called with. It is encoded when it is learnt, and what cannot be encoded is not learnt."""
+    """The arguments of a tool. They are encoded on arrival, and dropped if that fails."""
 
     value: Any = None
     json: str = "null"
@@ -52,15 +52,15 @@ NOTHING = Input()
 class Call(Struct):
     id: str
     key: str
-    """What the scribe knows it by."""
+    """The scribe's key for the call."""
     name: str
     parent: str | None = None
-    """The call of the sub-agent that makes this call."""
+    """The call that started the sub-agent that makes this one."""
     kind: str | None = None
     status: str = "pending"
     input: Input = NOTHING
     asked_input: Input = NOTHING
-    """What a request for permission showed: not always the arguments themselves."""
+    """The input shown in a permission request, which may differ from the arguments."""
     output: Any = None
     content: tuple[ToolContent, ...] = ()
     asked_diffs: tuple[ToolContent, ...] = ()
@@ -68,11 +68,11 @@ class Call(Struct):
     previewed: str = ""
     opened: bool = False
     named: bool = False
-    """The name is the tool's own, not the title that stands in for it."""
+    """The name is the tool's own, and not a title used in its place."""
     told_title: str = ""
 
     def learn(self, told: ToolCall) -> None:
-        """Take over what this update says."""
+        """Apply the fields of an update."""
         input = self.input if told.raw_input is None else Input.of(told.raw_input)
         self._learn_name(told)
         self.locations = self.locations if told.locations is None else told.locations
@@ -82,7 +82,7 @@ class Call(Struct):
         self.content = self.content if told.content is None else told.content
 
     def learn_asked(self, told: ToolCall) -> None:
-        """Take over what a request for permission shows of the call."""
+        """Apply what a permission request shows of the call."""
         input = Input.of(told.raw_input)
         self._learn_name(told)
         self.locations = told.locations or self.locations
@@ -94,7 +94,7 @@ class Call(Struct):
         if told.name and not self.named:
             self.name, self.named = told.name, True
         elif not self.name and told.title:
-            self.name = told.title  # the first title: later ones tell what the tool does
+            self.name = told.title  # the first title: later ones describe what the tool does
         self.told_title = told.title or self.told_title
         self.parent = self.parent or told.parent
         self.kind = told.kind or self.kind
@@ -104,7 +104,7 @@ class Call(Struct):
         return self.status in ("completed", "failed")
 
     def forget(self) -> None:
-        """It is over and told: only that it was is remembered."""
+        """The call is over and reported: keep only that it existed."""
         self.input = self.asked_input = NOTHING
         self.output, self.previewed = None, ""
         self.content = self.asked_diffs = self.locations = ()
@@ -113,21 +113,21 @@ class Call(Struct):
         return next((one.json for one in (self.input, self.asked_input) if one.value), "{}")
 
     def shown_input(self) -> Any:
-        """The arguments as the request for permission shows them."""
+        """The arguments as shown in the permission request."""
         return self.asked_input.value or self.input.value or {}
 
     def tool_kind(self) -> ToolKind:
         if mcp_tool(self.name) is not None:
             return "mcp"
         input = self.input.value or self.asked_input.value
-        # Sub-agents think for the agent; what it thinks itself is no call.
+        # Sub-agents think for the agent; what the agent thinks itself is not a call.
         thinks = self.kind == "think" and isinstance(input, dict) and "prompt" in input
         if thinks or self.name in TASKS:
             return "task"
         return KINDS.get(self.kind, "other")
 
     def title(self) -> str:
-        """What the input tells of a call of its kind; else what the agent says, or a file that it is about."""
+        """A title from the input for this kind of call, else the agent's own title, or a file it concerns."""
         if (names := mcp_tool(self.name)) is not None:
             return mcp_title(*names)
         kind = self.tool_kind()
@@ -149,7 +149,7 @@ class Call(Struct):
         return "\n".join(text for text in texts if text)
 
     def preview(self) -> str:
-        """What the output shows beyond what was previewed: agents repeat it whole each time."""
+        """The part of the output that extends the preview: agents repeat the whole output each time."""
         text = self.text()
         if not text.startswith(self.previewed):
             return ""
@@ -180,7 +180,7 @@ class Call(Struct):
         return int(found[1]) if found else None
 
     def shown(self, scribe: Scribe) -> Iterator[ContentPart]:
-        """The images that the tool shows, and the files that it changed."""
+        """The images the tool shows, and the files it changed."""
         for one in self.content:
             if one.content and one.content.type == "image" and (data := bytes_in(one.content.data)):
                 yield scribe.image(data, one.content.mime_type or "")
@@ -213,9 +213,9 @@ def _diffs(content: Iterable[ToolContent]) -> Iterator[ToolContent]:
 
 
 def _fullest(made: Iterable[ToolContent], asked: tuple[ToolContent, ...]) -> list[ToolContent]:
-    """The changes that were made, as far as possible with the file around them.
+    """The changes, with the surrounding file where the agent sent it.
 
-    Some agents show the whole file when they ask, and then only the lines that they changed.
+    Some agents show the whole file in the permission request and afterwards only the changed lines.
     """
     changes = [next((one for one in asked if _holds(one, change)), change) for change in made]
     return [one for n, one in enumerate(changes or asked) if one not in changes[:n]]
@@ -229,6 +229,6 @@ def _holds(whole: ToolContent, part: ToolContent) -> bool:
 def _unified(change: ToolContent) -> str | None:
     old, new = change.old_text or None, change.new_text
     if old and new and not old.endswith("\n") and not new.endswith("\n"):
-        # A piece of a file: that it ends here says nothing about the file's end.
+        # This is a piece of a file: that it ends here does not mean that the file does.
         old, new = f"{old}\n", f"{new}\n"
     return diff_of_texts(Names(change.path, change.path), old, new)

@@ -1,7 +1,8 @@
-"""One conversation with an ACP agent: its updates, told to the scribe.
+"""One conversation with an ACP agent: passes its updates to the scribe.
 
-The protocol marks neither the end of a message nor a turn that the agent begins by itself. A message ends where something else
-begins; what is said outside of a turn is kept until it is complete, and is then a turn of its own.
+The protocol marks neither the end of a message nor a turn that the agent begins by itself. A message ends
+where something else begins. Text outside of a turn is kept until it is complete and then becomes a turn of
+its own.
 """
 
 from __future__ import annotations
@@ -47,14 +48,14 @@ STOP_REASONS: dict[str, StopReason] = {
     "cancelled": "interrupted",
 }
 FINISHED = ("end_turn", "max_tokens", "limit")
-"""Ends of a turn that complete what was being said."""
+"""Stop reasons after which a message in progress counts as complete."""
 
 
 MOST_CALLS = 10_000
-"""How many calls of a process are remembered by the agent's ids for them."""
+"""How many calls of a process we remember by the agent's ids."""
 
 MOST_UNSAID = 1_000
-"""How much an agent may say outside of a turn before it is told."""
+"""How much text we buffer outside of a turn before we write it."""
 
 
 class _Message(Struct, frozen=True):
@@ -71,20 +72,20 @@ class AcpConversation(Conversation):
         super().__init__(wire, start)
         self.is_open = False
         self.replays = False
-        """What comes now is history."""
+        """History is being replayed."""
         self.offer = Offer()
         self.initial_mode: str | None = None
         self.to_choose: list[tuple[Choosing, str]] = []
         self.choosing = False
         self.held: list[Request] = []
-        """Prompts that wait until all is chosen."""
+        """Prompts held back until all choices are made."""
         self._calls: dict[str, Call] = {}
         self._message: _Message | None = None
         self._messages = 0
         self._unsaid: list[Chunk] = []
         self._title: str | None = None
         self.commands: tuple[SlashCommand, ...] | None = None
-        """What it offers; null before it has told."""
+        """What the session offers; None until the agent has sent it."""
         self._commands: tuple[str, ...] | None = None
         self._commands_told: tuple[str, ...] | None = None
         self._context: dict[str, Any] | None = None
@@ -107,7 +108,7 @@ class AcpConversation(Conversation):
             self.initial_mode = offer.current("mode")
 
     def chosen(self, agent: AgentInfo | None) -> None:
-        """All is as the session wants it. The first time, it is told."""
+        """All choices are made. The first time, this is announced."""
         self.is_open = True
         self.scribe.uses(model=self.offer.current("model"))
         if not self.resumed:
@@ -115,7 +116,7 @@ class AcpConversation(Conversation):
             self.scribe.status("session", msgspec.to_builtins(told))
 
     def offers(self, offer: Offer) -> None:
-        """The agent tells its choices again; what has changed is a fact of the session."""
+        """The agent sent its choices again; changes are reported as facts of the session."""
         before, self.offer = self.offer.facts(), offer
         changed = {name: value for name, value in offer.facts().items() if before.get(name) != value}
         self.scribe.uses(model=offer.current("model"))
@@ -136,7 +137,7 @@ class AcpConversation(Conversation):
                 self._hear_usage(update)
             case Commands(available_commands=commands):
                 self.commands = commands
-                # Told with the next turn: a session that has just begun need not show it yet.
+                # Reported with the next turn: a session that has just begun does not need to show it yet.
                 self._commands = tuple(one.name for one in commands)
             case _ if self.replays:
                 pass
@@ -157,7 +158,7 @@ class AcpConversation(Conversation):
                 self.scribe.status("compaction", _facts(payload), status)
 
     def _tell_commands(self) -> None:
-        # A process that resumes says again what the first one said.
+        # A resumed process repeats what the first one reported.
         if self._commands is not None and self._commands != self._commands_told and not self.resumed:
             self.scribe.status("commands", {"commands": list(self._commands)})
             self._commands_told = self._commands
@@ -217,7 +218,7 @@ class AcpConversation(Conversation):
             self._message = None
 
     def _show(self, content: Content) -> None:
-        """Something the agent says that is no text."""
+        """Content of a message that is not text."""
         facts: dict[str, Any] = {"mime": content.mime_type}
         if content.type == "image" and (data := bytes_in(content.data)):
             facts["path"] = self.scribe.image(data, content.mime_type or "").path
@@ -225,7 +226,7 @@ class AcpConversation(Conversation):
         self.scribe.status(content.type, facts)
 
     def say_unsaid(self) -> None:
-        """What the agent said outside of a turn is a turn of its own, that it began by itself."""
+        """Text outside of a turn becomes a turn of its own, which the agent began by itself."""
         if not self._unsaid:
             return
         chunks, self._unsaid = self._unsaid, []
@@ -242,13 +243,13 @@ class AcpConversation(Conversation):
         if call is None:
             return None
         if call.opened and not call.is_over:
-            self._end_call(call)  # its sub-agent is at work, so its arguments are final
+            self._end_call(call)  # its sub-agent is running, so its arguments are final
         return self.scribe.call_item(call.key)
 
     # -- tools --------------------------------------------------------------------------------
 
     def call(self, told: ToolCall) -> Call:
-        """What we know of a call; a new one where its id has not been seen, or begins again."""
+        """The call with this id; a new one if the id is unknown or starts over."""
         known = self._calls.get(told.tool_call_id)
         begins = type(told) is ToolCall
         if known is not None and not (begins and known.is_over):
@@ -265,7 +266,7 @@ class AcpConversation(Conversation):
     def _hear_call(self, told: ToolCall) -> None:
         call = self.call(told)
         if call.is_over:
-            return  # news of something that is over
+            return  # an update of a call that is over
         call.learn(told)
         call.name = call.name or call.kind or "tool"
         if not call.opened:
@@ -300,7 +301,7 @@ class AcpConversation(Conversation):
             self.scribe.result_delta(call.key, call.preview())
             return
         if self._message is not None and self._message.native_id is None:
-            # The model has heard of the result: what it says now is something else.
+            # The model has seen the result, so later text is a new message.
             self.end_message()
         self.scribe.result(
             call.key,
@@ -322,7 +323,7 @@ class AcpConversation(Conversation):
         self._message = None
         for call in self._calls.values():
             if call.opened and call.status == "pending" and call.input.value:
-                # It fails with its turn, and holds the arguments as far as they were told.
+                # The call fails with its turn and keeps the arguments received so far.
                 self.scribe.call_delta(call.key, call.arguments())
         if self._context is not None and self.scribe.turn is not None:
             self.scribe.status("usage", self._context)
@@ -334,7 +335,7 @@ class AcpConversation(Conversation):
         self._billed = cost if cost is not None else billed
         spent = None
         if cost is not None and billed is not None:
-            # Agents add it up over the whole session.
+            # Agents report the sum for the whole session.
             spent = round(cost - billed if cost >= billed else cost, 12)
         if told is None or not told.total_tokens:
             usage = Usage(cost_usd=spent) if spent else None
@@ -344,7 +345,9 @@ class AcpConversation(Conversation):
 
 
 def _usage(told: TokenUsage, cost: float | None) -> Usage:
-    """Input includes cache and output includes thinking: what the total holds beyond the two was counted apart."""
+    """Input includes cache and output includes thinking: whatever the total exceeds their sum by was counted
+    separately.
+    """
     apart = told.total_tokens - told.input_tokens - told.output_tokens
     cached = (told.cached_read_tokens or 0) + (told.cached_write_tokens or 0)
     input_tokens, output_tokens = told.input_tokens, told.output_tokens

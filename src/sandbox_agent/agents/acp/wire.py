@@ -1,7 +1,7 @@
 """The Agent Client Protocol over one process, which carries one conversation.
 
-A turn is one `session/prompt`: its answer is the end of the turn. What the agent may ask of an editor (files, terminals) we do
-not offer and refuse, so that nothing waits for it.
+A turn is one `session/prompt`; its answer ends the turn. Requests meant for an editor (files, terminals) are
+not offered, and are refused so that the agent does not wait for them.
 """
 
 from __future__ import annotations
@@ -68,19 +68,19 @@ CAPABILITIES: dict[str, Any] = {
 }
 
 SECONDS_FOR_COMMANDS = 5.0
-"""How long an agent that has opened a session may take to tell its commands."""
+"""How long we wait for an agent's commands after it has opened a session."""
 
 
 class AcpWire(Wire):
     def __init__(self, world: World) -> None:
         super().__init__(world)
-        self._waiting: list[Callable[[], None]] = []  # what is to be done after the handshake
+        self._waiting: list[Callable[[], None]] = []  # what to do after the handshake
         self._conversations: list[AcpConversation] = []
         self._wants_catalogue = False
         self._listing: AcpConversation | None = None
-        """Its commands are waited for."""
+        """We are waiting for the commands."""
         self._listed: tuple[SlashCommand, ...] = ()
-        """Commands of a session that is there to list what can be had."""
+        """Commands of a session opened only to list what the agent offers."""
         self._rpc: Rpc[Awaited, Asked] = Rpc(self.send, version="2.0")
         self._pending = Pending(self._rpc)
         self._setup = Setup(self, self._rpc)
@@ -129,7 +129,7 @@ class AcpWire(Wire):
     def cancel(self, conversation: Conversation) -> None:
         assert isinstance(conversation, AcpConversation)
         if any(request.method == "session/prompt" for request in conversation.held):
-            # The agent has not heard of this prompt, and will not.
+            # The agent has not seen this prompt, and will not.
             conversation.held.clear()
             conversation.end_turn("interrupted")
             return
@@ -157,7 +157,8 @@ class AcpWire(Wire):
             self.notices.append(Listed(known.offer.catalogue(known.commands)))
             return
         if known is not None:
-            # Agents tell their commands some time after they have opened a session, unasked; those that have none tell nothing.
+            # Agents send their commands unasked, some time after they have opened a session; those without
+            # commands send nothing.
             self._listing = known
             self.notices.append(Wait(known, SECONDS_FOR_COMMANDS))
             return
@@ -181,7 +182,7 @@ class AcpWire(Wire):
         else:
             then()
 
-    # -- frames of the agent ------------------------------------------------------------------
+    # -- frames from the agent ----------------------------------------------------------------
 
     def feed(self, frame: InFrame) -> None:
         assert isinstance(frame, bytes)
@@ -200,14 +201,14 @@ class AcpWire(Wire):
                 self._rpc.attend(told, lambda call: self._hear_request(call, frame))
 
     def of_session(self, session_id: str) -> AcpConversation | None:
-        """The conversation of a session; one whose id is not known yet is the one that is being opened."""
+        """The conversation of a session; an unknown id belongs to the one being opened."""
         for conversation in self._conversations:
             if conversation.native_id == session_id:
                 return conversation
         return next((one for one in self._conversations if not one.is_open), None)
 
     def _asker(self, session_id: str) -> AcpConversation | None:
-        """Whom a request is for: one of a session that we do not know comes from a sub-agent."""
+        """The conversation a request belongs to: one with an unknown session id comes from a sub-agent."""
         alone = self._conversations[0] if len(self._conversations) == 1 else None
         return self.of_session(session_id) or alone
 
@@ -306,7 +307,7 @@ class AcpWire(Wire):
         opened = msgspec.json.decode(result, type=SessionOpened)
         offer = Offer.of(opened)
         if opened.session_id is not None and self._setup.capabilities.session_capabilities.delete is not None:
-            # It would stand in the user's list of sessions.
+            # Otherwise it would show up in the user's list of sessions.
             self._rpc.call("session/delete", OnSession(session_id=opened.session_id), Forgetting(offer))
         else:
             self.notices.append(Listed(offer.catalogue(self._listed)))
@@ -318,12 +319,12 @@ class AcpWire(Wire):
                 over = msgspec.json.decode(result, type=PromptOver)
             except (msgspec.ValidationError, RecursionError):
                 self._finish_turn(
-                    conversation, RpcError("the agent ended the turn in words of its own"), result
+                    conversation, RpcError("the agent ended the turn with a reason of its own"), result
                 )
                 raise
             stop_reason = STOP_REASONS.get(over.stop_reason, "end_turn")
             if conversation.cancelling and stop_reason == "end_turn":
-                stop_reason = "interrupted"  # some agents do not tell the two apart
+                stop_reason = "interrupted"  # some agents do not distinguish the two
             conversation.end_turn(stop_reason, over.usage)
         elif conversation.cancelling or failed.code == REQUEST_CANCELLED:
             conversation.end_turn("interrupted")

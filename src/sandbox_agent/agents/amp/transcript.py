@@ -1,4 +1,4 @@
-"""A thread of Amp's as a transcript: its messages, calls and results, and where its turns end."""
+"""An Amp thread as a transcript: its messages, calls and results, and where its turns end."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ class AmpConversation(Conversation):
         """Prompts that Amp has yet to repeat as user messages."""
         self.messages = 0
         self.calls: dict[str, list[str]] = {}
-        """Keys of the calls that have no result yet, by Amp's id."""
+        """Keys of the calls without a result, by Amp's id."""
         self.inputs: dict[str, tuple[str, ToolInput]] = {}
         """Tool and input of those calls, by key."""
         self.asking: dict[str, str] = {}
-        """The questions that those calls wait for."""
+        """The calls whose questions are open."""
         self.usage: Usage | None = None
 
     @property
     def takes_up_old(self) -> bool:
-        """A resumed thread begins with its last message, if that was never answered, and only then reads ours."""
+        """A resumed thread begins with its last message if that was never answered, and only then reads ours."""
         return self.resumed and self.echoes > 0
 
     def end_turn(self, stop: StopReason) -> None:
@@ -92,7 +92,7 @@ class AmpConversation(Conversation):
                 case "tool_use":
                     self._call(block, parent or text_item, outlives_turn)
                 case "redacted_thinking":
-                    pass  # nobody may read it
+                    pass  # it must not be shown
                 case _:
                     scribe.unknown(msgspec.to_builtins(block))
         if not inner:
@@ -104,7 +104,8 @@ class AmpConversation(Conversation):
             return
         match message.stop_reason:
             case None:
-                # Amp does not say why it stopped. What breaks off in a sentence was cut off; who refuses has said all or nothing.
+                # Amp does not say why it stopped. Text that breaks off in mid-sentence was cut off; a refusal
+                # is complete or empty.
                 said = "".join(block.text for block in message.blocks if block.type == "text").rstrip()
                 self.end_turn("refusal" if not said or said.endswith(SENTENCE_ENDS) else "max_tokens")
             case "max_tokens" | "refusal" as stop:
@@ -135,7 +136,7 @@ class AmpConversation(Conversation):
             if block.type == "tool_result":
                 self._call_result(block)
         if frame.parent_tool_use_id is not None:
-            return  # a sub-agent's prompt stands in the call that started it
+            return  # a sub-agent's prompt is already in the call that started it
         text = "".join(block.text for block in frame.message.blocks if block.type == "text")
         if not text and not any(block.type == "image" for block in frame.message.blocks):
             return
@@ -173,7 +174,9 @@ class AmpConversation(Conversation):
             tell(scribe, entries)
 
     def _doubt(self, key: str, given: ToolInput) -> None:
-        """Amp did not wait for our look at the file: the beginning of what it wrote is no state before that."""
+        """Amp did not wait until we had read the file, so a snapshot that begins like the new content may be
+        too late.
+        """
         changes, path = self.scribe.calls.changes, given.path or ""
         seen = changes.seen(key, path)
         if (
@@ -202,8 +205,8 @@ class AmpConversation(Conversation):
         return Ending(self)
 
     def ask(self, key: str, asked: Question | UserQuestions) -> bool:
-        """Ask what a call wants to know; False where it is a call of an old turn."""
-        # The question and the message with its call come over two lines: either may be first.
+        """Ask on behalf of a call; False if the call belongs to an old turn."""
+        # The question and the message with its call arrive over two channels, in either order.
         if isinstance(asked, UserQuestions):
             call = self._call_that_asks()
             if self._is_left_over(call):
@@ -219,21 +222,25 @@ class AmpConversation(Conversation):
         return True
 
     def _is_left_over(self, call: str | None) -> bool:
-        """A resumed process begins with the calls that had no result, and drops them when it reads our message."""
+        """A resumed process begins with the calls that had no result, and drops them when it reads our
+        message.
+        """
         return self.scribe.turn is None or (self.takes_up_old and call is None)
 
     def asks_user(self, key: str) -> bool:
-        """Whether the user is asked under this key, and not for a permission."""
+        """Whether this key belongs to a question for the user, and not to a permission."""
         pending = self.scribe.pending.get(key)
         return pending is not None and isinstance(pending.requested, QuestionRequested)
 
     def _call_that_asks(self) -> str | None:
-        """The oldest call of our tool for questions that does not wait for an answer yet: MCP does not tell which one it is."""
+        """The oldest call of our question tool that does not wait for an answer yet: MCP does not say which
+        call it is.
+        """
         asks = (key for key, (tool, _) in self.inputs.items() if tool == ASK_USER)
         return next((key for key in asks if key not in self.asking), None)
 
     def attachments(self, blocks: Iterable[Block]) -> tuple[Attachment, ...]:
-        """Images of a prompt that we did not write: stored like those that agents make."""
+        """Images of a prompt that we did not write: stored like images that agents create."""
         images = (self._image(block) for block in blocks)
         return tuple(Attachment(image.path, image.mime) for image in images if image)
 

@@ -36,7 +36,7 @@ LIMITS = {"max_turns", "budget_exhausted", "error_max_turns", "error_max_budget_
 
 
 class Failure(Struct, frozen=True):
-    """What the program said about a failed model call, before `result` tells what became of the turn."""
+    """What the program reported about a failed model call, before `result` says how the turn ended."""
 
     text: str
     error: str | None = None
@@ -98,7 +98,7 @@ def error_details_of(result: Result, failure: Failure | None) -> dict[str, Any]:
 
 
 def usage_of(result: Result, context: Context) -> Usage | None:
-    """All that was spent since the last result. The plain `usage` leaves out sub-agents and compaction."""
+    """Everything spent since the last result. The plain `usage` leaves out sub-agents and compaction."""
     models = result.model_usage_since_last_result
     if models is None:
         return _of_main_loop(result.usage) if result.usage else None

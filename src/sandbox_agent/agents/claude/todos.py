@@ -1,4 +1,4 @@
-"""Claude's list of things to do. `TodoWrite` tells all of it at once; the `Task…` tools change one thing of it each."""
+"""Claude's to-do list. `TodoWrite` replaces the whole list; the `Task…` tools change one entry each."""
 
 from __future__ import annotations
 

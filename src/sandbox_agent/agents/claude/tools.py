@@ -1,4 +1,4 @@
-"""What Claude Code's tools are to us: what they do, what "always" may cover, which files a result changed."""
+"""Claude Code's tools in our terms: what they do, what "always" may cover, which files a result changed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _ASKED: dict[ToolKind, AskKind] = {
     "search": "read",
     "fetch": "read",
 }
-"""The kinds of tools as the modes of permission see them."""
+"""Kinds of tools as permission modes use them."""
 
 
 def kind_of(tool: str) -> ToolKind:
@@ -81,7 +81,7 @@ def ask_of(request: CanUseTool, call: str | None) -> Ask:
 
 
 def path_of(input: Any) -> str | None:
-    """The file that a call is about."""
+    """The file a call is about."""
     if not isinstance(input, dict):
         return None
     for name in ("file_path", "notebook_path", "path"):
@@ -102,9 +102,9 @@ def _paths_of(request: CanUseTool) -> tuple[str, ...] | None:
 
 
 def _rules_of(request: CanUseTool) -> tuple[Rule, ...]:
-    """A command and a file are remembered as they stand, other tools as the agent suggests.
+    """Commands and files are remembered exactly, other tools as the agent suggests.
 
-    Claude's own suggestions for commands hold wildcards that only its own analysis of the shell makes safe.
+    Claude's suggestions for commands contain wildcards that are safe only with its own analysis of the shell.
     """
     tool = request.tool_name
     if kind_of(tool) == "command" and isinstance(command := request.input.get("command"), str):
@@ -134,7 +134,7 @@ class Ran(Struct, frozen=True, rename="camel"):
     interrupted: bool = False
     background_task_id: str | None = None
     return_code_interpretation: str | None = None
-    """What a code other than 0 means for a command with which that is no failure."""
+    """What a non-zero exit code means, for commands where it is not a failure."""
 
     @property
     def exit_code(self) -> int | None:
@@ -142,7 +142,7 @@ class Ran(Struct, frozen=True, rename="camel"):
         return 0 if ended and self.return_code_interpretation is None else None
 
     def output(self, shown: str) -> str:
-        """Of much output the model sees the beginning, and we are told more."""
+        """The model sees only the beginning of a long output; this holds more."""
         whole = "\n".join(part for part in (self.stdout, self.stderr) if part)
         return whole if shown.startswith("<persisted-output>") and len(whole) > len(shown) else shown
 
@@ -160,7 +160,7 @@ def command_of(tool: str, result: Raw) -> Ran | None:
 
 
 def exit_code_of(tool: str, output: str) -> int | None:
-    """The exit code of a command that failed is told in words."""
+    """The exit code of a failed command, which Claude reports only in the text."""
     found = _exit_code.match(output) if kind_of(tool) == "command" else None
     return int(found[1]) if found else None
 
@@ -194,7 +194,7 @@ _notebook = msgspec.json.Decoder(_Notebook | None)
 
 
 def file_ref_of(tool: str, path: str | None, result: Raw) -> FileRef | None:
-    """The change that a successful call made. Sub-agents do not tell the details: then it is the path alone."""
+    """The change a successful call made. Sub-agents do not report details, so theirs is the path alone."""
     action = EDITS.get(tool)
     if action is None:
         return None
@@ -266,7 +266,7 @@ def questions_of(input: dict[str, Any]) -> tuple[AskedQuestion, ...]:
 
 
 def with_answers(input: dict[str, Any], answers: tuple[tuple[str, ...], ...]) -> dict[str, Any]:
-    """The call's input as Claude wants it back: an answer for each question, labels joined by a comma."""
+    """The call's input as Claude expects it back: an answer for each question, labels joined by a comma."""
     told = {
         asked.question: ", ".join(chosen)
         for asked, chosen in zip(questions_of(input), answers, strict=False)
@@ -276,7 +276,7 @@ def with_answers(input: dict[str, Any], answers: tuple[tuple[str, ...], ...]) ->
 
 
 def answers_in(input: dict[str, Any], updated: Any) -> tuple[tuple[str, ...], ...] | None:
-    """The reverse of `with_answers`; None when the client answered nothing."""
+    """The inverse of `with_answers`; None if the client answered nothing."""
     told = updated.get("answers") if isinstance(updated, dict) else None
     if not isinstance(told, dict) or not told:
         return None

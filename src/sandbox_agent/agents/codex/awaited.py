@@ -1,4 +1,4 @@
-"""What we wait for: what was meant by a request of ours that codex has not answered yet."""
+"""Requests of ours that codex has not answered yet, and what each was for."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Prompting(Struct, frozen=True):
     thread: Thread
     text: str
     joins: bool
-    """A turn was running already: codex adds the prompt to it."""
+    """A turn was already running: codex adds the prompt to it."""
 
 
 class Steering(Struct, frozen=True):
-    """A client spoke in the middle of a turn, which codex may refuse."""
+    """A client prompted in the middle of a turn, which codex may refuse."""
 
     thread: Thread
     prompt: Prompt
@@ -75,7 +75,7 @@ Awaited = Greeting | Opening | Prompting | Steering | Beginning | Stopping | Lea
 
 
 def prompting(thread: Thread, content: tuple[UserInput, ...]) -> Prompting:
-    """A prompt is on its way: codex will echo it, which is no news then."""
+    """A prompt is on its way: codex will echo it, and the echo is not a new message."""
     text = prompt_of(thread.scribe, content).text
     if text:
         thread.prompts.append(text)

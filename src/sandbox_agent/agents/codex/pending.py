@@ -1,4 +1,4 @@
-"""What codex asks its client, until it is answered or void."""
+"""Codex's requests to its client, until they are answered or void."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Pending:
         self._rpc = rpc
 
     def put(self, thread: Thread, call: Call) -> None:
-        """Put a request to the client."""
+        """Pass a request on to the client."""
         asked = _requests[call.method].decode(call.params)
         if not thread.is_in_turn(asked.turn_id):
             self._rpc.refuse(call.id, "the turn is over")
@@ -66,7 +66,7 @@ class Pending:
             self._rpc.answer(asked.id, asked.request.reply(answer.answers))
 
     def withdraw(self, key: str) -> None:
-        """Codex does not wait any more: our answer has arrived, or the question is void."""
+        """Codex no longer waits: our answer has arrived, or the request is void."""
         if (asked := self.take(key)) is not None:
             asked.thread.scribe.withdraw(key, "agent", "the agent withdrew its request", source="agent")
 

@@ -1,4 +1,4 @@
-"""What a client wrote to codex, read from a recording."""
+"""Reads what a client wrote to codex from a recording."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class RecordedClient:
                 case Call() as call:
                     yield from self._read_request(call)
         except msgspec.DecodeError:
-            return  # a client may write nonsense; codex answers it with an error
+            return  # a client may write invalid frames; codex answers them with an error
 
     def _read_request(self, call: Call) -> Iterator[Action]:
         thread = self._threads.find(_address.decode(call.params).thread_id)

@@ -1,7 +1,7 @@
-"""What codex asks its client: approvals (permissions) and questions, and what their answers look like.
+"""Codex's requests to its client, approvals (permissions) and questions, and the form of their answers.
 
-Each class is a request's parameters; it knows how the request is put to a client, how a decision is told to codex
-(`reply`), and how to read a reply back from a recording (`read`).
+Each class holds a request's parameters. It knows how to present the request to a client, how to send codex
+the decision (`reply`), and how to read a reply back from a recording (`read`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Approval(Params, frozen=True, kw_only=True):
 
     @abstractmethod
     def reply(self, reply: Reply) -> Any:
-        """The result that tells codex."""
+        """The result to send to codex."""
 
     @abstractmethod
     def read(self, result: Raw) -> Reply:
@@ -41,7 +41,7 @@ class Approval(Params, frozen=True, kw_only=True):
 
 class Inquiry(Params, frozen=True, kw_only=True):
     def call(self, thread: Thread) -> str | None:
-        """The key of the tool call that asks, where codex tells it as an item."""
+        """The key of the tool call that asks, if codex sends an item for it."""
         return None
 
     @abstractmethod
@@ -50,7 +50,7 @@ class Inquiry(Params, frozen=True, kw_only=True):
 
     @abstractmethod
     def reply(self, answers: Answers | None) -> Any:
-        """The result that tells codex; None is a rejection."""
+        """The result to send to codex; None is a rejection."""
 
     @abstractmethod
     def read(self, result: Raw) -> Answers | None:
@@ -68,7 +68,7 @@ _DECISIONS: dict[Reply, str] = {"once": "accept", "always": "acceptForSession", 
 _REPLIES: dict[str, Reply] = {
     "accept": "once",
     "acceptForSession": "always",
-    # Rules that codex writes down; we never answer so.
+    # Codex writes these rules to disk; we never answer with them.
     "acceptWithExecpolicyAmendment": "always",
     "applyNetworkPolicyAmendment": "always",
 }
@@ -131,7 +131,7 @@ class FileChangeApproval(DecisionApproval, frozen=True, kw_only=True):
     grant_root: str | None = None
 
     def ask(self, thread: Thread) -> Ask:
-        # The request names only the item; what would change was told when the item started.
+        # The request names only the item; the changes were in the item when it started.
         call = thread.items.key(self.turn_id, self.item_id)
         changes = thread.items.changes.get(call, ())
         paths = tuple(change.path for change in changes)
@@ -159,7 +159,7 @@ class PermissionsApproval(Approval, frozen=True, kw_only=True):
 
     reason: str | None = None
     permissions: Raw = Raw(b"null")
-    """What is granted is told back as it was written."""
+    """Granted permissions are returned exactly as codex wrote them."""
 
     def ask(self, thread: Thread) -> Ask:
         wanted = msgspec.json.decode(self.permissions)
@@ -168,7 +168,7 @@ class PermissionsApproval(Approval, frozen=True, kw_only=True):
 
     def reply(self, reply: Reply) -> Any:
         if reply == "reject":
-            # A scope needs a word on the wire, so it is not left to the default.
+            # The scope must be on the wire, so it is not left to the default.
             return Granted({}, "turn")
         return Granted(self.permissions, "session" if reply == "always" else "turn")
 
@@ -189,7 +189,7 @@ class ElicitationMeta(Struct, frozen=True):
 
 
 class Elicited(Struct, frozen=True):
-    """The answer; all three members are always on the wire."""
+    """The answer; all three fields are always on the wire."""
 
     action: str
     content: Any
@@ -203,7 +203,7 @@ class _ReadElicited(Struct, frozen=True):
 
 
 class Elicitation(Params, frozen=True, kw_only=True):
-    """Before we know which of the two it is."""
+    """An elicitation that is not classified yet."""
 
     server_name: str = ""
     mode: str = "form"
@@ -213,7 +213,7 @@ class Elicitation(Params, frozen=True, kw_only=True):
     url: str | None = None
 
     def classify(self) -> Approval | Inquiry | None:
-        """None for what we cannot put to a client, a proof of who the user is."""
+        """None if we cannot present it to a client: a proof of the user's identity."""
         if self.meta is not None and self.meta.codex_approval_kind:
             return McpApproval(
                 thread_id=self.thread_id,
@@ -265,7 +265,7 @@ class McpApproval(Approval, frozen=True, kw_only=True):
 
 
 class FormField(Struct, frozen=True):
-    """One property of the form that an MCP server wants filled in."""
+    """One property of an MCP server's form."""
 
     name: str
     title: str
@@ -361,7 +361,7 @@ def _form_fields(schema: Any) -> tuple[FormField, ...]:
     try:
         form = msgspec.convert(schema or {}, _Form)
     except msgspec.ValidationError:
-        # A form in a language of its own: it can still be declined, or accepted empty.
+        # A form in a format of its own: it can still be declined, or accepted empty.
         return ()
     return tuple(_form_field(name, one) for name, one in form.properties.items())
 
@@ -384,7 +384,7 @@ def _number(text: str) -> Any:
         return text
 
 
-# -- questions of the model -----------------------------------------------------------------------
+# -- questions from the model ---------------------------------------------------------------------
 
 
 class Option(Native, frozen=True, kw_only=True):
@@ -441,7 +441,7 @@ REQUESTS: dict[str, type[Params]] = {
 
 UNSUPPORTED = frozenset(
     {
-        "item/tool/call",  # tools of the client's own: we give codex none
+        "item/tool/call",  # tools of the client: we give codex none
         "account/chatgptAuthTokens/refresh",
         "attestation/generate",
         "currentTime/read",

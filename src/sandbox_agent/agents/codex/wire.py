@@ -1,7 +1,7 @@
 """The protocol of one `codex app-server` process, which carries every conversation as a thread of its own.
 
-Frames are routed by their thread id and by nothing else. Requests of ours have string ids: recordings of other clients, which count,
-never collide with them.
+Frames are routed by thread id alone. Our requests have string ids, so they never collide with the numeric ids
+of other clients in recordings.
 """
 
 from __future__ import annotations
@@ -82,13 +82,13 @@ UNWANTED = (
     "remoteControl/status/changed",
     "thread/readState/changed",
 )
-"""The loudest of what we ignore: codex need not send it."""
+"""The most frequent notifications we ignore: codex can leave them out."""
 
 LATE_SECONDS = 0.5
-"""So long the end of a turn waits for the output of the commands that were stopped; some milliseconds are usual."""
+"""How long the end of a turn waits for the output of stopped commands, which usually takes milliseconds."""
 
 AGENT_SECONDS = 5.0
-"""So long it waits for its sub-agents, which it pays for; what they spend later is the next turn's."""
+"""How long it waits for the usage of its sub-agents; later usage counts towards the next turn."""
 
 _address = msgspec.json.Decoder(Params)
 _notes = {method: msgspec.json.Decoder(kind) for method, kind in NOTIFICATIONS.items()}
@@ -98,7 +98,7 @@ class CodexWire(Wire):
     def __init__(self, world: World) -> None:
         super().__init__(world)
         self._greeted = False
-        self._waiting: list[Request] = []  # what was asked for before the handshake was over
+        self._waiting: list[Request] = []  # requested before the handshake was over
         self._conversations: list[CodexConversation] = []
         self._threads = Threads()
         self._rpc: Rpc[Awaited, Asked] = Rpc(self.send, lambda n: f"sandbox-agent-{n}")
@@ -137,7 +137,7 @@ class CodexWire(Wire):
         thread = _thread_of(conversation)
         thread.conversation.wants_interrupt = False
         if prompt.command:
-            # The only one it has: whoever asks for another is refused before.
+            # Its only command: any other is refused earlier.
             self._call("thread/compact/start", OnThread(thread_id=thread.id), prompting(thread, ()))
             return
         params = turn_params(thread, prompt)
@@ -153,14 +153,16 @@ class CodexWire(Wire):
     def cancel(self, conversation: Conversation) -> None:
         assert isinstance(conversation, CodexConversation)
         conversation.release_turns()
-        # Before codex has reported the turn there is nothing to interrupt: it would run to its end.
+        # Until codex has reported the turn there is nothing to interrupt, and the turn would run to its end.
         started = conversation.thread is not None and conversation.thread.running is not None
         conversation.wants_interrupt = conversation.scribe.turn is not None and not started
         for thread in conversation.threads():
             self._stopper.interrupt(thread)
 
     def configure(self, conversation: Conversation, settings: Settings) -> bool:
-        """Takes effect with the next prompt. A thread's directory and MCP servers are fixed when it is opened."""
+        """Takes effect with the next prompt. A thread's directory and MCP servers are fixed when it is
+        opened.
+        """
         now = conversation.settings
         conversation.settings = settings
         return (now.directory, now.mcp) == (settings.directory, settings.mcp)
@@ -191,14 +193,14 @@ class CodexWire(Wire):
             thread = None
         if thread is not None:
             return thread.conversation
-        # What no thread owns is told to nobody, unless there is nobody else.
+        # A frame without a thread belongs to no conversation, unless there is only one.
         alone = self._conversations[0] if len(self._conversations) == 1 else None
         return alone if alone and alone.scribe.started else None
 
     def add(self, conversation: CodexConversation) -> None:
         self._conversations.append(conversation)
 
-    # -- how requests are sent ----------------------------------------------------------------
+    # -- sending requests ---------------------------------------------------------------------
 
     def _call(self, method: str, params: Command, awaited: Awaited) -> None:
         request = self._rpc.request(method, params, awaited)
@@ -207,7 +209,7 @@ class CodexWire(Wire):
         else:
             self._waiting.append(request)
 
-    # -- frames of codex ----------------------------------------------------------------------
+    # -- frames from codex ----------------------------------------------------------------------
 
     def feed(self, frame: InFrame) -> None:
         assert isinstance(frame, bytes)
@@ -288,7 +290,7 @@ class CodexWire(Wire):
         conversation.release_turns()
 
     def _end_unread(self, frame: bytes) -> None:
-        """A turn ends, also when its end is told in a way that nobody can read."""
+        """The turn ends even if its end cannot be read."""
         match surface_of(frame):
             case {"method": "turn/completed", "params": params}:
                 found = params if isinstance(params, dict) else {}
@@ -299,7 +301,7 @@ class CodexWire(Wire):
             thread = alone.thread
         if thread is None or self._threads.has_left(thread.id):
             return
-        failed = TurnError(message="the agent told the end of its turn in a form that is not known")
+        failed = TurnError(message="the agent reported the end of its turn in an unknown form")
         fallback = {"id": thread.running or "", "status": "failed", "error": failed}
         self._end_turn(thread, readable_part(Turn, found.get("turn"), **fallback))
 
@@ -311,7 +313,7 @@ class CodexWire(Wire):
     def _keep(self, thread_id: str, frame: bytes) -> None:
         for unheard in self._threads.keep(thread_id, frame):
             if isinstance(told := read(unheard), Call):
-                self._rpc.refuse(told.id, "nobody is there to answer")
+                self._rpc.refuse(told.id, "no client can answer")
 
     def _hear_request(self, call: Call, frame: bytes) -> None:
         thread_id = _thread_id(call)
@@ -323,7 +325,7 @@ class CodexWire(Wire):
         elif thread is not None and not self._threads.has_left(thread.id):
             self._pending.put(thread, call)
         elif thread_id is None or thread is not None:
-            self._rpc.refuse(call.id, "nobody is there to answer")
+            self._rpc.refuse(call.id, "no client can answer")
         else:
             self._keep(thread_id, frame)
 
@@ -378,7 +380,8 @@ class CodexWire(Wire):
         thread = Thread(answer.thread.id, conversation)
         conversation.went_on = opening.resumes or answer.thread.forked_from_id is not None
         conversation.opened(thread, answer)
-        # A new thread works with what it was opened with, but for the collaboration mode, which only a turn can set.
+        # A new thread uses the settings it was opened with, except the collaboration mode, which only a turn
+        # can set.
         unsaid = opening.resumes or plans(conversation.settings)
         conversation.told = None if unsaid else conversation.settings
         self._threads.own(thread)
@@ -418,7 +421,7 @@ def _thread_of(conversation: Conversation) -> Thread:
 
 
 def _tell_refused(prompting: Prompting, failed: RpcError) -> None:
-    """Codex does not take the prompt: an error of its turn."""
+    """Codex refuses the prompt: an error of its turn."""
     thread = prompting.thread
     if prompting.text in thread.prompts:
         thread.prompts.remove(prompting.text)
@@ -431,7 +434,7 @@ def _tell_refused(prompting: Prompting, failed: RpcError) -> None:
 
 
 def _tell_steered(thread: Thread, prompt: Prompt, *, refused: bool) -> None:
-    """What codex does not take in the middle of a turn never reached it."""
+    """A prompt that codex refuses in the middle of a turn never reached it."""
     if not refused:
         thread.scribe.start_turn(source="agent")
         thread.scribe.user_message(prompt.text, prompt.attachments)
