@@ -1,4 +1,4 @@
-"""Models, modes and commands: four answers of the server that make one catalogue."""
+"""Models, modes and commands: four answers of the server that make up one catalogue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After the stream of events broke: OpenCode replays nothing, so what became of the open turns is asked for."""
+"""Recovers after the event stream broke: OpenCode replays nothing, so we request the state of the open turns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class CatchUp:
         self._threads = threads
 
     def begin(self) -> None:
-        """The stream was broken for a while: ask what became of the turns that are open."""
+        """The stream was broken: request the state of the open turns."""
         directories = []
         for conversation in self._threads.conversations:
             if conversation.scribe.turn is not None:
@@ -75,7 +75,7 @@ class CatchUp:
         self._asking.ask("GET", f"{path}&limit=50", None, listed)
 
     def _replay(self, thread: Thread, message: Listed) -> None:
-        """Tell a message of the running turn again; what was heard before gives nothing."""
+        """Process a message of the running turn again; parts that were already seen produce nothing."""
         if not thread.is_current(message.info):
             return
         begun = structs.replace(message.info, time=Time(message.info.time.created))

@@ -1,4 +1,4 @@
-"""Prompts on their way to the server: not before its rules are in force, and one that it refuses ends its turn."""
+"""Sends prompts to the server: after its rules are in force, and a refused prompt ends its turn."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .requests import agent_of, failure_in, is_user_message, make_message_id, pr
 from .threads import Threads
 
 SECONDS_TO_TELL = 5.0
-"""How long what the server tells of a compaction may take after its answer."""
+"""How long the events of a compaction may arrive after its answer."""
 
 
 class Prompts:
@@ -58,7 +58,7 @@ class Prompts:
         )
 
     def send(self, conversation: OpenCodeConversation) -> None:
-        """What waits, as soon as nothing stands against it."""
+        """Send the prompts that wait, once nothing holds them back."""
         if conversation.unsent and not conversation.unruled:
             self._bootstrap.when_done(conversation.directory, lambda: self._send(conversation))
 
@@ -86,7 +86,7 @@ class Prompts:
         self._asking.ask("POST", path, body, answered, long=True)
 
     def _compact(self, conversation: OpenCodeConversation, handed: Handed) -> None:
-        """The server wants to be told with which model: with the one that the session works with."""
+        """The server requires a model: use the one the session works with."""
         session = f"/session/{conversation.native_id}"
 
         def known(status: int, body: Raw) -> None:
@@ -113,7 +113,7 @@ class Prompts:
         self._asking.ask("GET", path_of(conversation, session), None, known)
 
     def refuse(self, conversation: OpenCodeConversation, status: int, body: Raw) -> None:
-        """What waits will not be sent."""
+        """Drop the prompts that wait."""
         for handed, _ in conversation.unsent:
             conversation.refuse(handed, failure_in(status, body))
         conversation.unsent = []
@@ -123,11 +123,11 @@ class Prompts:
     ) -> OnAnswer:
         def answered(status: int, body: Raw) -> None:
             if status == 500 and synchronous:
-                return  # What went wrong is told by a `session.error`, which comes later.
+                return  # A `session.error`, which comes later, reports what went wrong.
             if status not in (200, 204):
                 conversation.refuse(handed, failure_in(status, body))
             elif status == 200 and is_user_message(body) and handed in conversation.handed:
-                # Words without an answer (`noReply`): the turn is over.
+                # A prompt without an answer (`noReply`): the turn is over.
                 conversation.turn.texts.update(handed.texts)
                 conversation.handed.remove(handed)
                 conversation.turn.idle = True
@@ -137,7 +137,9 @@ class Prompts:
 
 
 class Rules:
-    """What each session may do without asking. Sessions in one directory share their MCP servers: each is denied the others'."""
+    """What each session may do without asking. Sessions in one directory share their MCP servers: each is
+    denied the others'.
+    """
 
     def __init__(self, asking: Asking, threads: Threads, prompts: Prompts) -> None:
         self._asking = asking
@@ -152,7 +154,7 @@ class Rules:
         return session_rules(settings.permission_mode, strangers, plan_file or None)
 
     def renew(self, conversation: OpenCodeConversation) -> None:
-        """The mode has changed, or the neighbours may have."""
+        """The mode has changed, or the other sessions in the directory may have."""
         self._add(conversation, self.of(conversation))
 
     def deny_neighbours(self, conversation: OpenCodeConversation) -> None:
@@ -160,7 +162,7 @@ class Rules:
             self._add(neighbour, session_rules("bypass", conversation.mcp_servers())[2:])
 
     def _add(self, conversation: OpenCodeConversation, rules: tuple[PermissionRule, ...]) -> None:
-        """Add rules to a session's: the last one that fits wins. No prompt goes before they are in force."""
+        """Add rules to a session's: the last match wins. No prompt is sent before they are in force."""
 
         def patched(status: int, body: Raw) -> None:
             conversation.unruled -= 1

@@ -1,4 +1,4 @@
-"""What a recorded client asked an OpenCode server for, as the actions it stands for: the reverse of our own commands."""
+"""Reads the requests of a recorded client to an OpenCode server as actions: the inverse of our own commands."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Recorded:
     def _reply(self, kind: str, key: str, verb: str, body: Raw) -> Iterator[Action]:
         conversation = next((one for one in self._threads.conversations if key in one.scribe.pending), None)
         if conversation is None:
-            return  # The second answer to something that is decided.
+            return  # A second answer to a decided request.
         if kind == "permission":
             reply = msgspec.json.decode(body, type=ReplyBody)
             yield Decided(conversation, key, Decision(reply.reply, reply.message))
@@ -97,7 +97,7 @@ class Recorded:
         ):
             if request.method == "GET" and verb is not None:
                 return
-            # It goes on with a conversation from before the recording.
+            # It continues a conversation from before the recording.
             conversation = self._opening.recorded(Settings(directory), match["id"])
             yield Began(conversation)
             if request.method == "GET":

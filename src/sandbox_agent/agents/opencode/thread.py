@@ -1,7 +1,7 @@
 """Translates one native session: a conversation's own, or that of one of its sub-agents.
 
-One part is one item, opened by its first text. A sub-agent's items hang under the `task` call that runs it, its prompts and its
-own turns give nothing, and until we know which call that is, its events wait.
+One part is one item, opened by its first text. A sub-agent's items belong to the `task` call that runs it;
+its prompts and turns produce no events. Until we know that call, its events wait.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from .messages import (
 from .requests import attachment_of
 
 MOST_MESSAGES = 10_000
-"""How many messages are remembered, so that what comes late for an old one is known to be old."""
+"""How many messages we remember, to recognize late updates of old ones."""
 _DECISIONS: dict[str, PermissionStatus] = {
     "once": "accept",
     "always": "accept_for_session",
@@ -68,13 +68,13 @@ _DECISIONS: dict[str, PermissionStatus] = {
 
 
 class Seen(Struct):
-    """A message as far as it matters for its parts."""
+    """What we need to know of a message to translate its parts."""
 
     role: str
     past: bool = False
-    """Its turn is over, or it is history that the server replays: its parts give no events."""
+    """Its turn is over, or the server replays history: its parts produce no events."""
     ours: bool | None = None
-    """For a user message: whether it is our prompt; None until a part tells."""
+    """For a user message: whether it is our prompt; None until a part shows it."""
     created: float = 0
     fresh: bool = True
     summary: bool = False
@@ -104,9 +104,9 @@ class Thread:
         self.calls = Calls(conversation, lambda: self.background)
         self._messages: dict[str, Seen] = {}
         self._streaming: dict[str, Streaming] = {}
-        self._noted: set[str] = set()  # parts of this turn that are told once
+        self._noted: set[str] = set()  # parts of this turn that are reported once
         self._summary = ""
-        self._halted = False  # an error or an abort: what is closed now is cut off
+        self._halted = False  # an error or an abort: items closed now were cut off
         self._turns = conversation.turns
         self._over = False  # a sub-agent of a turn that is over
 
@@ -114,7 +114,7 @@ class Thread:
     def scribe(self) -> Scribe:
         return self.conversation.scribe
 
-    # -- which events, and when -----------------------------------------------------------------
+    # -- routing of events ------------------------------------------------------------------------
 
     def receive(self, event: AnyEvent) -> None:
         if self._turns != self.conversation.turns:
@@ -127,11 +127,11 @@ class Thread:
             return
         self.held.append(event)
         if isinstance(event, PermissionAsked | QuestionAsked | SessionIdle):
-            # Nobody said which call this is, and somebody waits for it.
+            # A request of a sub-agent whose call is unknown must not wait.
             self.release(self.parent.calls.running_task() if self.parent else None)
 
     def release(self, call: str | None, *, background: bool = False) -> None:
-        """The call that runs this sub-agent is known."""
+        """The call that runs this sub-agent is known now."""
         self.background = background
         self.call = call or self.call
         self._over = False
@@ -149,12 +149,12 @@ class Thread:
 
     @property
     def is_over(self) -> bool:
-        """A sub-agent of a turn that is over: it has nothing to say any more."""
+        """A sub-agent of a turn that is over: its events are ignored."""
         ended = self._over or self._turns != self.conversation.turns
         return self.parent is not None and ended and not self.background
 
     def _retire(self) -> None:
-        """The turn is over: what comes late for its messages gives no events."""
+        """The turn is over: late updates of its messages produce no events."""
         if self.background:
             return
         self._over = self.parent is not None
@@ -213,9 +213,9 @@ class Thread:
             case PartRemoved(partID=part_id):
                 self._abandon(part_id)
             case MessageRemoved():
-                pass  # History that is reverted stays told.
+                pass  # Reverted history stays in the log.
             case SessionCreated() | SessionDeleted() | InstanceDisposed() | GlobalDisposed():
-                pass  # The wire knows what becomes of them.
+                pass  # Handled by the wire.
 
     # -- messages -------------------------------------------------------------------------------
 
@@ -230,7 +230,7 @@ class Thread:
         completed = info.time.completed is not None
         message = self._messages.get(info.id)
         if message is None:
-            # A message that is complete when we first see it is history, copied by a fork, or was aborted at once.
+            # A message that is complete at first sight is history copied by a fork, or was aborted at once.
             past = completed and not self._answers_us(info)
             message = self._remember(info.id, Seen("assistant", past=past, summary=info.summary))
             if not past:
@@ -257,7 +257,7 @@ class Thread:
         return prompt is not None and prompt.ours is True and prompt.fresh and not prompt.past
 
     def _flush_typed(self, event: AnyEvent) -> None:
-        """A user message that is not ours is told when its last part is there."""
+        """Write a user message that is not ours once its last part is there."""
         typed = self.conversation.typed if self.parent is None else None
         if typed is None or isinstance(event, PartUpdated | SessionUpdated):
             return
@@ -278,7 +278,7 @@ class Thread:
             if self.scribe.turn is None or (
                 isinstance(part, ToolPart) and not isinstance(part.state, Pending)
             ):
-                return  # Old results are updated when the agent drops them from its memory.
+                return  # Old results are updated when the agent drops them from its context.
             injected = isinstance(part, TextPart) and part.is_injected
             message = self._remember(part.messageID, Seen("user" if injected else "assistant"))
         if message.role == "user":
@@ -299,7 +299,7 @@ class Thread:
             case TextPart(is_injected=True, text=text):
                 unnamed = any(handed.message_id is None for handed in self.conversation.handed)
                 if message.ours is None and not unnamed:
-                    # Nothing of this message was typed: the agent tells its model something.
+                    # Nothing of this message was typed: the agent's program sends it to its model.
                     message.ours = True
                     self.scribe.status("injected", {"text": text}, native_id=part.messageID)
             case TextPart(text=text) | SubtaskPart(prompt=text):
@@ -310,7 +310,7 @@ class Thread:
                 if self._is_typed(message, part.messageID, file.path):
                     self._typed(part.messageID).files.append(file)
             case _:
-                pass  # Mentions are told by what comes of them.
+                pass  # Mentions show in the calls that follow.
 
     def _is_typed(self, message: Seen, message_id: str, text: str) -> bool:
         if message.ours is None:
@@ -338,7 +338,7 @@ class Thread:
             case StepStart(id=key):
                 if key not in self._noted:
                     self._noted.add(key)
-                    self._abandon_streams()  # A new attempt: what the last one left open was cut off.
+                    self._abandon_streams()  # A new attempt: items the last one left open were cut off.
             case StepFinish(id=key):
                 if key not in self._noted:
                     self._noted.add(key)
@@ -406,7 +406,7 @@ class Thread:
         if not streaming.reasoning:
             message.text_item = item or message.text_item
 
-    # -- what happens to the session ------------------------------------------------------------
+    # -- session events ---------------------------------------------------------------------------
 
     def _rejected(self, rejected: bool) -> None:
         if rejected and self.parent is None:
@@ -448,5 +448,5 @@ class Thread:
 
 
 def _text_key(part_id: str) -> str:
-    """Texts and calls have keys of their own: a part that changed its type must not close the other."""
+    """Texts and calls have separate keys: a part that changes its type must not close the other."""
     return f"text:{part_id}"

@@ -1,4 +1,4 @@
-"""The conversations on one server and the threads in which they run, and whose each event is."""
+"""The conversations on one server, the threads they run in, and the owner of each event."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .messages import NativeError, Session, ToolMetadata, ToolPart, lenient
 from .thread import Thread
 
 MOST_REMEMBERED = 4096
-"""How many events are known by their ids: two streams may tell the same."""
+"""How many events we remember by id: two streams may send the same."""
 _SESSION_ID = re.compile(rb'"(ses_[^"]+)"')
 
 
@@ -42,7 +42,7 @@ class Threads:
         self.conversations.append(conversation)
 
     def begin(self, native_id: str, conversation: OpenCodeConversation) -> None:
-        """The conversation is open on the server, under this name."""
+        """The conversation is open on the server, under this id."""
         self._threads[native_id] = Thread(native_id, conversation)
 
     def forget(self, conversation: OpenCodeConversation) -> None:
@@ -61,13 +61,13 @@ class Threads:
         return [one.id for one in threads if one.conversation is conversation and one.background]
 
     def reject_others(self, conversation: OpenCodeConversation, key: str) -> None:
-        """One permission was rejected, and with it what else its session asks for."""
+        """One permission was rejected, and with it the other requests of its session."""
         for thread in self._threads.values():
             if thread.conversation is conversation:
                 thread.calls.reject_others(key)
 
     def named_in(self, frame: bytes) -> Thread | None:
-        """The first that a frame names, whatever else it says."""
+        """The first conversation that a frame names, whatever else it says."""
         names = (name.decode(errors="replace") for name in _SESSION_ID.findall(frame))
         return next((self._threads[name] for name in names if name in self._threads), None)
 
@@ -97,7 +97,7 @@ class Threads:
     def route(self, event: AnyEvent) -> None:
         thread = self._threads.get(event.sessionID)
         if thread is None:
-            return  # Somebody else's conversation on the same server.
+            return  # Another client's conversation on the same server.
         conversation = thread.conversation
         was_running = set(conversation.turn.running)
         thread.receive(event)
@@ -144,7 +144,7 @@ class Threads:
             child.release(part.id, background=metadata.background)
 
     def _add_sub_agent(self, session_id: str, parent: Thread) -> Thread:
-        # Those of turns that are over say nothing any more; one that is called again is linked again.
+        # Those of past turns are silent; one that is called again is linked again.
         self._keep(lambda thread: not thread.is_over)
         child = self._threads[session_id] = Thread(session_id, parent.conversation, parent)
         return child

@@ -46,7 +46,7 @@ class OpenText:
 
 
 class OpenCall:
-    """A tool call that has no result yet, and its result once that has begun."""
+    """A tool call without a complete result, and its result once that has begun."""
 
     __slots__ = (
         "call_id",
@@ -86,7 +86,7 @@ class OpenCall:
         self.completed = False
         self.result_id: str | None = None
         self.ends = Ends(item_id, native_id, "tool_call", "assistant", None, parent_id)
-        """Of the deltas that come now: the call's, later the result's."""
+        """For the current deltas: the call's, later the result's."""
 
     def open_result(self, item_id: str) -> None:
         self.result_id = item_id

@@ -1,4 +1,4 @@
-"""Messages and thinking: streamed under the adapter's keys, and always adding up."""
+"""Messages and thinking: streamed under the adapter's keys, with deltas that always add up to the item."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Texts:
             is_image = mime is not None and mime.startswith("image/")
             parts.append(Image(file.path, mime) if is_image else FileRef(file.path, "read"))
         if not parts:
-            return  # an empty prompt is no message
+            return  # an empty prompt is not a message
         pen = self._pen
         item_id = pen.make_id("itm")
         pen.start(item_id, native_id, parent, "message", "user", (), source)
@@ -52,9 +52,10 @@ class Texts:
         outlives_turn: bool = False,
         source: Source = "agent",
     ) -> str | None:
-        """Stream text (or thinking) of the item under this key; the first text opens it. Returns the item's id.
+        """Stream text (or thinking) of the item under this key; the first text opens it. Returns the item's
+        id.
 
-        Empty text opens nothing, and a key that was closed stays closed.
+        Empty text opens nothing, and a closed key stays closed.
         """
         open_text = self.open.get(key)
         if open_text is None:
@@ -78,7 +79,7 @@ class Texts:
         outlives_turn: bool = False,
         failed: bool = False,
     ) -> str | None:
-        """Complete a message; `final` is its whole text where the agent repeats it. Returns the item's id.
+        """Complete a message; `final` is its whole text if the agent repeats it. Returns the item's id.
 
         Text that was never streamed gets one synthetic delta. A final text that contradicts what was streamed
         fails the streamed item and becomes an item of its own: deltas always add up to their item.
@@ -115,11 +116,11 @@ class Texts:
         )
 
     def open_text_keys(self) -> list[str]:
-        """Keys of messages and thoughts that are being streamed."""
+        """Keys of the messages and thoughts that are being streamed."""
         return list(self.open)
 
     def abandon(self, key: str) -> None:
-        """The agent gave this message up: it fails, holding what was streamed."""
+        """The agent abandoned this message: it fails with the text streamed so far."""
         open_text = self.open[key]
         self._close(key, open_text, "".join(open_text.chunks), failed=True, source="daemon")
 
