@@ -1,7 +1,7 @@
 """Settings that make a real agent talk to a scripted model on this machine, and to nothing else.
 
-`offline_environment` writes an agent's private settings below a home of its own and returns the environment to start
-it with. What each agent needs stands in `agents/<name>/scripted.py`.
+`offline_environment` writes an agent's private settings below a separate home and returns the environment to
+start it with. `agents/<name>/scripted.py` says what each agent needs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def _claude_agent_acp(model: str, home: Path) -> Offline:
 
 
 ACP_PROGRAMS = {"claude-agent-acp": Scripted(_claude_agent_acp)}
-"""Programs that the tests drive and that no adapter of their own speaks for."""
+"""Programs that the tests drive and that have no adapter of their own."""
 
 
 def offline_environment(agent: str, base_url: str, home: Path) -> dict[str, str]:

@@ -24,9 +24,11 @@ from ..schema.items import Item, Reasoning, Text, ToolCall, ToolResult
 
 
 def violations(events: Iterable[Event], *, complete: bool = True) -> list[str]:
-    """What is wrong with the events of one session, each with the sequence where it shows; empty when all is well.
+    """The violations in the events of one session, each with the sequence where it shows; empty if there are
+    none.
 
-    `complete` says that the session is at rest and no process of it is left: nothing may be open at the end.
+    `complete` means that the session is idle and none of its processes is left: nothing may be open at the
+    end.
     """
     checker = Checker()
     for event in events:
@@ -37,7 +39,7 @@ def violations(events: Iterable[Event], *, complete: bool = True) -> list[str]:
 
 
 class Checker:
-    """The same, event by event: `found` grows with what is wrong, `finish` looks for what was left open."""
+    """Checks event by event: `found` collects violations, `finish` adds what was left open."""
 
     def __init__(self) -> None:
         self.found: list[str] = []
@@ -53,7 +55,7 @@ class Checker:
         self._results: dict[str, str] = {}  # call id -> item id
         self._asked: dict[str, str] = {}  # id -> the turn it was asked in
         self._resolved: set[str] = set()
-        self._background: set[str] = set()  # items of sub-agents, and what they start
+        self._background: set[str] = set()  # items of sub-agents, and their children
 
     def check(self, event: Event) -> None:
         self._at = event.sequence

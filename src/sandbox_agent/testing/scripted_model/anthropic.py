@@ -1,4 +1,4 @@
-"""The Anthropic Messages wire."""
+"""The Anthropic Messages API."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def _message(
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
-    # Here, other than in a `Usage`, input is what came from no cache.
+    # Unlike in `Usage`, input excludes cached tokens here.
     cached = usage.cache_read_tokens + usage.cache_write_tokens
     return {
         "input_tokens": usage.input_tokens - cached,

@@ -1,4 +1,4 @@
-"""The OpenAI Chat Completions wire; thinking travels in `reasoning_content`, as the open models send it."""
+"""The OpenAI Chat Completions API; thinking is in `reasoning_content`, as open models send it."""
 
 from __future__ import annotations
 

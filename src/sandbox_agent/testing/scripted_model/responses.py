@@ -1,4 +1,4 @@
-"""The OpenAI Responses wire, with what Codex puts on it: namespaces, free-text tools and a search for tools."""
+"""The OpenAI Responses API, with Codex's extensions: namespaces, free-text tools and a search for tools."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Body(Struct):
 def read(body: bytes) -> Asked:
     request = msgspec.json.decode(body, type=Body)
     items = [Item(role="user", content=request.input)] if isinstance(request.input, str) else request.input
-    # What a search for tools finds also comes as an item with tools, but is no offer for the whole conversation.
+    # The results of a tool search are also an item with tools, but do not apply to the whole conversation.
     more = (item.tools for item in items if item.type == "additional_tools")
     definitions = itertools.chain(request.tools or (), *more)
     return Asked(
@@ -74,7 +74,7 @@ def read(body: bytes) -> Asked:
 def _tools(definitions: Iterable[ToolDefinition], namespace: str = "") -> Iterator[Tool]:
     for definition in definitions:
         if definition.type == "namespace":
-            # The namespace `functions` is where tools are called by their bare name.
+            # Tools in the namespace `functions` are called by their bare name.
             yield from _tools(definition.tools, "" if definition.name == "functions" else definition.name)
         else:
             yield Tool(
@@ -103,7 +103,7 @@ def _history(items: Iterable[Item]) -> Iterator[Entry]:
 
 
 def _from_agent(parts: list[ContentPart]) -> Entry:
-    """What Codex's agents say to each other: a task is the prompt of a sub-agent, all else is news."""
+    """Messages between Codex's agents: a task is the prompt of a sub-agent, anything else is a notice."""
     payload = tuple(part.encrypted_content for part in parts if part.encrypted_content)
     is_task = any("Message Type: NEW_TASK" in part.text for part in parts)
     return Entry("user" if is_task else "system", payload)

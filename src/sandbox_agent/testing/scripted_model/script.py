@@ -1,4 +1,4 @@
-"""Reads a scenario for one request: which reply is due, with what the request tells filled in."""
+"""Plays a scenario for one request: picks the reply that is due, and fills in values from the request."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ TOOL_STEPS = (Command, Write, Edit, Read, Question, Plan, Subagent, Mcp, Call)
 
 
 class Attempts:
-    """How often a step that fails only some times has failed. The only thing a scripted model remembers."""
+    """How often a step that fails a limited number of times has failed. The scripted model has no other
+    memory.
+    """
 
     def __init__(self) -> None:
         self._counts: Counter[object] = Counter()
@@ -108,7 +110,7 @@ def _reply(asked: Asked, parts: tuple[Part, ...]) -> Reply:
 
 
 def _written(chosen: Chosen, asked: Asked) -> Iterator[Written]:
-    """The steps, filled in and in the words of the agent that asks."""
+    """The steps, filled in and translated for the agent."""
     values = _values(chosen, asked)
     for step in chosen.steps:
         filled = msgspec.convert(_fill(msgspec.to_builtins(step), values), type=Step)

@@ -1,4 +1,4 @@
-"""The scripted model as a server: HTTP around what the rest of this folder decides."""
+"""The scripted model's HTTP server; the other modules of this package decide the replies."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ WIRES: dict[str, WireFormat] = {
     "/chat/completions": chat,
 }
 MODELS = ("scripted-1", "scripted-2", "scripted-a", "scripted-r")
-UNKNOWN_MODEL = "no-such"  # a model of a name that begins so is not found
+UNKNOWN_MODEL = "no-such"  # a model with this prefix is not found
 
 
 class Request(Struct, frozen=True):
-    """What an agent asked of the model."""
+    """An agent's request to the model."""
 
     wire: Wire
     kind: Kind
@@ -49,7 +49,7 @@ class Request(Struct, frozen=True):
 
 
 class ScriptedModel:
-    """A model server on this machine that says what the prompt tells it to say.
+    """A model server on this machine whose replies are scripted by the prompt.
 
     with ScriptedModel() as model:
         run_agent(environment=offline_environment("claude", model.base_url, home))
@@ -83,7 +83,7 @@ class ScriptedModel:
         self._server.serve_forever()
 
     def close(self) -> None:
-        """Stop serving, and cut whoever is still connected."""
+        """Stop serving, and cut all connections."""
         if self._stopping.is_set():
             return
         self._stopping.set()
@@ -99,12 +99,12 @@ class ScriptedModel:
 
     @property
     def requests(self) -> tuple[Request, ...]:
-        """What was asked so far."""
+        """The requests so far."""
         with self._arrived:
             return tuple(self._requests)
 
     def wait_for(self, wanted: Callable[[Request], bool], timeout: float = 30.0) -> Request:
-        """The first request of a kind, as soon as it has come."""
+        """The first request of a kind, as soon as it arrives."""
         with self._arrived:
             found = self._arrived.wait_for(
                 lambda: next((one for one in self._requests if wanted(one)), None), timeout
@@ -115,7 +115,7 @@ class ScriptedModel:
 
     @contextmanager
     def without_amp_threads(self) -> Iterator[None]:
-        """For a while, Amp's service takes no conversations: one that is killed then is gone."""
+        """In this context Amp's service accepts no conversations: one that is killed is lost."""
         self._amp.takes_threads = False
         try:
             yield
@@ -123,15 +123,15 @@ class ScriptedModel:
             self._amp.takes_threads = True
 
     def amp_thread(self, id: str) -> str:
-        """What Amp's service has of a conversation, as JSON; empty where it has nothing."""
+        """A conversation as stored by Amp's service, as JSON; empty if it is not there."""
         return self._amp.stored(id)
 
     def add_scenario(self, name: str, steps: Scenario) -> None:
-        """Teach it a scenario: steps, or a function from the marker's argument to steps."""
+        """Add a scenario: steps, or a function from the marker's argument to steps."""
         self._scenarios[name] = steps
 
     def answer(self, asked: Asked, call_prefix: str) -> Reply | Refusal:
-        """Note a request and decide what to say to it."""
+        """Record a request and decide the reply."""
         with self._arrived:
             self._requests.append(self._noted(asked))
             self._arrived.notify_all()
@@ -180,16 +180,16 @@ class _Server(ThreadingHTTPServer):
 
     def cut_all(self) -> None:
         for connection in list(self.connections):
-            with suppress(OSError):  # it may have ended by itself just now
+            with suppress(OSError):  # it may have ended just now
                 connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """An agent that goes away in mid-stream is nothing to report."""
+        """An agent that disconnects in mid-stream is not an error."""
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # Else a stream of small frames stops for 40 ms whenever the reader's ACK is late.
+    # Otherwise a stream of small frames stalls for 40 ms whenever the reader's ACK is late.
     disable_nagle_algorithm = True
     server: _Server
 
@@ -199,7 +199,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def finish(self) -> None:
         self.server.connections.discard(self.connection)
-        with suppress(OSError):  # nobody reads the rest any more
+        with suppress(OSError):  # the client is gone
             super().finish()
 
     def log_message(self, format: str, *arguments: Any) -> None:
@@ -235,7 +235,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._not_found()
 
     def _path(self) -> str:
-        """The path without query, and without the way that Amp's service takes to a provider."""
+        """The path without its query, and without the prefix that Amp's service puts before a provider's."""
         return re.sub(r"^/api/provider/[^/]+", "", self.path.partition("?")[0])
 
     def _answer(self, wire: WireFormat, body: bytes) -> None:

@@ -1,7 +1,8 @@
-"""Puts a step into the words of the agent that asks: the tool that it offers for the purpose, its parameters' names.
+"""Translates a step for the agent that sent the request: picks the tool it offers for the purpose, and its
+parameter names.
 
-Nothing here knows agents by name. A purpose has the tool names it goes by, and its arguments under every name they go
-by; the schema that the agent sent along decides which of them stay.
+Nothing here refers to agents by name. A purpose lists all tool names and all argument names in use; the
+schema that the agent sent decides which of them apply.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Expanded = Sequence[Text | Next | ToolUse | ToolSearch]
 
 
 def expand(step: ToolStep, asked: Asked) -> Expanded:
-    """What a step becomes for the agent that asked: as a rule one call, sometimes two or only words."""
+    """What a step becomes for this agent: usually one call, sometimes two, or only text."""
     match step:
         case Call(name, arguments, id):
             return [ToolUse(name, arguments, id)]
@@ -92,7 +93,7 @@ def _command(step: Command) -> dict[str, Any]:
         "command": step.command,
         "cmd": step.command,
         "description": step.description,
-        # Codex would else come back to the model while the command still runs.
+        # Otherwise Codex would come back to the model while the command still runs.
         "yield_time_ms": 30000,
     }
     if step.escalate:
@@ -118,7 +119,7 @@ def _question(ask: Ask) -> dict[str, Any]:
 
 
 def _ask_user(tool: Tool, step: Question) -> Expanded:
-    """The tool of an extension: one takes all questions in a call, another one each."""
+    """The tool of an extension: some take all questions in one call, others one each."""
     asks = [_question(ask) for ask in step.questions]
     if isinstance(tool.schema, Schema) and "questions" in (tool.schema.properties or {}):
         return [_use(tool, {"questions": asks})]
@@ -128,7 +129,7 @@ def _ask_user(tool: Tool, step: Question) -> Expanded:
 def _plan(step: Plan, asked: Asked) -> Expanded:
     tool = _find(asked, "ExitPlanMode", "plan_exit")
     if path := asked.plan_file:
-        # The plan is in a file of the agent's choice. Claude may hold the tool back, but takes the call.
+        # The plan is in a file of the agent's choice. Claude may hide the tool, but accepts the call.
         write = expand(Write(path, step.plan), asked)
         return [*write, Next(), ToolUse(tool.name if tool else "ExitPlanMode")]
     if tool:
@@ -144,7 +145,7 @@ def _mcp(step: Mcp, asked: Asked) -> Expanded:
         return [ToolUse("exec", input=_javascript(full_name, step.arguments))]
     if tool := _find(asked, full_name, f"{step.server}_{step.tool}"):
         return [ToolUse(tool.name, step.arguments, namespace=tool.namespace)]
-    # A server that carries many conversations may know the same MCP server under a name for each.
+    # A server that carries many conversations may have the same MCP server under one name for each.
     if named := [tool for tool in asked.tools if tool.name.endswith(f"_{step.server}_{step.tool}")]:
         return [ToolUse(named[0].name, step.arguments, namespace=named[0].namespace)]
     if any(tool.name == step.tool and tool.namespace == namespace for tool in asked.tools):
@@ -172,7 +173,7 @@ def _without_tool(step: ToolStep, asked: Asked) -> Expanded | None:
 
 
 def _code_mode(asked: Asked) -> bool:
-    """Codex's newer models have one tool that runs JavaScript, and everything else inside it."""
+    """Codex's newer models have one tool that runs JavaScript, and all other tools inside it."""
     return bool(_find(asked, "exec")) and not _find(asked, "exec_command")
 
 
@@ -215,7 +216,7 @@ def _find(asked: Asked, *names: str) -> Tool | None:
 
 
 def _find_below(asked: Asked, *names: str) -> Tool | None:
-    """A tool of this name, whoever offers it: an MCP server's stands before its own."""
+    """A tool with this name from any source: an MCP server's puts a prefix before it."""
     return next((tool for tool in asked.tools if tool.name.rpartition("__")[2] in names), None)
 
 
@@ -224,7 +225,9 @@ def _use(tool: Tool, arguments: dict[str, Any]) -> ToolUse:
 
 
 def _fit(value: Any, schema: Schema | bool | None) -> Any:
-    """A value as a schema wants it: only the members that it knows; an option that may only be text is its label."""
+    """A value reduced to what a schema allows: only known members; an option that must be text becomes its
+    label.
+    """
     if not isinstance(schema, Schema):
         return value
     match value:

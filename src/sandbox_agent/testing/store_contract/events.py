@@ -1,4 +1,4 @@
-"""The log: what is appended comes back, in order and in pages."""
+"""The event log: appended events come back, in order and in pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions, and what stands beside their events: secrets, queues, what waits for an answer, keys, calls."""
+"""Sessions, and what is stored beside their events: secrets, queues, pending requests, keys, calls."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class SessionsContract(Contract):
         while page := store.queue_page("a", after, 2):
             pages.append([queued for _, queued in page])
             after = page[-1][0]
-            # What a cursor names may go, and something new may come, between two pages.
+            # Between two pages, the entry a cursor names may be removed, and a new one added.
             store.write([Dequeue("a", pages[-1][-1].turn_id)])
             if len(pages) == 2:
                 store.write([Enqueue("a", message("t0"))])

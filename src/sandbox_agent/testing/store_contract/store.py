@@ -1,4 +1,6 @@
-"""The contract as a whole: transactions, deleting, many readers, and what a durable store keeps besides."""
+"""The whole contract: transactions, deletion, concurrent readers, and the additional promises of a durable
+store.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ from .sessions import SessionsContract
 
 
 class StoreContract(EventsContract, SessionsContract):
-    """What every store keeps. Subclass it under a name that pytest collects, and implement `make_store`."""
+    """What every store promises. Subclass it under a name that pytest collects, and implement `make_store`."""
 
     # -- transactions -------------------------------------------------------------------------
 
@@ -184,7 +186,7 @@ class StoreContract(EventsContract, SessionsContract):
             after = 0
             goes_on = True
             while goes_on:
-                goes_on = writing.is_set()  # looked at first: the last round sees everything
+                goes_on = writing.is_set()  # checked first: the last round sees everything
                 kept = store.session("a")
                 page = [event.sequence for event in store.read("a", after, 1000, PLENTY)]
                 asked = len(store.pending("a"))
@@ -204,7 +206,7 @@ class StoreContract(EventsContract, SessionsContract):
 
 
 class DurableStoreContract(StoreContract):
-    """What a store keeps besides that is still there when it is reopened."""
+    """What a durable store promises in addition: everything is still there when it is reopened."""
 
     def test_everything_is_there_when_it_is_opened_anew(self, tmp_path: Path) -> None:
         store = self.make_store(tmp_path)
