@@ -1,4 +1,6 @@
-"""Makes up values that a JSON schema allows: with and without what is optional, with null where null may be."""
+"""Generates values that a JSON schema allows: with and without optional members, and with null where it is
+allowed.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ ANYTHING: tuple[Any, ...] = ({}, "x", 1, None, [1], {"a": {"b": 1}})
 
 
 class MadeUp:
-    """One source of values; the same seed gives the same ones."""
+    """One source of values; the same seed gives the same values."""
 
     def __init__(self, definitions: dict[str, Any], seed: int) -> None:
         self.chance = random.Random(seed)

@@ -1,4 +1,4 @@
-"""What the recordings of ACP agents do not show: what we write to them, and frames they seldom send."""
+"""What the recordings of ACP agents do not show: what we write to them, and frames they rarely send."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ class Session:
         self.feed(id=self.peek()[-1]["id"], error={"code": code, "message": message, **more})
 
     def prompt(self, text: str = "go") -> None:
-        """Open a turn and hand over its prompt."""
+        """Open a turn and send its prompt."""
         self.scribe.start_turn()
         self.scribe.user_message(text)
         self.written()
@@ -201,7 +201,7 @@ class Session:
         return [msgspec.json.decode(encode_frame(frame)) for frame in self.wire.outbox]
 
     def written(self) -> list[dict[str, Any]]:
-        """What was written to the agent since the last time."""
+        """What was written to the agent since the last call."""
         frames = self.peek()
         self.wire.outbox.clear()
         return frames
@@ -210,7 +210,7 @@ class Session:
         return [draft.data for draft in self.scribe.drafts if not kinds or isinstance(draft.data, kinds)]
 
     def items(self) -> list[Item]:
-        """Every completed item but the prompts and the facts of the session."""
+        """Every completed item except the prompts and the facts of the session."""
         done = [data.item for data in self.data(ItemCompleted)]
         return [item for item in done if item.role != "user" and not _is_fact(item)]
 
@@ -254,7 +254,7 @@ def in_turn(**more: Any) -> Session:
 
 
 def read_back(session: Session, *received: dict[str, Any]) -> list[Action]:
-    """The actions that a recording of what the session wrote, and received before, consists of."""
+    """The actions that a reader finds in a recording of what the session wrote and received."""
     reader = AcpWire(counted())
     reader.recorded_start = lambda settings, native_id: Start(
         Scribe(counted(itertools.count().__next__)),
@@ -272,7 +272,7 @@ def read_back(session: Session, *received: dict[str, Any]) -> list[Action]:
     return [action for frame in session.wire.outbox for action in reader.sent(encode_frame(frame))]
 
 
-# -- what the operator names --------------------------------------------------------------------
+# -- agents that the operator names --------------------------------------------------------------
 
 
 def test_a_command_becomes_an_agent_of_that_name() -> None:
@@ -351,14 +351,14 @@ def test_variables_before_the_command_are_its_environment() -> None:
         (["gemini"], "--acp-agent gemini: write it as NAME='command args'"),
         (
             ["=gemini"],
-            "--acp-agent : a name is lower case letters, digits, - and _, and begins with a letter",
+            "--acp-agent : a name consists of lower case letters, digits, - and _, and begins with a letter",
         ),
         (
             ["Gem=x"],
-            "--acp-agent Gem: a name is lower case letters, digits, - and _, and begins with a letter",
+            "--acp-agent Gem: a name consists of lower case letters, digits, - and _, and begins with a letter",
         ),
-        (["claude=x"], "--acp-agent claude: there is an agent of this name already"),
-        (["a=x", "a=y"], "--acp-agent a: there is an agent of this name already"),
+        (["claude=x"], "--acp-agent claude: an agent with this name already exists"),
+        (["a=x", "a=y"], "--acp-agent a: an agent with this name already exists"),
         (["a= "], "--acp-agent a: there is no command"),
         (["a=B=1"], "--acp-agent a: there is no command"),
         (["a='x"], "--acp-agent a: No closing quotation"),
@@ -401,7 +401,7 @@ def test_a_conversation_begins_with_the_handshake() -> None:
 def test_an_agent_that_takes_no_mcp_servers_over_http_is_not_started_without_them() -> None:
     session = Session(Settings("/ws", mcp={"far": McpServer(url="http://m")}), can={})
     assert session.wire.notices == [
-        StartFailed(session.conversation, "the agent takes no MCP servers over HTTP: far")
+        StartFailed(session.conversation, "the agent does not support MCP servers over HTTP: far")
     ]
 
 
@@ -419,7 +419,7 @@ def test_another_version_of_the_protocol_is_refused() -> None:
 def test_an_agent_that_wants_a_login_says_how() -> None:
     session = Session(logins=[{"id": "x", "name": "Log in", "description": "Run `x login`"}])
     session.refuse(-32000, "Authentication required")
-    message = "the agent wants a login first (Log in: Run `x login`)"
+    message = "the agent requires a login (Log in: Run `x login`)"
     assert session.wire.notices == [StartFailed(session.conversation, message)]
 
 
@@ -459,7 +459,7 @@ def test_history_that_is_replayed_gives_no_events() -> None:
 
 def test_an_agent_that_cannot_resume_has_lost_the_conversation() -> None:
     session = Session(can={}, resume="s9")
-    message = "the agent cannot go on with an old conversation"
+    message = "the agent cannot resume conversations"
     assert session.wire.notices == [StartFailed(session.conversation, message, gone=True)]
     assert not Session(can={}, opened={}).conversation.can_resume
 
@@ -548,7 +548,7 @@ def test_an_agent_without_models_cannot_be_given_one() -> None:
     session = Session(Settings("/ws", model="two"))
     session.reply(sessionId="s1")
     assert session.wire.notices == [
-        StartFailed(session.conversation, "the agent lets nobody choose its model")
+        StartFailed(session.conversation, "the agent does not let clients choose its model")
     ]
 
 
@@ -617,7 +617,7 @@ def test_the_catalogue_is_what_a_new_session_offers() -> None:
     catalogue = Catalogue(
         (Model("one", "One", ("low", "high"), "low"), Model("two", "Two")),
         (
-            Mode("build", "Build", "The mode that the agent begins with."),
+            Mode("build", "Build", "The agent's default mode."),
             Mode("ask", "Ask"),
             Mode("plan", "Plan"),
         ),
@@ -1297,7 +1297,7 @@ DEEP = "DEEP"
 
 
 def deep(frame: dict[str, Any], levels: int) -> bytes:
-    """A frame with something nested so deep in it."""
+    """A frame that contains something nested this deep."""
     return msgspec.json.encode(frame).replace(b'"DEEP"', b"[" * levels + b"]" * levels)
 
 
@@ -1433,7 +1433,7 @@ def test_a_permission_says_what_it_is_for() -> None:
     assert (asked.metadata.kind, asked.metadata.title) == ("fetch", "http://a")
 
 
-# -- nonsense ---------------------------------------------------------------------------------------
+# -- invalid frames ---------------------------------------------------------------------------------
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -1443,7 +1443,7 @@ json_values = st.recursive(
 
 
 def recorded_frames() -> list[dict[str, Any]]:
-    """One frame of each kind that the recordings hold, for the session of these tests."""
+    """One frame of each kind in the recordings, for the session of these tests."""
     kinds: dict[tuple[Any, ...], dict[str, Any]] = {}
     for recording in RECORDINGS:
         for line in recording.read_bytes().splitlines():
@@ -1463,7 +1463,7 @@ FRAMES = recorded_frames()
 
 
 def mutated(frame: Any, name: str, value: Any) -> Any:
-    """The frame with another value somewhere; the name says where."""
+    """The frame with another value in one place, which the name shows."""
     if not isinstance(frame, dict) or not frame:
         return value
     target = name if name in frame else sorted(frame)[len(name) % len(frame)]

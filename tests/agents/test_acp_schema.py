@@ -1,4 +1,5 @@
-"""All that the protocol's published schema allows is understood: no program of the same version can surprise the adapter.
+"""The adapter understands everything the protocol's published schema allows, so no program of that version
+can surprise it.
 
 The schema is the one that comes with claude-agent-acp, in the cache of agents.
 """
@@ -49,7 +50,7 @@ def test_every_update_and_request_is_understood_and_breaks_no_rule(definitions: 
 
 
 def _tell(session: Session, made_up: MadeUp, id: str) -> None:
-    """Something that the agent says in a turn; its calls are few, so that they grow."""
+    """Send something that an agent may send in a turn; there are few call ids, so that calls grow."""
     call = made_up.chance.choice(("call_1", "call_2", "call_3"))
     match made_up.chance.randrange(10):
         case 0:

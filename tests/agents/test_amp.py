@@ -524,7 +524,7 @@ def test_a_question_that_makes_no_sense_is_refused(body: bytes) -> None:
 
 
 def test_a_question_too_deep_to_be_written_is_refused() -> None:
-    """Somewhere between what can be written and what cannot be read there is what can be read alone."""
+    """Between what can be written and what cannot be read there is a depth that can only be read."""
     refused = 0
     for depth in range(800, 1100):
         session = Session()
@@ -576,7 +576,7 @@ def test_a_delegate_that_reaches_nobody_rejects(tmp_path: Path) -> None:
 
 @contextmanager
 def listening(path: Path, answer: bytes) -> Iterator[list[bytes]]:
-    """A daemon that hears one question and answers it; what it heard."""
+    """A daemon that receives one request and answers it; yields what it received."""
     heard: list[bytes] = []
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(path))
@@ -595,7 +595,7 @@ def listening(path: Path, answer: bytes) -> Iterator[list[bytes]]:
 
 
 def run_delegate(tmp_path: Path, address: str) -> subprocess.CompletedProcess[str]:
-    """The program as Amp runs it: the file that `launch` gives, without arguments."""
+    """Run the program as Amp does: the file that `launch` gives, without arguments."""
     files = launch(tmp_path, Settings("/ws")).files
     program = tmp_path / "amp-delegate"
     program.write_bytes(files["/data/launch/amp-delegate"])
@@ -616,8 +616,8 @@ def run_delegate(tmp_path: Path, address: str) -> subprocess.CompletedProcess[st
     [
         (None, "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+new\n"),
         ("old\n", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n"),
-        ("new\n", None),  # it was written already
-        ("", None),  # and here it was about to be
+        ("new\n", None),  # it was already written
+        ("", None),  # it was about to be written
     ],
 )
 def test_in_bypass_a_look_that_may_have_been_late_makes_no_diff(
@@ -767,7 +767,7 @@ def test_the_server_of_questions_asks_and_tells_the_answer(tmp_path: Path, answe
         {"questions": ["Which?"]},
         {"questions": [{"question": "Which?", "options": "Red"}]},
         {"questions": [{"question": "Which?", "options": [{}]}]},
-        {"questions": [RED]},  # nobody listens
+        {"questions": [RED]},  # no daemon listens
     ],
 )
 def test_the_server_of_questions_says_why_it_could_not_ask(tmp_path: Path, arguments: object) -> None:
@@ -786,7 +786,7 @@ def test_an_answer_is_read_back_from_a_recording() -> None:
     assert list(session.wire.sent(reply)) == [Answered(session.conversation, "d1", Answer(ANSWERED))]
 
 
-# -- nonsense ----------------------------------------------------------------------------------
+# -- invalid lines -----------------------------------------------------------------------------
 
 
 def test_a_type_nobody_knows_is_kept() -> None:

@@ -1,4 +1,4 @@
-"""Changes of real files, as the scribe tells them: seen in time, seen too late, and told by the agent."""
+"""Changes of real files, as the scribe reports them: read in time, read too late, and reported by the agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which models, variants and modes an agent takes, from what it lists."""
+"""Which models, variants and modes an agent accepts, according to its lists."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def test_what_an_agent_is_asked_for_before_a_choice_is_taken() -> None:
         "amp": ([], ["model", "variant"]),
         "claude": (["variant"], []),  # any model that its service knows
         "codex": (["variant"], []),
-        "mock": ([], []),  # it repeats what it is told
+        "mock": ([], []),  # it repeats what it is given
         "opencode": (["model", "variant"], []),
         "pi": (["model", "variant"], []),
-        "toy": ([], []),  # an ACP program says itself what it does not have
+        "toy": ([], []),  # an ACP program itself says what it does not have
     }
 
 
@@ -37,7 +37,7 @@ def test_a_model_is_one_of_those_that_are_listed(name: str) -> None:
     assert agent.takes_model("acme/small-1", LISTED)
     assert not agent.takes_model("acme/huge-1", LISTED)
     assert not agent.takes_model("unknown/unknown", LISTED)
-    assert agent.takes_model("acme/huge-1", NOTHING)  # it does not tell
+    assert agent.takes_model("acme/huge-1", NOTHING)  # it does not say
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_variant_is_one_of_its_model(name: str) -> None:
     assert takes("high", None, LISTED)  # the default model's
     assert not takes("ultra", "acme/big-1", LISTED)
     assert not takes("high", "acme/small-1", LISTED)
-    assert takes("high", "acme/alias", LISTED)  # a model that is not listed, a variant that another one has
+    assert takes("high", "acme/alias", LISTED)  # an unlisted model with a variant that another one has
     assert not takes("ultra", "acme/alias", LISTED)
     assert takes("ultra", None, NOTHING)
 

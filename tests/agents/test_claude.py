@@ -1,4 +1,4 @@
-"""What the recordings of Claude Code do not show: what we write to it, and frames it seldom sends."""
+"""What the recordings of Claude Code do not show: what we write to it, and frames it rarely sends."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Session:
         self.wire.receive(msgspec.json.encode(frame))
 
     def prompt(self, text: str = "go") -> str:
-        """Open a turn and hand over its prompt; its uuid."""
+        """Open a turn and send its prompt; returns its uuid."""
         self.scribe.start_turn()
         self.scribe.user_message(text)
         self.wire.prompt(self.conversation, Prompt(text), {})
@@ -105,7 +105,7 @@ class Session:
         return "ask_1"
 
     def answer_request(self, subtype: str, **reply: Any) -> None:
-        """Answer the request of this subtype that the wire has written last."""
+        """Answer the last request of this subtype that the wire has written."""
         sent = [one for one in self.peek() if one.get("request", {}).get("subtype") == subtype]
         status = "error" if "error" in reply else "success"
         self.feed(
@@ -126,7 +126,7 @@ class Session:
         return [msgspec.json.decode(encode_frame(frame)) for frame in self.wire.outbox]
 
     def written(self) -> list[dict[str, Any]]:
-        """What was written to the agent since the last time."""
+        """What was written to the agent since the last call."""
         frames = self.peek()
         self.wire.outbox.clear()
         return frames
@@ -135,7 +135,7 @@ class Session:
         return [draft.data for draft in self.scribe.drafts]
 
     def items(self) -> list[Item]:
-        """Every completed item but the prompts."""
+        """Every completed item except the prompts."""
         done = [data.item for data in self.data() if isinstance(data, ItemCompleted)]
         return [item for item in done if item.role != "user"]
 
@@ -158,7 +158,7 @@ class Session:
 
 
 def read_back(session: Session, *received: dict[str, Any]) -> list[Action]:
-    """The actions that a recording of what the session wrote, and received before, consists of."""
+    """The actions that a reader finds in a recording of what the session wrote and received."""
     reader = ClaudeWire(counted())
     reader.recorded_start = lambda settings, native_id: Start(
         Scribe(counted(itertools.count().__next__)),
@@ -541,7 +541,7 @@ def test_a_sub_agent_that_is_stopped_gives_up_its_calls_and_no_others() -> None:
 
 
 def test_a_sub_agent_that_nobody_has_seen_start_wakes_the_session_up() -> None:
-    """Its call is made up, and a call belongs to a turn."""
+    """Its call is a stub, and a call belongs to a turn."""
     session = Session()
     session.assistant({"type": "text", "text": "here I am"}, parent_tool_use_id="call_unseen")
     session.result()
@@ -871,7 +871,7 @@ def test_what_says_nothing_to_a_reader_is_ignored(type: str) -> None:
     assert session.data() == before
 
 
-# -- nonsense -----------------------------------------------------------------------------------
+# -- invalid frames -----------------------------------------------------------------------------
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -881,7 +881,7 @@ json_values = st.recursive(
 
 
 def recorded_frames() -> list[dict[str, Any]]:
-    """One frame of each kind that the recordings hold."""
+    """One frame of each kind in the recordings."""
     kinds: dict[tuple[Any, ...], dict[str, Any]] = {}
     for recording in RECORDINGS:
         for line in recording.read_bytes().splitlines():

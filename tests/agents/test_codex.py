@@ -64,7 +64,7 @@ HOME = Settings("/ws")
 
 
 class Link:
-    """A wire that is connected, with one thread open, and a second one that reads along what the first writes."""
+    """A connected wire with one open thread, and a second wire that reads what the first one writes."""
 
     def __init__(self, settings: Settings = HOME, *, resume: bool = False) -> None:
         self.wire = CodexWire(counted())
@@ -80,7 +80,7 @@ class Link:
         self.answer(thread={"id": THREAD}, model="gpt-5.5")
 
     def written(self) -> list[Any]:
-        """What was written since the last time, without the ids of requests, which only count."""
+        """What was written since the last call, without the ids of requests, which only count up."""
         frames, self.wire.outbox = self.wire.outbox, []
         return [_without_own_id(self._read_along(encode_frame(frame))) for frame in frames]
 
@@ -109,7 +109,7 @@ class Link:
         self.hear({"method": method, "params": {"threadId": thread, "turnId": "t1", **params}})
 
     def ask(self, method: str, **params: Any) -> str:
-        """Codex asks; the key under which it is pending."""
+        """Codex sends a request; returns its key."""
         id = next(self._ids)
         self.hear({"id": id, "method": method, "params": {"threadId": THREAD, "turnId": "t1", **params}})
         return str(id)
@@ -214,7 +214,7 @@ def test_a_permission_mode_is_the_policy_of_a_thread_and_the_sandbox_of_its_turn
     mode: Any, policy: str, sandbox: str
 ) -> None:
     settings = Settings("/ws", permission_mode=mode)
-    # Where a thread may write from the start, codex notes in the user's config.toml that the workspace is trusted.
+    # If a thread may write from the start, codex marks the workspace as trusted in the user's config.toml.
     assert opening(settings) == {"cwd": "/ws", "approvalPolicy": policy, "sandbox": "read-only"}
     link = Link(settings)
     link.wire.prompt(link.conversation, Prompt("x"), {})
@@ -441,7 +441,7 @@ def test_a_cancel_is_read_back_and_kills_the_commands() -> None:
 
 
 def _cancelled_in_a_command() -> Link:
-    """Codex has ended the turn and not yet told what became of its command."""
+    """Codex has ended the turn but not yet reported the end of its command."""
     link = Link()
     link.start_turn()
     link.tell("item/started", item=_command("c1"))
@@ -623,7 +623,7 @@ def _turn_diff(name: str, *lines: str, head: str = "") -> str:
 
 
 def _write(link: Link, file: Path, text: str, *turn_diffs: str, seen: str | None = None) -> str | None:
-    """A patch that nobody is asked for: the file is written before it is told. The diff that we tell."""
+    """A patch without approval: the file is written before it is reported. Returns the diff that we report."""
     before = len(link.items("tool_result"))
     patch = {
         "type": "fileChange",
@@ -656,7 +656,8 @@ def test_a_file_that_was_written_over_unseen_is_not_a_new_one(tmp_path: Path) ->
     assert _write(link, tmp_path / "x.txt", "new\n", first, first) == (
         "--- a/x.txt\n+++ b/x.txt\n@@ -1,2 +1 @@\n-old\n-file\n+new\n"
     )
-    # The turn's diff goes on from what was there at its start; the change goes on from the one before it.
+    # The turn's diff starts from the state at the start of the turn; our diff starts from the previous
+    # change.
     second = _turn_diff("x.txt", "@@ -1,2 +1 @@", "-old", "-file", "+newer")
     assert _write(link, tmp_path / "x.txt", "newer\n", second) == (
         "--- a/x.txt\n+++ b/x.txt\n@@ -1 +1 @@\n-new\n+newer\n"
@@ -695,7 +696,7 @@ def test_an_empty_file_that_was_not_there_is_new(tmp_path: Path) -> None:
 def test_a_file_that_is_written_as_it_was_has_no_diff(tmp_path: Path) -> None:
     link = Link(Settings(str(tmp_path), permission_mode="bypass"))
     link.start_turn()
-    assert _write(link, tmp_path / "x.txt", "new\n") is None  # codex tells none either
+    assert _write(link, tmp_path / "x.txt", "new\n") is None  # codex reports none either
 
 
 def test_a_patch_that_waits_for_a_diff_is_told_before_its_turn_ends(tmp_path: Path) -> None:
@@ -828,7 +829,7 @@ def test_a_turn_spends_what_its_sub_agents_spend_and_nothing_that_was_spent_befo
     for _ in range(2):  # compaction repeats it
         link.tell("thread/tokenUsage/updated", tokenUsage={"total": new, "last": old})
     link.end_turn(durationMs=5)
-    # It ends with its sub-agents, if that is a matter of a moment; what they spend is told last.
+    # The turn waits a moment for its sub-agents to end, and reports their usage last.
     assert link.scribe.turn is not None
     child = {"inputTokens": 8, "outputTokens": 4}
     link.tell("thread/tokenUsage/updated", "child", turnId="t9", tokenUsage={"total": child, "last": child})
@@ -878,7 +879,7 @@ def test_a_fork_does_not_pay_for_the_history_it_was_given() -> None:
     data = [one.event.data for one in translate(Codex(), lines)]
     assert isinstance(data[0], SessionStarted)
     assert data[0].metadata is not None
-    assert data[0].metadata.directory == "/ws"  # nobody named it: it is where the other one works
+    assert data[0].metadata.directory == "/ws"  # it is not named: it is the one the other works in
     [ended] = [one for one in data if isinstance(one, TurnEnded)]
     assert ended.metadata.usage is not None
     assert ended.metadata.usage.input_tokens == 50
@@ -1204,7 +1205,7 @@ def test_threads_that_nobody_ever_owns_cost_no_memory_and_let_nobody_wait() -> N
     assert link.written() == []
     for n in range(MOST_ORPHANS):
         link.tell("turn/started", thread=f"other {n}", turn={"id": "t"})
-    assert link.written() == [{"id": 5, "error": {"message": "nobody is there to answer", "code": -32601}}]
+    assert link.written() == [{"id": 5, "error": {"message": "no client can answer", "code": -32601}}]
 
 
 def test_a_request_of_the_wrong_shape_is_refused_and_reported() -> None:
@@ -1240,7 +1241,7 @@ JSON = st.recursive(
 
 
 def mutated(frame: Any, draw: Any) -> Any:
-    """The frame with one of its values replaced, somewhere inside."""
+    """The frame with one of its values replaced, at any depth."""
     if isinstance(frame, dict) and frame and draw(st.integers(0, 4)):
         name = draw(st.sampled_from(sorted(frame)))
         return {**frame, name: mutated(frame[name], draw)}

@@ -1,4 +1,4 @@
-"""Diffs: whatever a file was and is, `patch` turns the one into the other."""
+"""Diffs: `patch` turns any old file into any new one."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_the_diffs_of_several_files_are_read_one_by_one() -> None:
     assert first.written(Names("a/a.txt", "b/a.txt")) == "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b\n"
 
 
-# -- looks at files ---------------------------------------------------------------------------
+# -- reading files ----------------------------------------------------------------------------
 
 
 def test_only_a_small_file_is_looked_at(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def put(file: Path, state: FileState) -> None:
 
 
 def apply(diff: str, folder: str) -> None:
-    # Without `--force`, patch asks whether it may delete a file that is empty.
+    # Without `--force`, patch asks whether it may delete an empty file.
     subprocess.run(
         ["patch", "-p1", "--force", "--silent"],
         input=diff.encode(),

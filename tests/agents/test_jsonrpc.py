@@ -1,4 +1,4 @@
-"""JSON-RPC: what a frame is, and what waits for an answer."""
+"""JSON-RPC: how frames are classified, and which requests wait for an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the recordings of OpenCode do not show: what we write to it, and what a server seldom says."""
+"""What the recordings of OpenCode do not show: what we write to it, and what a server rarely sends."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Session:
         return taken(self.wire)
 
     def set_up(self) -> None:
-        """The server has set up what it must before a first prompt, if that is what is asked of it."""
+        """Answer the request by which the server sets up a directory, if that is what the wire sent."""
         requests = [frame for frame in self.wire.outbox if isinstance(frame, HttpRequest)]
         if [request.path.partition("?")[0] for request in requests] == ["/config/providers"]:
             self.respond(taken(self.wire)[0], 200, PROVIDERS)
@@ -126,7 +126,7 @@ class Session:
         self.wire.receive(ServerEvent(msgspec.json.encode(data)))
 
     def prompt(self, text: str = "go") -> str:
-        """Open a turn and hand over its prompt; the id of its message."""
+        """Open a turn and send its prompt; returns the id of its message."""
         self.scribe.start_turn()
         self.scribe.user_message(text)
         self.wire.prompt(self.conversation, Prompt(text), {})
@@ -273,12 +273,12 @@ def test_the_ids_of_messages_sort_by_time() -> None:
     world = World(REAL.make_id, REAL.make_uuid, REAL.clock, lambda: next(times))
     first, second = make_message_id(world), make_message_id(world)
     assert first < second
-    # Twelve digits of the time as the server writes it, then fourteen of chance.
+    # Twelve digits of the time as the server writes it, then fourteen random ones.
     assert re.fullmatch("msg_b7ca98f2e000[0-9a-f]{14}", first)
 
 
 def read_back(session: Session) -> Action:
-    """What a reader of our own frames takes them for; it knows what the session knows."""
+    """The actions that a reader finds in our own frames; it knows what the session knows."""
     session.set_up()
     (frame,) = session.wire.outbox
     session.wire._asking._waiting.clear()  # the reader did not write them
@@ -589,7 +589,7 @@ def test_a_list_that_fails_fails_once() -> None:
 
 
 def call(session: Session, text: str) -> dict[str, Any]:
-    """Open a turn for a command; the request that follows."""
+    """Open a turn for a command; returns the request that follows."""
     session.scribe.start_turn()
     session.scribe.user_message(text)
     session.wire.prompt(session.conversation, Prompt(text, command=True), {})
@@ -827,7 +827,7 @@ def test_an_event_told_by_two_streams_counts_once() -> None:
     assert [item.content for item in session.items()[1:]] == [(Text("ha"),)]
 
 
-# -- what a server seldom says ----------------------------------------------------------------
+# -- what a server rarely sends ---------------------------------------------------------------
 
 
 def test_a_type_nobody_knows_is_an_unknown_item_and_a_wrong_shape_is_unparsed() -> None:
@@ -990,7 +990,7 @@ def test_a_permission_that_an_abort_took_away_is_not_asked_again_in_the_next_tur
 
 
 def broken(session: Session, *, listed: object, statuses: object = None, permissions: object = ()) -> None:
-    """The stream broke and stands again; the server answers what the wire asks."""
+    """The stream broke and was reopened; the server answers the wire's requests."""
     session.wire.receive(Lost("eof"))
     bodies = {
         "/permission?directory=/ws": permissions,
@@ -1047,7 +1047,7 @@ def test_a_stream_that_breaks_between_turns_asks_nothing() -> None:
     assert session.take() == []
 
 
-# -- nonsense ---------------------------------------------------------------------------------
+# -- invalid frames ---------------------------------------------------------------------------
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=5),
@@ -1197,14 +1197,14 @@ def test_a_request_of_the_wrong_shape_is_refused() -> None:
 
 @pytest.mark.parametrize("early", [False, True])
 def test_a_permission_too_deep_to_be_written_is_refused(early: bool) -> None:
-    """Somewhere between what can be written and what cannot be read there is what can be read alone."""
+    """Between what can be written and what cannot be read there is a depth that can only be read."""
     count = 0
     for depth in range(800, 1100, 2):
         session = Session()
         session.begin()
         deep = b"[" * depth + b"]" * depth
         if early:
-            # It overtakes the arguments of its call, which nobody can write down.
+            # The request overtakes the arguments of its call, which are too deep to write.
             session.tool({"status": "pending", "input": {}})
             session.ask(metadata={})
             part = (
@@ -1258,7 +1258,7 @@ RECORDED = _recorded_frames()
 
 
 def _mutated(value: Any, chance: random.Random) -> Any:
-    """A copy with some of its values replaced, some of its members gone."""
+    """A copy with some values replaced and some members removed."""
     if chance.random() < 0.08:
         return chance.choice([None, 0, "", [], {}, "x", True])
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What the recordings of Pi do not show: what we write to it, and lines it seldom sends."""
+"""What the recordings of Pi do not show: what we write to it, and lines it rarely sends."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class Session:
 
 
 def read_back(session: Session, frames: list[OutFrame]) -> list[Action]:
-    """What the recording reader makes of lines that we wrote, on a wire that saw the same dialogs."""
+    """The actions that a reader finds in lines that we wrote, on a wire that saw the same dialogs."""
     reader = PiWire(counted())
     scribe = Scribe(counted(itertools.count().__next__))
     metadata = Pi().metadata(None, session.settings)
@@ -227,7 +227,7 @@ def test_dialogs_of_other_extensions_are_questions(
 
 
 def read_back_dialogs(session: Session) -> Session:
-    """The same dialogs, kept from being answered."""
+    """The same dialogs, before any of them is answered."""
     other = Session()
     other.conversation.calls.dialogs = dict(session.conversation.calls.dialogs)
     return other
@@ -337,7 +337,7 @@ def test_the_catalogue_has_the_levels_of_each_model() -> None:
 
 
 def test_a_model_that_is_none_is_never_told() -> None:
-    """Where nothing is configured, Pi has a model `unknown` of a provider `unknown`."""
+    """Without configuration, Pi reports the model `unknown` of the provider `unknown`."""
     nothing = {"id": "unknown", "provider": "unknown", "name": "unknown"}
     wire = PiWire(counted())
     wire.list_catalogue("/ws")
@@ -358,7 +358,7 @@ def test_a_model_that_is_none_is_never_told() -> None:
 
 
 def recorded(*lines: tuple[str, Any]) -> list[tuple[str, str | None, str]]:
-    """What becomes of a recording: session, native id and text of each of the user's messages."""
+    """Session, native id and text of each user message in a recording."""
     text = (
         msgspec.json.encode({"dir": dir, "t": float(n), "msg": msg}) for n, (dir, msg) in enumerate(lines)
     )
@@ -533,7 +533,7 @@ def test_blocks_of_a_result_are_joined_as_the_model_reads_them() -> None:
 
 
 def test_a_permission_too_deep_to_be_written_is_refused() -> None:
-    """Somewhere between what can be written and what cannot be read there is what can be read alone."""
+    """Between what can be written and what cannot be read there is a depth that can only be read."""
     refused = 0
     for depth in range(800, 1100):
         session = Session()
@@ -637,7 +637,7 @@ def test_a_call_cut_off_by_a_failed_attempt_fails_at_once() -> None:
 
 
 def test_redacted_thinking_is_private() -> None:
-    """It is not streamed, and only the whole message says what it is."""
+    """It is not streamed, and only the whole message shows what it is."""
     session = Session()
     session.prompt()
     hidden = "[Reasoning redacted]"
@@ -661,7 +661,7 @@ def test_thinking_is_whole_when_another_block_begins() -> None:
     session.feed("message_start", message={"role": "assistant", "content": []})
     session.update("thinking_delta", 0, delta="hm")
     session.update("thinking_end", 0, content="hm")
-    assert len(session.items("message")) == 1  # the prompt alone
+    assert len(session.items("message")) == 1  # only the prompt
     session.update("text_start", 1)
     assert session.items("message")[-1].content == (Reasoning("hm", "public"),)
     session.update("text_delta", 1, delta="yes")
@@ -851,7 +851,7 @@ def test_changes_and_images_stand_beside_the_output() -> None:
     assert session.scribe.calls.blobs[image.path] == b"picture"
 
 
-# -- nonsense ----------------------------------------------------------------------------------
+# -- invalid lines -----------------------------------------------------------------------------
 
 
 def recorded_lines() -> list[bytes]:

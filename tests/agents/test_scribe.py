@@ -1,4 +1,4 @@
-"""The scribe keeps the rules of the contract, whatever an agent says and in whatever order."""
+"""The scribe enforces the rules of the contract, whatever an agent sends and in whatever order."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ PLAIN_DIFF = "--- /a\n+++ /a\n@@ -1 +1 @@\n-a\n+b\n"
 
 
 def new_scribe(*used_call_ids: str) -> Scribe:
-    """A scribe whose clock ticks a second each time it is read."""
+    """A scribe whose clock advances a second each time it is read."""
     clock = itertools.count()
     return Scribe(counted(lambda: float(next(clock))), used_call_ids, "/images/")
 
@@ -82,7 +82,7 @@ def in_turn() -> Scribe:
 
 
 def told(scribe: Scribe) -> list[AnyData]:
-    """What was written since the last time."""
+    """What was written since the last call."""
     written = [draft.data for draft in scribe.drafts]
     scribe.take()
     return written
@@ -679,7 +679,7 @@ def parent_of(scribe: Scribe, key: str) -> str | None:
     return scribe.call_item(f"call {key}")
 
 
-# What an adapter may say only while a turn is open, and only then.
+# Calls that an adapter may make only while a turn is open.
 IN_A_TURN: dict[str, Action] = {
     "prompt": lambda scribe, key, word: scribe.user_message(word),
     "text": lambda scribe, key, word: scribe.text(f"text {key}", word),
@@ -696,7 +696,7 @@ IN_A_TURN: dict[str, Action] = {
     "question": lambda scribe, key, word: scribe.question(f"ask {key}", []),
     "plan": lambda scribe, key, word: scribe.plan(f"ask {key}", word),
 }
-# What a sub-agent may say as long as the call that started it is known.
+# Calls on behalf of a sub-agent, allowed as long as the call that started it is known.
 BELOW_A_CALL: dict[str, Action] = {
     "sub text": lambda scribe, key, word: scribe.text(
         f"sub text {key}", word, parent=parent_of(scribe, key), outlives_turn=True
@@ -730,7 +730,7 @@ AT_ANY_TIME: dict[str, Action] = {
         scribe.end_session("completed", by="agent") if key + word == "1" else None
     ),
 }
-# A tool's output belongs to a call that is open: in its turn, or beyond it if it was left running.
+# A tool's output belongs to an open call: in its turn, or later if it was left running.
 OF_AN_OPEN_CALL: dict[str, Action] = {
     "start result": lambda scribe, key, word: scribe.start_result(f"call {key}"),
     "result delta": lambda scribe, key, word: scribe.result_delta(f"call {key}", word),
@@ -740,14 +740,14 @@ OF_AN_OPEN_CALL: dict[str, Action] = {
     ),
 }
 ACTIONS = IN_A_TURN | BELOW_A_CALL | AT_ANY_TIME | OF_AN_OPEN_CALL
-# Turns begin often and things are said more often than ended, so that there is always something open.
+# Turns begin often, and items begin more often than they end, so that something is always open.
 NAMES = [*ACTIONS, *["start turn"] * 6, *[*IN_A_TURN, *BELOW_A_CALL] * 2]
 STEP = st.tuples(st.sampled_from(NAMES), st.sampled_from(KEYS), st.sampled_from(WORDS))
 STEPS = st.integers(0, 50).flatmap(lambda count: st.lists(STEP, min_size=count, max_size=count))
 
 
 def take(scribe: Scribe, step: Step) -> None:
-    """Do what an adapter may do; what it may not do now is left out."""
+    """Make a call that an adapter may make now; skip one that it may not."""
     name, key, word = step
     if name in IN_A_TURN and scribe.turn is None:
         return
@@ -759,7 +759,7 @@ def take(scribe: Scribe, step: Step) -> None:
 
 
 def events(drafts: Sequence[Draft], after: int = 0) -> list[Event]:
-    """What a reader would see of these."""
+    """The events that a reader would see."""
     return [
         decode_event(
             msgspec.json.encode(
@@ -800,7 +800,7 @@ def test_what_a_scribe_left_open_can_be_closed_by_another(steps: list[Step], tur
     scribe = new_scribe()
     scribe.start_session(SessionMetadata("mock"))
     for step in steps:
-        # The log takes what one step wrote in one transaction, so a restart cuts between steps.
+        # The log takes the drafts of one step in one transaction, so a restart cuts between steps.
         take(scribe, step)
     before = events(scribe.drafts)
     numbers = itertools.count(1)
@@ -848,7 +848,7 @@ def test_a_turn_that_another_scribe_began_lasts_as_long_as_the_log_says() -> Non
     ]
 
 
-# -- time spent on people -----------------------------------------------------------------------
+# -- time spent waiting for people ---------------------------------------------------------------
 
 
 def at(seconds: list[float]) -> Scribe:
@@ -904,7 +904,7 @@ def test_an_answer_that_is_refused_goes_on_waiting() -> None:
     assert told(scribe)[-1] == turn_ended("end_turn", 5, waited=5)
 
 
-# -- what the agent works with ------------------------------------------------------------------
+# -- the model and title an agent reports ---------------------------------------------------------
 
 
 def test_what_the_agent_uses_is_kept_until_it_tells_another() -> None:

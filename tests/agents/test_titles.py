@@ -1,4 +1,4 @@
-"""What a tool call is about, on one line."""
+"""One-line titles for tool calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Todo lists: one form, whatever an agent's words for them are."""
+"""To-do lists: one form for the formats of all agents."""
 
 from __future__ import annotations
 

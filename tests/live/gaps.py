@@ -1,6 +1,8 @@
-"""What an agent does instead of a feature that its adapter declares as a gap: one check for each, run in the feature's place.
+"""What an agent does instead of a feature that its adapter declares as a gap: one check for each, run in
+place of the feature's test.
 
-A check states the agent's own way, so it fails both when the feature comes to work and when something else breaks.
+A check states what the agent does instead, so it fails both when the feature begins to work and when
+something else breaks.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from .live import HELLO, PLAN_WORDS, QUESTION_WORDS, SUBAGENT_WORDS, Live
 Check = Callable[[Live], None]
 
 NO_TOOL = "I have no tool for the step"
-"""How the scripted model says that the agent offered it nothing to ask, or to start a sub-agent, with."""
+"""What the scripted model says if the agent offers no tool for questions or sub-agents."""
 
 
 def _refusal(session: Session, method: str, path: str, body: object) -> int:
@@ -163,12 +165,12 @@ def waits_for_its_sub_agent_until_it_is_cancelled(live: Live) -> None:
 
 
 def _below_calls(turn: Turn) -> list[str]:
-    """The items that stand below a call."""
+    """The items whose parent is a call."""
     calls = {item.item_id for item in turn.items if item.kind == "tool_call"}
     return [item.item_id for item in turn.items if item.parent_id in calls]
 
 
-# -- things that break ------------------------------------------------------------------------
+# -- failures ---------------------------------------------------------------------------------
 
 
 def tries_again_until_it_is_cancelled(scenario: str, *, in_silence: bool = False) -> Check:
@@ -190,7 +192,9 @@ def tries_again_until_it_is_cancelled(scenario: str, *, in_silence: bool = False
 
 
 def before_it_is_stored(check: Check) -> Check:
-    """Amp's service gets a conversation a second after it fell silent; here that second lasts as long as the check."""
+    """Amp uploads a conversation a second after its last activity; here that second lasts as long as the
+    check.
+    """
 
     def held(live: Live) -> None:
         with live.model.without_amp_threads():
@@ -205,7 +209,7 @@ def resumes_only_what_is_stored(live: Live) -> None:
     session = live.session(env=mark)
     session.run(live.echo("The secret word is plum. Reply with OK."))
     if live.real:
-        time.sleep(2)  # nobody tells
+        time.sleep(2)  # the upload is not reported
     native_id = session.info["nativeSessionId"]
     wait_until(lambda: live.real or "You said" in live.model.amp_thread(native_id))
     kill(agent_process(mark))
@@ -288,7 +292,7 @@ def conversation_is_gone_with_the_waiting_daemon(live: Live) -> None:
 
 
 def _goes_on_only_afresh(live: Live, session: Session) -> None:
-    """The next message is refused, unless it says that it may do without what was said before."""
+    """The next message is refused, unless it agrees to start without the earlier conversation."""
     native_id = session.info["nativeSessionId"]
     prompt = live.echo("What is the secret word?")
     assert _refusal(session, "POST", "/messages", {"message": prompt}) == 409
@@ -339,7 +343,7 @@ WITHOUT: dict[str, Check] = {
     "agent_killed_turn": conversation_is_gone_with_the_busy_agent,
     "agent_killed_pending": conversation_is_gone_with_the_waiting_agent,
 }
-"""What an agent without a feature does, unless it has a way of its own."""
+"""What an agent without a feature usually does."""
 
 OWN_WAYS: dict[tuple[str, str], Check] = {
     ("amp", "plan_approved"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
@@ -361,5 +365,5 @@ OWN_WAYS: dict[tuple[str, str], Check] = {
 
 
 def check_of(agent: str, feature: str) -> Check | None:
-    """The check that stands in for a feature that an agent declares missing."""
+    """The check that replaces the test of a feature that an agent declares missing."""
     return OWN_WAYS.get((agent, feature)) or WITHOUT.get(feature)

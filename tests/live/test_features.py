@@ -1,4 +1,6 @@
-"""Every feature, once. Each test runs on each agent; see `features.py` for the list and `conftest.py` for the rest."""
+"""One test per feature. Each runs on each agent; see `features.py` for the list and `conftest.py` for the
+rest.
+"""
 
 from __future__ import annotations
 
@@ -225,13 +227,13 @@ def test_calls_a_tool_of_an_mcp_server(live: Live) -> None:
 def test_puts_a_sub_agents_items_below_the_call(live: Live) -> None:
     session = live.session(permissionMode="bypass", model=live.ways.subagent_model)
     assert session.run(live.say("subagent", "", SUBAGENT_WORDS)).calls
-    # An agent may let its sub-agent go on after the turn.
+    # An agent may let its sub-agent continue after the turn.
     session.wait(lambda event: _is_result_below_a_call(session, event, "inner-output"))
     assert (live.workspace / "inner.txt").exists()
 
 
 def _is_result_below_a_call(session: Session, event: Event, output: str) -> bool:
-    """Whether an event is the end of the result with this output, and the result stands below another call."""
+    """Whether an event completes the result with this output, and the result belongs to another call."""
     match event.data:
         case ItemCompleted(Item(parent_id=parent, content=(ToolResult(output=said), *_))) if output in said:
             items = [one.data.item for one in session.events if isinstance(one.data, ItemCompleted)]
@@ -406,7 +408,7 @@ def test_switches_the_agent_mode_while_it_runs(live: Live) -> None:
 
 
 def _plan_told(session: Session, turn_id: str) -> str:
-    """The plan, as a question where the agent waits for an answer, else as a message."""
+    """The plan, as a question if the agent waits for an answer, else as a message."""
     seen = session.wait(
         lambda event: (
             isinstance(event.data, QuestionRequested)
@@ -440,7 +442,7 @@ def test_lists_its_models(live: Live) -> None:
 
 @feature("variant")
 def test_passes_the_variant_to_the_model(live: Live) -> None:
-    # Two of them: one alone may be what the agent asks for anyway.
+    # Two of them: a single one may be the agent's default.
     for variant in ("low", "high"):
         session = live.session(variant=variant)
         turn = session.run(live.say("settings", "", "Say hello."))
@@ -458,7 +460,7 @@ def test_switches_model_and_variant_while_it_runs(live: Live) -> None:
     session = live.session()
     prompt = live.say("settings", "", "Say hello.")
     before = session.run(prompt).text
-    assert session.info["model"]  # nobody chose one
+    assert session.info["model"]  # none was chosen
     if "model" in live.agent.chooses:
         with pytest.raises(Refused, match="no model no-such/model"):
             session.call("PATCH", "", {"model": "no-such/model"})
@@ -601,7 +603,7 @@ def test_runs_two_sessions_at_once(live: Live) -> None:
     assert [turn.stop_reason for turn in ended] == ["end_turn", "end_turn"]
 
 
-# -- things that break ------------------------------------------------------------------------
+# -- failures ---------------------------------------------------------------------------------
 
 
 @feature("error_401")
@@ -664,7 +666,7 @@ def test_resumes_after_the_agent_died_between_turns(live: Live) -> None:
 
 
 def _is_title(event: Event) -> bool:
-    """Some agents name a session in their own time."""
+    """Some agents name a session some time later."""
     match event.data:
         case ItemStarted(Item(content=(StatusPart("title"), *_))) | ItemCompleted(
             Item(content=(StatusPart("title"), *_))
@@ -762,7 +764,7 @@ def test_rejects_a_permission_whose_daemon_died(live: Live, own_daemon: DaemonPr
 
 
 def _goes_on(live: Live, session: Session) -> None:
-    """The next message continues the agent's own conversation; an unfinished one may or may not count."""
+    """The next message continues the agent's own conversation; an unfinished turn may or may not count."""
     turn = session.run(live.echo("What is the secret word?"))
     assert live.knows(turn, "plum", 2) or live.knows(turn, "plum", 3), turn.text
 

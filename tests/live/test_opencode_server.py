@@ -1,4 +1,4 @@
-"""OpenCode's sessions share a server: what they must not share with it."""
+"""OpenCode's sessions share a server: what they must not share."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def live(request: pytest.FixtureRequest, tmp_path: Path, scripted_model: Scripte
         pytest.skip("--agent names others")
     if why := cannot_run(agent):
         request.node.user_properties += [("agent", agent), ("left_out", why)]
-        pytest.skip("the agent is not here")
+        pytest.skip("the agent is not installed")
     daemon: DaemonProcess = request.getfixturevalue("shared_daemon")
     live = Live(TRIED[agent], daemon, scripted_model, tmp_path)
     yield live
@@ -77,7 +77,7 @@ def test_a_cancel_before_a_servers_first_answer_breaks_nothing(live: Live) -> No
     prompt = live.say("text", "", f"Reply with exactly this: {HELLO}")
     session = live.session(env=new_mark())
     turn_id = session.send(prompt)
-    time.sleep(0.3)  # to cancel while the server sets things up, of which nothing is told
+    time.sleep(0.3)  # cancel during the server's setup, which it does not report
     session.call("POST", "/cancel")
     assert session.finish(turn_id).stop_reason == "interrupted"
     assert session.call("GET", "/commands")["commands"]

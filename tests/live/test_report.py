@@ -1,4 +1,4 @@
-"""What a run of the live suite says at its end, seen from outside: pytest in a process of its own, without agents."""
+"""The report at the end of a live run, seen from outside: pytest in a process of its own, without agents."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .report import CHECKOUT
 from .tried import TRIED, chosen
 
 THROUGH_WORKERS = ("-n", "1", "--dist", "worksteal")
-"""As `make test` does: the process that reports is not the one that runs."""
+"""Like `make test`: the process that reports is not the one that runs the tests."""
 
 
 def run_pytest(*arguments: str, cwd: Path, **environ: str) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    # The other plugins take longer to load than all else here.
+    # The other plugins would take most of the time.
     own = {"CI": "", "MODEL": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(
         [
@@ -51,7 +51,7 @@ def run_pytest(*arguments: str, cwd: Path, **environ: str) -> subprocess.Complet
 
 
 def run_without_npm(tmp_path: Path, **environ: str) -> subprocess.CompletedProcess[str]:
-    """The whole folder of tests, as by `make test`, but for what is not live."""
+    """The whole test directory, as `make test` runs it, except for tests that are not live."""
     programs = tmp_path / "programs"
     programs.mkdir()
     cache = str(tmp_path / "cache")
@@ -78,7 +78,7 @@ def test_without_npm_the_agents_are_left_out_with_one_loud_line(tmp_path: Path) 
     assert left_out_lines(run) == [ALL_LEFT_OUT], run.stdout
     tried = sum(len(chosen(None, feature)) for feature in FEATURES)
     left_out = re.findall(r"SKIPPED \[(\d+)\] tests/live/conftest.py", run.stdout)
-    assert sum(map(int, left_out)) >= tried  # and what else needs a real agent
+    assert sum(map(int, left_out)) >= tried  # and other tests that need a real agent
     assert run.returncode == pytest.ExitCode.OK
 
 
@@ -129,7 +129,7 @@ RIGHT: coverage.Matrix = {"codex": Column("2.0", {"text": "yes", "command": "yes
 def test_a_wrong_matrix_fails_the_run(tmp_path: Path) -> None:
     run = run_suite(suite_with_matrix(tmp_path, WRONG))
     assert "1 passed" in run.stdout
-    assert "coverage.md, README.md: not what just ran" in run.stdout
+    assert "coverage.md, README.md: differs from what just ran" in run.stdout
     assert "codex: the matrix is about version 1.0, 2.0 ran" in run.stdout
     assert "codex, Command: the matrix says fails, not yes" in run.stdout
     assert run.returncode == pytest.ExitCode.TESTS_FAILED

@@ -1,4 +1,4 @@
-"""The cache of pinned agents, filled from a registry of this machine."""
+"""The cache of pinned agents, filled from a registry on this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The mock agent's process, driven over real pipes: its frames decode, and what they become keeps the ten rules."""
+"""The mock agent's process, driven over real pipes: its frames decode, and the resulting events keep the ten
+rules.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,7 @@ Respond = Callable[[Frame], Command | None]
 
 
 def accept_all(frame: Frame) -> Command | None:
-    """A client that says yes, and chooses the first option."""
+    """A client that accepts everything, and chooses the first option."""
     match frame:
         case AskFrame(id):
             return DecisionCommand(id, "once")
@@ -95,7 +97,7 @@ def cancel_on(kind: type[Frame]) -> Respond:
 
 
 class Client:
-    """Starts the mock agent in a folder of its own and speaks to it."""
+    """Starts the mock agent in a directory of its own and talks to it."""
 
     def __init__(self, home: Path) -> None:
         self.workspace = home / "workspace"
@@ -130,7 +132,7 @@ class Client:
         return None if line is None else frames.decode(line)
 
     def until_ready(self) -> list[Frame | None]:
-        """What it tells before it is ready: the history of a conversation that is resumed."""
+        """The frames before it is ready: the history of a resumed conversation."""
         told: list[Frame | None] = []
         while (frame := self.frame()) != ReadyFrame("talk"):
             assert frame is not None
@@ -150,7 +152,7 @@ class Client:
         return seen
 
     def exit_code(self) -> int:
-        """Close the agent's input and wait for its end."""
+        """Close the agent's input and wait until it exits."""
         assert self._process is not None
         process, self._process = self._process, None
         return process.finish(TIMEOUT)
@@ -161,7 +163,7 @@ class Client:
             self.exit_code()
 
     def events(self) -> list[Event]:
-        """What a client of the daemon would read of all this."""
+        """The events that a client of the daemon would read."""
         told = translate(AGENTS["mock"], self.recording.lines)
         return [decode_event(msgspec.json.encode(one.event)) for one in told]
 
@@ -190,7 +192,7 @@ def said(seen: Sequence[Frame | None]) -> list[str]:
 
 
 def outline(seen: Sequence[Frame]) -> list[str]:
-    """The types of a turn's frames, runs of the same type as one."""
+    """The types of a turn's frames, with repetitions collapsed."""
     names = [str(frame.__struct_config__.tag) for frame in seen]
     return [name for place, name in enumerate(names) if place == 0 or names[place - 1] != name]
 
@@ -285,7 +287,7 @@ def test_an_argument_that_is_no_number_is_said_to_be_wrong(agent: Client) -> Non
     assert text.startswith("I did not understand that: `flood [N] [BYTES]`")
 
 
-# -- what is asked ------------------------------------------------------------------------------
+# -- requests -----------------------------------------------------------------------------------
 
 
 def test_an_accepted_command_really_runs(agent: Client) -> None:
@@ -522,7 +524,7 @@ def test_a_sub_agents_frames_name_the_call_that_started_it(agent: Client) -> Non
     ]
 
 
-# -- what goes wrong ----------------------------------------------------------------------------
+# -- failures -----------------------------------------------------------------------------------
 
 
 def test_nonsense_is_reported_and_the_turn_goes_on(agent: Client) -> None:
@@ -664,7 +666,7 @@ def test_pace_keeps_its_schedule(agent: Client) -> None:
     told = [one.split("@") for one in text.split()]
     assert [int(place) for place, _ in told] == list(range(7))
     began = float(told[0][1])
-    # It may be late, when the machine is busy, but never early.
+    # It may be late on a busy machine, but never early.
     assert [float(time) - began > n // 3 * 0.04 - 0.01 for n, (_, time) in enumerate(told)] == [True] * 7
 
 

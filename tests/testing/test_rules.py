@@ -1,4 +1,4 @@
-"""The checker of the rules finds what is wrong: each broken session breaks exactly the rule it was made to break."""
+"""The rule checker finds violations: each broken session violates exactly the rule it was made to violate."""
 
 from __future__ import annotations
 

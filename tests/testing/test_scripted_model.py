@@ -1,4 +1,4 @@
-"""The scripted model on each wire, as the agents ask it: over HTTP, with the tools that they offer."""
+"""The scripted model on each API, as the agents use it: over HTTP, with the tools that they offer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sandbox_agent.testing.scripted_model import (
 )
 
 Json = dict[str, Any]
-# One for all, because making one reads the machine's certificates; and it leaves no connection open.
+# One for all, because creating one reads the machine's certificates; it leaves no connection open.
 HTTP = httpx2.Client(limits=httpx2.Limits(max_keepalive_connections=0))
 WIRES = ("messages", "responses", "chat")
 PATHS = {"messages": "/v1/messages", "responses": "/v1/responses", "chat": "/v1/chat/completions"}
@@ -99,7 +99,7 @@ FREE_TEXT_TOOL = {"type": "custom", "name": "apply_patch"}
 
 
 def request_of(wire: str, *said: Json, tools: dict[str, Json] | None = None, stream: bool = True) -> Json:
-    """A request with this history; an entry is in the words of its wire."""
+    """A request with this history; an entry is in the format of its API."""
     offered = tools or {}
     match wire:
         case "messages":
@@ -120,7 +120,7 @@ def user(text: str) -> Json:
 
 
 def agent_request(agent: str, prompt: str) -> Json:
-    """The first request of an agent for a prompt, with the folder it tells its model."""
+    """An agent's first request for a prompt, with the directory it reports to its model."""
     wire = WIRE_OF[agent]
     told = user("<environment_context>\n<cwd>/tmp/ws</cwd>\n</environment_context>")
     request = request_of(wire, told, user(prompt), tools=TOOLS.get(agent))
@@ -145,7 +145,7 @@ def post(model: ScriptedModel, wire: str, request: Json) -> httpx2.Response:
 
 
 def events(model: ScriptedModel, wire: str, request: Json) -> list[Json]:
-    """The events of a reply, with the names that are made up anew each time made equal."""
+    """The events of a reply, with generated ids normalized."""
     reply = post(model, wire, request)
     assert reply.status_code == 200, reply.text
     text = re.sub(r"(?<=[_-])[0-9a-f]{12}", "ID", reply.text)
@@ -153,7 +153,7 @@ def events(model: ScriptedModel, wire: str, request: Json) -> list[Json]:
 
 
 def reply_to(model: ScriptedModel, wire: str, request: Json) -> Json:
-    """A reply said at once."""
+    """A reply without streaming."""
     reply = post(model, wire, {**request, "stream": False})
     assert reply.status_code == 200, reply.text
     return dict(reply.json())
@@ -220,7 +220,7 @@ def result_of(wire: str, reply: Json, output: str) -> list[Json]:
             return [message, *results]
 
 
-# What comes over the wires
+# Streaming on each API
 
 
 def test_messages_streams_a_text_and_a_call(model: ScriptedModel) -> None:
@@ -394,7 +394,7 @@ def test_usage_is_told_in_the_terms_of_the_wire(model: ScriptedModel, wire: str,
     assert reply_to(model, wire, request_of(wire, user("SCENARIO:usage")))["usage"] == usage
 
 
-# The words of each agent
+# The tools of each agent
 
 COMMAND = "touch a"
 CALLS: dict[str, dict[str, list[tuple[str, Any]]]] = {
@@ -681,7 +681,7 @@ def test_it_says_what_images_it_saw(model: ScriptedModel, wire: str, image: Json
     )
 
 
-# What goes wrong
+# Failures
 
 SERVER_ERROR = {"message": "Scripted server error", "type": "server_error", "param": None, "code": None}
 
@@ -820,7 +820,7 @@ def test_a_request_that_is_none_gets_400(model: ScriptedModel) -> None:
     assert (reply.status_code, reply.json()["error"]["type"]) == (400, "invalid_request_error")
 
 
-# What agents ask for themselves
+# Agents' own model calls
 
 
 @pytest.mark.parametrize(

@@ -472,7 +472,7 @@ def pair(turn: Turn) -> None:
     turn.say("Both are answered.")
 
 
-@keyword("late [SECONDS]", "a command that has run; its result comes so many seconds (5) after that")
+@keyword("late [SECONDS]", "a command that has run; its result arrives SECONDS (5) later")
 def late(turn: Turn) -> None:
     import subprocess
 
@@ -681,7 +681,7 @@ def bigline(turn: Turn) -> None:
     turn.write("text_end", id=id)
 
 
-@keyword("flood [N] [BYTES]", "N numbered deltas (1000) of so many bytes (16), as fast as they are read")
+@keyword("flood [N] [BYTES]", "N numbered deltas (1000) of BYTES (16) each, as fast as they are read")
 def flood(turn: Turn) -> None:
     count, size = number(turn, 0, 1000), max(1, number(turn, 1, 16))
     id = turn.new_id("text")

@@ -343,7 +343,7 @@ class OpenCodeConversation(Conversation):
 
     def lose_turn(self) -> None:
         """The server that ran the turn no longer knows it."""
-        self.scribe.crash(None, None, None, "the agent's server was lost and the running turn with it")
+        self.scribe.crash(None, None, None, "the agent's server was lost and with it the running turn")
         self._next_turn()
 
     def _next_turn(self) -> None:
