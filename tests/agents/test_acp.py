@@ -317,7 +317,7 @@ SECRETS = dict.fromkeys(
         (["gemini=SANDBOX_*", "gemini=SANDBOX_AGENT_TOKEN"], set()),
     ],
 )
-def test_it_sees_the_variables_that_were_granted_to_its_name(grants: list[str], seen: set[str]) -> None:
+def test_an_agent_sees_the_variables_granted_to_it(grants: list[str], seen: set[str]) -> None:
     agents = parse_acp_agents(["gemini=/opt/gemini-cli --acp", "other=aws"], grants=grants)
     base = {"PATH": "/bin", "LANG": "C"}
     assert environment(agents["gemini"], {**base, **SECRETS}, {}).keys() == base.keys() | seen
@@ -398,7 +398,7 @@ def test_a_conversation_begins_with_the_handshake() -> None:
     assert (session.wire.notices, session.conversation.native_id) == ([Ready(session.conversation)], "s1")
 
 
-def test_an_agent_that_takes_no_mcp_servers_over_http_is_not_started_without_them() -> None:
+def test_a_session_with_http_mcp_servers_fails_on_an_agent_without_support() -> None:
     session = Session(Settings("/ws", mcp={"far": McpServer(url="http://m")}), can={})
     assert session.wire.notices == [
         StartFailed(session.conversation, "the agent does not support MCP servers over HTTP: far")
@@ -416,7 +416,7 @@ def test_another_version_of_the_protocol_is_refused() -> None:
     assert wire.notices == [StartFailed(conversation, message), ListFailed(message)]
 
 
-def test_an_agent_that_wants_a_login_says_how() -> None:
+def test_an_agent_that_requires_a_login_says_how() -> None:
     session = Session(logins=[{"id": "x", "name": "Log in", "description": "Run `x login`"}])
     session.refuse(-32000, "Authentication required")
     message = "the agent requires a login (Log in: Run `x login`)"
@@ -439,7 +439,7 @@ def test_a_conversation_is_resumed_as_the_agent_can(can: dict[str, Any], method:
     assert (session.conversation.native_id, session.conversation.can_resume) == ("s9", True)
 
 
-def test_history_that_is_replayed_gives_no_events() -> None:
+def test_replayed_history_produces_no_events() -> None:
     session = Session(can={"loadSession": True}, resume="s1")
     before = session.data()
     session.update("user_message_chunk", content={"type": "text", "text": "old"})
@@ -508,7 +508,7 @@ def chosen(**values: str) -> dict[str, Any]:
     }
 
 
-def test_choices_are_made_one_after_the_other_before_the_session_is_ready() -> None:
+def test_choices_are_made_one_by_one_before_the_session_is_ready() -> None:
     settings = Settings("/ws", "plan", model="two", variant="high")
     session = Session(settings, opened=None)
     session.reply(sessionId="s1", **chosen())
@@ -531,7 +531,7 @@ def test_choices_are_made_one_after_the_other_before_the_session_is_ready() -> N
     assert session.statuses() == [("session", {"model": "two", "variant": "high", "mode": "plan"})]
 
 
-def test_a_session_that_may_only_read_plans_where_the_agent_can_plan() -> None:
+def test_a_read_only_session_uses_the_agents_plan_mode() -> None:
     session = Session(Settings("/ws", permission_mode="plan"))
     session.reply(sessionId="s1", **chosen())
     assert session.written()[-1]["params"]["value"] == "plan"
@@ -552,7 +552,7 @@ def test_an_agent_without_models_cannot_be_given_one() -> None:
     ]
 
 
-def test_agents_from_before_there_were_options_are_set_by_their_own_requests() -> None:
+def test_older_agents_without_options_are_set_by_separate_requests() -> None:
     modes = {
         "currentModeId": "code",
         "availableModes": [{"id": "code", "name": "Code"}, {"id": "plan", "name": "Plan"}],
@@ -575,7 +575,7 @@ def test_agents_from_before_there_were_options_are_set_by_their_own_requests() -
     assert session.written()[-1]["params"] == {"sessionId": "s1", "modeId": "code"}
 
 
-def test_a_prompt_waits_until_all_is_chosen() -> None:
+def test_a_prompt_waits_until_all_choices_are_made() -> None:
     session = Session(opened=chosen())
     session.wire.configure(session.conversation, Settings("/ws", model="two"))
     [choice] = session.written()
@@ -585,7 +585,7 @@ def test_a_prompt_waits_until_all_is_chosen() -> None:
     assert [one["method"] for one in session.written()] == ["session/prompt"]
 
 
-def test_a_prompt_that_still_waits_is_cancelled_without_the_agent() -> None:
+def test_a_waiting_prompt_is_cancelled_without_the_agent() -> None:
     session = Session(opened=chosen())
     session.wire.configure(session.conversation, Settings("/ws", model="two"))
     session.prompt()
@@ -626,7 +626,7 @@ def test_the_catalogue_is_what_a_new_session_offers() -> None:
     assert wire.notices == [Listed(catalogue)]
 
 
-def test_an_open_session_that_told_its_commands_tells_the_catalogue_at_once() -> None:
+def test_an_open_session_with_known_commands_lists_the_catalogue_at_once() -> None:
     session = Session(opened=chosen())
     session.update("available_commands_update", availableCommands=[])
     session.wire.notices.clear()
@@ -638,7 +638,7 @@ def test_an_open_session_that_told_its_commands_tells_the_catalogue_at_once() ->
 
 
 @pytest.mark.parametrize("told", [True, False])
-def test_commands_that_were_not_told_yet_are_waited_for_and_not_for_ever(told: bool) -> None:
+def test_the_wait_for_commands_is_bounded(told: bool) -> None:
     session = Session(opened=chosen())
     session.wire.notices.clear()
     session.wire.list_catalogue("/ws")
@@ -655,7 +655,7 @@ def test_commands_that_were_not_told_yet_are_waited_for_and_not_for_ever(told: b
     assert session.wire.notices[-1] == listed  # at once
 
 
-def test_what_the_agent_switches_itself_is_told() -> None:
+def test_a_switch_by_the_agent_itself_is_reported() -> None:
     session = Session(opened=chosen())
     session.update("current_mode_update", currentModeId="plan")
     session.update("config_option_update", **chosen(mode="plan", effort="high"))
@@ -683,7 +683,7 @@ def test_a_prompt_is_read_back(prompt: Prompt) -> None:
     assert action.prompt == prompt
 
 
-def test_an_image_is_shown_to_an_agent_that_sees_images_and_linked_for_others() -> None:
+def test_an_image_is_embedded_for_agents_that_accept_images_and_linked_for_others() -> None:
     prompt = Prompt("look", (Attachment("/ws/a.png"),))
     shown = []
     for can in (CAN_ALL, {}):
@@ -775,7 +775,7 @@ def test_a_cancel_is_read_back() -> None:
 # -- messages -------------------------------------------------------------------------------------
 
 
-def test_chunks_without_an_id_are_one_message_until_something_else_is_said() -> None:
+def test_chunks_without_an_id_are_one_message_until_something_else_arrives() -> None:
     session = in_turn()
     session.say("Hel")
     session.update("usage_update", used=1, size=2)
@@ -800,7 +800,7 @@ def test_chunks_without_an_id_are_one_message_until_something_else_is_said() -> 
     assert session.broken_rules() == []
 
 
-def test_a_message_with_an_id_goes_on_after_a_tool_has_ended_and_another_id_begins_another() -> None:
+def test_a_message_id_continues_after_a_tool_and_a_new_id_begins_a_new_message() -> None:
     session = in_turn()
     session.update("tool_call", toolCallId="t1", title="bash", status="in_progress")
     session.say("one ", id="m1")
@@ -814,14 +814,14 @@ def test_a_message_with_an_id_goes_on_after_a_tool_has_ended_and_another_id_begi
     ]
 
 
-def test_text_without_letters_is_no_message() -> None:
+def test_whitespace_alone_is_not_a_message() -> None:
     session = in_turn()
     session.say("")
     session.end()
     assert session.items() == []
 
 
-def test_what_is_no_text_is_told_all_the_same() -> None:
+def test_content_other_than_text_is_reported() -> None:
     session = in_turn()
     link = {"type": "resource_link", "uri": "file:///ws/a", "name": "a"}
     session.update("agent_message_chunk", content=link)
@@ -838,7 +838,7 @@ def test_what_is_no_text_is_told_all_the_same() -> None:
     )
 
 
-def test_what_is_said_after_the_turn_is_a_turn_that_the_agent_began() -> None:
+def test_text_after_the_turn_is_a_turn_the_agent_began() -> None:
     session = in_turn()
     session.end()
     session.say("By the ", id="m1")
@@ -854,7 +854,7 @@ def test_what_is_said_after_the_turn_is_a_turn_that_the_agent_began() -> None:
     assert session.broken_rules() == []
 
 
-def test_what_was_said_before_the_next_prompt_is_not_lost() -> None:
+def test_text_before_the_next_prompt_is_not_lost() -> None:
     session = in_turn()
     session.end()
     session.say("late")
@@ -865,7 +865,7 @@ def test_what_was_said_before_the_next_prompt_is_not_lost() -> None:
     assert session.broken_rules() == []
 
 
-def test_a_call_after_the_turn_goes_on_in_the_background() -> None:
+def test_a_call_after_the_turn_runs_in_the_background() -> None:
     session = in_turn()
     session.end()
     session.update("tool_call", toolCallId="t1", title="bash", rawInput={"command": "ls"})
@@ -907,7 +907,7 @@ def _shown(text: str) -> list[dict[str, Any]]:
     return [{"type": "content", "content": {"type": "text", "text": text}}]
 
 
-def test_an_id_that_is_used_again_is_another_call() -> None:
+def test_a_reused_id_is_another_call() -> None:
     session = in_turn()
     for _ in range(2):
         session.update("tool_call", toolCallId="t1", title="bash", status="in_progress")
@@ -917,7 +917,7 @@ def test_an_id_that_is_used_again_is_another_call() -> None:
     assert session.broken_rules() == []
 
 
-def test_a_call_that_the_turn_leaves_behind_fails_with_what_is_known_of_it() -> None:
+def test_a_call_left_open_by_its_turn_fails_with_what_is_known() -> None:
     session = in_turn()
     session.update("tool_call", toolCallId="t1", title="bash", rawInput={"command": "ls"})
     session.say("half", id="m1")
@@ -929,7 +929,7 @@ def test_a_call_that_the_turn_leaves_behind_fails_with_what_is_known_of_it() -> 
     ]
 
 
-def test_a_sub_agent_is_told_below_its_call() -> None:
+def test_a_sub_agents_items_belong_to_its_call() -> None:
     session = in_turn()
     below: dict[str, Any] = {"_meta": {"claudeCode": {"parentToolUseId": "t1"}}}
     session.update("tool_call", toolCallId="t1", title="Task", name="Agent", rawInput={"prompt": "go"})
@@ -971,7 +971,7 @@ def test_a_sub_agent_is_told_below_its_call() -> None:
         ({"kind": "read", "locations": [{"path": "/ws/a"}]}, []),
     ],
 )
-def test_files_that_were_changed_stand_on_the_result(call: dict[str, Any], files: list[FileRef]) -> None:
+def test_changed_files_are_on_the_result(call: dict[str, Any], files: list[FileRef]) -> None:
     session = in_turn()
     session.update("tool_call", toolCallId="t1", title="x", status="completed", rawOutput="ok", **call)
     session.update("tool_call", toolCallId="t2", title="x", status="failed", rawOutput="no", **call)
@@ -980,7 +980,7 @@ def test_files_that_were_changed_stand_on_the_result(call: dict[str, Any], files
     assert failed.content == (ToolResult("t2", "no"),)
 
 
-def test_a_change_that_was_shown_whole_when_it_was_asked_is_told_whole() -> None:
+def test_a_change_shown_whole_in_the_request_is_reported_whole() -> None:
     session = in_turn()
     session.update("tool_call", toolCallId="t1", title="edit", kind="edit", status="in_progress")
     whole = {"type": "diff", "path": "/ws/a", "oldText": "1\nold\n", "newText": "1\nnew\n"}
@@ -991,7 +991,7 @@ def test_a_change_that_was_shown_whole_when_it_was_asked_is_told_whole() -> None
     assert session.items()[-1].content[1] == FileRef("/ws/a", "patch", diff=diff)
 
 
-def test_an_image_that_a_tool_shows_is_stored() -> None:
+def test_a_tools_image_is_stored() -> None:
     session = in_turn()
     image = {"type": "content", "content": {"type": "image", "data": "cG5n", "mimeType": "image/png"}}
     session.update("tool_call", toolCallId="t1", title="shot", status="completed", content=[image])
@@ -1014,7 +1014,7 @@ def test_an_image_that_a_tool_shows_is_stored() -> None:
         ({"kind": None, "rawInput": None}, "other", (Rule("touch a", "{}"),)),
     ],
 )
-def test_a_permission_is_of_its_kind_and_remembered_as_it_stands(
+def test_a_permission_has_its_kind_and_is_remembered_exactly(
     call: dict[str, Any], kind: str, rules: tuple[Rule, ...]
 ) -> None:
     session = in_turn()
@@ -1024,13 +1024,13 @@ def test_a_permission_is_of_its_kind_and_remembered_as_it_stands(
     assert (ask.kind, ask.needs) == (kind, rules)
 
 
-def test_an_agent_that_offers_no_way_to_reject_hears_that_it_is_cancelled() -> None:
+def test_without_an_option_to_reject_the_request_is_cancelled() -> None:
     session = in_turn()
     session.wire.decide(session.conversation, session.ask(OPTIONS[:2]), Decision("reject"))
     assert session.written()[-1]["result"] == {"outcome": {"outcome": "cancelled"}}
 
 
-def test_a_cancel_answers_what_is_pending() -> None:
+def test_a_cancel_answers_pending_requests() -> None:
     session = in_turn()
     session.ask()
     session.feed(id="f", method="elicitation/create", params=FORM)
@@ -1048,7 +1048,7 @@ def test_a_cancel_answers_what_is_pending() -> None:
     assert session.broken_rules() == []
 
 
-def test_a_cancelled_turn_is_interrupted_whatever_the_agent_calls_its_end() -> None:
+def test_a_cancelled_turn_is_interrupted_whatever_the_agents_stop_reason() -> None:
     session = in_turn()
     session.conversation.cancelling = True
     session.wire.cancel(session.conversation)
@@ -1056,7 +1056,7 @@ def test_a_cancelled_turn_is_interrupted_whatever_the_agent_calls_its_end() -> N
     assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["interrupted"]
 
 
-def test_an_end_of_turn_answers_what_is_pending() -> None:
+def test_an_end_of_turn_answers_pending_requests() -> None:
     session = in_turn()
     session.ask()
     session.end()
@@ -1065,7 +1065,7 @@ def test_an_end_of_turn_answers_what_is_pending() -> None:
     assert session.written() == []
 
 
-def test_a_request_that_the_agent_withdraws_is_rejected_by_it() -> None:
+def test_a_request_withdrawn_by_the_agent_is_rejected() -> None:
     session = in_turn()
     session.ask()
     session.feed(method="$/cancel_request", params={"requestId": 7})
@@ -1074,14 +1074,14 @@ def test_a_request_that_the_agent_withdraws_is_rejected_by_it() -> None:
     assert session.written()[-1]["error"]["code"] == -32800
 
 
-def test_a_request_of_a_session_that_we_do_not_know_is_a_sub_agents() -> None:
+def test_a_request_of_an_unknown_session_is_a_sub_agents() -> None:
     session = in_turn()
     params = {"sessionId": "child", "toolCall": {"toolCallId": "t1", "title": "ls"}, "options": OPTIONS}
     session.feed(id=1, method="session/request_permission", params=params)
     assert [one.action for one in session.data(PermissionRequested)] == ["ls"]
 
 
-def test_a_page_to_visit_and_a_form_that_nobody_sees_are_declined() -> None:
+def test_a_page_to_visit_and_an_invisible_form_are_declined() -> None:
     session = Session(opened={})
     session.feed(id=1, method="elicitation/create", params=FORM)
     session.prompt()
@@ -1103,7 +1103,7 @@ def test_a_form_without_fields_is_confirmed() -> None:
 @pytest.mark.parametrize(
     "method", ["fs/read_text_file", "fs/write_text_file", "terminal/create", "mcp/connect"]
 )
-def test_what_an_editor_would_do_is_refused(method: str) -> None:
+def test_requests_meant_for_an_editor_are_refused(method: str) -> None:
     session = in_turn()
     session.feed(id=1, method=method, params={"sessionId": "s1"})
     assert session.written()[-1]["error"] == {"message": f"{method} is not supported", "code": -32601}
@@ -1124,7 +1124,7 @@ def test_what_an_editor_would_do_is_refused(method: str) -> None:
         ("_of_our_own", "end_turn"),
     ],
 )
-def test_a_turn_ends_for_its_reason(native: str, ours: str) -> None:
+def test_a_turn_ends_with_its_stop_reason(native: str, ours: str) -> None:
     session = in_turn()
     session.end(native)
     assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == [ours]
@@ -1173,7 +1173,7 @@ def test_input_includes_cache_and_output_includes_thinking(told: dict[str, int],
     assert session.data(TurnEnded)[0].metadata.usage == usage
 
 
-def test_a_turn_costs_what_the_session_costs_more_after_it() -> None:
+def test_a_turns_cost_is_the_increase_of_the_sessions_cost() -> None:
     session = in_turn()
     session.update("usage_update", used=10, size=100, cost={"amount": 0.1, "currency": "USD"})
     session.end()
@@ -1221,7 +1221,7 @@ def test_a_prompt_that_fails_is_one_error(error: tuple[Any, ...], told: tuple[An
     assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["error"]
 
 
-def test_an_error_after_a_cancel_is_no_error() -> None:
+def test_an_error_after_a_cancel_is_ignored() -> None:
     session = in_turn()
     session.conversation.cancelling = True
     session.fail(-32603, "aborted")
@@ -1254,7 +1254,7 @@ def test_facts_are_status_items() -> None:
     ]
 
 
-def test_what_says_nothing_to_a_reader_is_ignored() -> None:
+def test_frames_without_meaning_to_a_reader_are_ignored() -> None:
     session = in_turn()
     before = session.data()
     session.update("user_message_chunk", content={"type": "text", "text": "go"})
@@ -1273,7 +1273,7 @@ def test_what_says_nothing_to_a_reader_is_ignored() -> None:
         {"id": 5, "method": "vendor/ask", "params": {}},
     ],
 )
-def test_what_is_unknown_is_kept_as_it_is(frame: dict[str, Any]) -> None:
+def test_unknown_updates_are_kept_unchanged(frame: dict[str, Any]) -> None:
     session = in_turn()
     session.feed(**frame)
     [item] = session.items()
@@ -1286,7 +1286,7 @@ def test_a_known_update_of_the_wrong_shape_is_unparsed() -> None:
     assert isinstance(session.data()[-1], AgentUnparsed)
 
 
-def test_a_request_of_the_wrong_shape_is_answered_all_the_same() -> None:
+def test_a_request_of_the_wrong_shape_is_still_answered() -> None:
     session = in_turn()
     session.feed(id=9, method="session/request_permission", params={"options": 3})
     assert session.written()[-1]["error"]["code"] == -32602
@@ -1325,7 +1325,7 @@ def test_a_request_that_is_nested_too_deep_is_refused_and_the_turn_goes_on(
     assert session.said() == ([ToolCall("bash", "{}", "t1", title="bash"), ToolResult("t1", "a")])
 
 
-def test_a_request_of_any_depth_is_asked_or_refused() -> None:
+def test_a_request_of_any_depth_is_shown_or_refused() -> None:
     session = in_turn()
     ends = set()
     for levels in range(850, 1_000):
@@ -1342,7 +1342,7 @@ def test_a_request_of_any_depth_is_asked_or_refused() -> None:
 
 
 @pytest.mark.parametrize("levels", [985, 3_000])
-def test_a_call_that_is_nested_too_deep_is_told_without_its_arguments(levels: int) -> None:
+def test_a_call_nested_too_deep_is_reported_without_its_arguments(levels: int) -> None:
     session = in_turn()
     call = {"sessionUpdate": "tool_call", "toolCallId": "t1", "title": "bash", "rawInput": DEEP}
     session.wire.receive(
@@ -1355,20 +1355,20 @@ def test_a_call_that_is_nested_too_deep_is_told_without_its_arguments(levels: in
 
 
 @pytest.mark.parametrize("levels", [985, 3_000])
-def test_the_end_of_a_turn_is_its_end_however_deep_it_is(levels: int) -> None:
+def test_the_end_of_a_turn_counts_at_any_depth(levels: int) -> None:
     session = in_turn()
     session.wire.receive(deep({"id": session._prompted, "result": {"_meta": DEEP}}, levels))
     assert len(session.data(TurnEnded)) == 1
 
 
-def test_the_end_of_a_turn_in_words_of_its_own_is_an_error() -> None:
+def test_an_unknown_stop_reason_is_an_error() -> None:
     session = in_turn()
     session.end(7)  # type: ignore[arg-type]
     assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["error"]
     assert isinstance(session.data()[-1], AgentUnparsed)
 
 
-def test_what_a_call_said_is_not_remembered_once_it_is_told() -> None:
+def test_a_calls_output_is_dropped_once_reported() -> None:
     session = in_turn()
     for n in range(MOST_CALLS + 1):
         session.update(
@@ -1387,7 +1387,7 @@ def test_what_a_call_said_is_not_remembered_once_it_is_told() -> None:
     )
 
 
-def test_an_agent_that_talks_outside_of_a_turn_is_heard_before_it_has_said_too_much() -> None:
+def test_text_outside_of_a_turn_is_written_before_it_grows_too_large() -> None:
     session = Session(opened={})
     for _ in range(MOST_UNSAID):
         session.say("word ")
@@ -1395,7 +1395,7 @@ def test_an_agent_that_talks_outside_of_a_turn_is_heard_before_it_has_said_too_m
     assert len(session.data(TurnEnded)) == 1
 
 
-def test_an_agent_that_asks_without_end_is_refused_at_last() -> None:
+def test_the_number_of_open_requests_is_bounded() -> None:
     session = in_turn()
     params = {"sessionId": "s1", "toolCall": {"toolCallId": "t1", "title": "bash"}}
     for id in range(MOST_WAITING + 2):
@@ -1419,14 +1419,14 @@ def test_an_agent_that_asks_without_end_is_refused_at_last() -> None:
         ({"title": "nothing"}, "other", "nothing"),
     ],
 )
-def test_a_call_says_what_it_does_and_what_it_is_about(call: dict[str, Any], kind: str, title: str) -> None:
+def test_a_call_has_a_kind_and_a_title(call: dict[str, Any], kind: str, title: str) -> None:
     session = in_turn()
     session.update("tool_call", toolCallId="t1", status="completed", **call)
     part = session.said()[0]
     assert (part.kind, part.title) == (kind, title)
 
 
-def test_a_permission_says_what_it_is_for() -> None:
+def test_a_permission_has_a_kind_and_a_title() -> None:
     session = in_turn()
     session.ask(kind="fetch", rawInput={"url": "http://a"})
     [asked] = session.data(PermissionRequested)

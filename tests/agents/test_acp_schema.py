@@ -39,7 +39,7 @@ def definitions() -> dict[str, Any]:
     return found
 
 
-def test_every_update_and_request_is_understood_and_breaks_no_rule(definitions: dict[str, Any]) -> None:
+def test_every_update_and_request_is_understood_and_violates_no_rule(definitions: dict[str, Any]) -> None:
     for seed in range(60):
         made_up = MadeUp(definitions, seed)
         session = in_turn()

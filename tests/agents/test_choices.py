@@ -19,7 +19,7 @@ LISTED = Catalogue(
 NOTHING = Catalogue()
 
 
-def test_what_an_agent_is_asked_for_before_a_choice_is_taken() -> None:
+def test_which_agents_check_a_choice_against_their_lists() -> None:
     assert {name: (sorted(agent.chooses), sorted(agent.ignores)) for name, agent in ALL.items()} == {
         "amp": ([], ["model", "variant"]),
         "claude": (["variant"], []),  # any model that its service knows
@@ -32,7 +32,7 @@ def test_what_an_agent_is_asked_for_before_a_choice_is_taken() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, agent in ALL.items() if "model" in agent.chooses])
-def test_a_model_is_one_of_those_that_are_listed(name: str) -> None:
+def test_a_model_must_be_listed(name: str) -> None:
     agent = ALL[name]
     assert agent.takes_model("acme/small-1", LISTED)
     assert not agent.takes_model("acme/huge-1", LISTED)
@@ -54,12 +54,12 @@ def test_a_model_is_one_of_those_that_are_listed(name: str) -> None:
         ("one", True),
     ],
 )
-def test_pi_finds_a_model_by_a_piece_of_its_name(model: str, taken: bool) -> None:
+def test_pi_accepts_part_of_a_models_name(model: str, taken: bool) -> None:
     assert ALL["pi"].takes_model(model, LISTED) is taken
 
 
 @pytest.mark.parametrize("name", [name for name, agent in ALL.items() if "variant" in agent.chooses])
-def test_a_variant_is_one_of_its_model(name: str) -> None:
+def test_a_variant_must_belong_to_its_model(name: str) -> None:
     takes = ALL[name].takes_variant
     assert takes("high", "acme/big-1", LISTED)
     assert takes("high", None, LISTED)  # the default model's

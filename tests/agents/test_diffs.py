@@ -60,7 +60,7 @@ def test_patch_renames_a_file_and_changes_it(before: str, after: str, executable
 
 @settings(max_examples=200, deadline=None)
 @given(before=st.none() | TEXTS, after=st.none() | TEXTS)
-def test_a_diff_that_is_read_leads_both_ways(before: str | None, after: str | None) -> None:
+def test_a_parsed_diff_applies_in_both_directions(before: str | None, after: str | None) -> None:
     diff = diff_of_texts(Names("a/x", "b/x"), before, after)
     for told in read_diffs(diff or ""):
         assert told.after(before) == after
@@ -77,7 +77,7 @@ def test_a_file_outside_of_the_directory_keeps_its_whole_name(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("path", ["sub/x", "/ws/sub/x", "./sub/x", "/ws/other/../sub/x"])
-def test_a_file_in_the_directory_is_named_from_there(path: str) -> None:
+def test_a_file_in_the_directory_has_a_relative_name(path: str) -> None:
     assert names_in("/ws", path) == Names("a/sub/x", "b/sub/x")
 
 
@@ -87,14 +87,14 @@ def test_a_plain_change_has_a_plain_header() -> None:
     )
 
 
-def test_what_is_not_text_has_no_diff() -> None:
+def test_a_binary_file_has_no_diff() -> None:
     names = Names("a/x", "b/x")
     assert diff_of_files(names, FileState(b"text\n"), FileState(b"\x89PNG\0\n")) is None
     assert diff_of_files(names, FileState(b"caf\xe9\n"), FileState(b"text\n")) is None
     assert diff_of_files(names, FileState(b"same\n"), FileState(b"same\n")) is None
 
 
-def test_a_change_too_large_to_compare_line_by_line_is_told_whole() -> None:
+def test_a_change_too_large_to_compare_line_by_line_is_replaced_as_a_whole() -> None:
     count = int(MOST_COMPARED**0.5) + 10
     before = "same\n" * 5 + "".join(f"a{n % 7}\n" for n in range(count)) + "end\n"
     after = "same\n" * 5 + "".join(f"a{n % 5}\n" for n in range(count)) + "end\n"
@@ -104,13 +104,13 @@ def test_a_change_too_large_to_compare_line_by_line_is_told_whole() -> None:
     assert told.after(before) == after
 
 
-def test_a_told_diff_without_carriage_returns_fits_a_file_that_has_them() -> None:
+def test_an_agents_diff_without_carriage_returns_fits_a_file_that_has_them() -> None:
     (told,) = read_diffs("--- x\n+++ x\n@@ -1,3 +1,4 @@\n one\n-two\n+zwei\n+drei\n four\n")
     assert told.after("one\r\ntwo\r\nfour\r\n") == "one\r\nzwei\r\ndrei\r\nfour\r\n"
     assert told.before("one\r\nzwei\r\ndrei\r\nfour\r\n") == "one\r\ntwo\r\nfour\r\n"
 
 
-def test_a_told_diff_is_found_where_it_stands_alone_and_nowhere_else() -> None:
+def test_an_agents_diff_is_relocated_only_to_a_unique_position() -> None:
     (told,) = read_diffs("@@ -1 +1 @@\n-two\n+zwei\n")
     assert told.after("one\ntwo\n") == "one\nzwei\n"
     for text in ("", "one\n", "one\ntwo\ntwo\n", None):
@@ -132,7 +132,7 @@ def test_the_diffs_of_several_files_are_read_one_by_one() -> None:
 # -- reading files ----------------------------------------------------------------------------
 
 
-def test_only_a_small_file_is_looked_at(tmp_path: Path) -> None:
+def test_only_a_small_file_is_read(tmp_path: Path) -> None:
     file = tmp_path / "file"
     assert look(str(file)) == FileState()
     file.write_bytes(b"x" * MOST_LOOKED_AT)

@@ -36,11 +36,11 @@ class Peer:
         (b'{"id":0,"method":"m","params":{}}', Call(0, "m", Raw(b"{}"))),
     ],
 )
-def test_a_frame_is_an_answer_something_told_or_something_asked(frame: bytes, told: object) -> None:
+def test_a_frame_is_an_answer_a_notification_or_a_request(frame: bytes, told: object) -> None:
     assert read(frame) == told
 
 
-def test_an_answer_belongs_to_what_was_meant_once() -> None:
+def test_an_answer_matches_its_request_once() -> None:
     peer = Peer("2.0")
     peer.rpc.call("open", {"a": 1}, "meant")
     peer.rpc.notify("hello")
@@ -51,7 +51,7 @@ def test_an_answer_belongs_to_what_was_meant_once() -> None:
     assert [peer.rpc.answered(id) for id in (None, "1", 1, 1)] == [None, None, "meant", None]
 
 
-def test_an_agent_that_answers_nothing_costs_no_memory() -> None:
+def test_unanswered_requests_are_bounded() -> None:
     peer = Peer()
     for n in range(MOST_WAITING + 1):
         peer.rpc.call("m", None, f"meant {n}")
@@ -59,7 +59,7 @@ def test_an_agent_that_answers_nothing_costs_no_memory() -> None:
 
 
 @pytest.mark.parametrize("fault", [msgspec.ValidationError("no"), RecursionError(), KeyError("ours")])
-def test_what_cannot_be_understood_is_refused_and_raised(fault: Exception) -> None:
+def test_an_unreadable_request_is_refused_and_raised(fault: Exception) -> None:
     peer = Peer()
 
     def put(call: Call) -> None:
@@ -70,7 +70,7 @@ def test_what_cannot_be_understood_is_refused_and_raised(fault: Exception) -> No
     assert peer.sent == [{"id": 7, "error": {"message": "the request was not understood", "code": -32602}}]
 
 
-def test_what_is_asked_beyond_the_bound_is_refused() -> None:
+def test_requests_beyond_the_bound_are_refused() -> None:
     peer = Peer()
     put: list[Call] = []
     peer.rpc.asked = dict.fromkeys(map(key_of, range(MOST_WAITING)), "asked")
@@ -92,7 +92,7 @@ def test_a_request_that_is_nested_too_deep_is_refused(frame: bytes, refused: lis
     assert [one["id"] for one in peer.sent] == refused
 
 
-def test_an_answer_that_is_nested_too_deep_loses_its_depths() -> None:
+def test_an_answer_that_is_nested_too_deep_loses_its_deeper_levels() -> None:
     told = Peer().rpc.read_surface(b'{"id":1,"result":{"a":%b,"b":[1]}}' % DEEP)
     assert isinstance(told, Reply)
     assert msgspec.json.decode(told.result)["b"] == [1]
@@ -108,7 +108,7 @@ JSON = st.recursive(
 
 
 @given(JSON, st.integers(0, 6))
-def test_what_lies_deeper_is_null_and_the_rest_is_as_it_was(value: Any, levels: int) -> None:
+def test_deeper_levels_become_null_and_the_rest_is_unchanged(value: Any, levels: int) -> None:
     assert msgspec.json.decode(shallow(msgspec.json.encode(value), levels)) == cut(value, levels)
 
 
@@ -124,5 +124,5 @@ def cut(value: Any, levels: int) -> Any:
 
 
 @given(st.binary())
-def test_nonsense_stays_nonsense(frame: bytes) -> None:
+def test_invalid_json_stays_invalid(frame: bytes) -> None:
     shallow(frame)

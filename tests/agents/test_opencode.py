@@ -209,7 +209,7 @@ def test_a_session_is_created_in_its_directory_with_its_mode_model_and_rules() -
     }
 
 
-def test_nothing_is_asked_in_bypass_and_a_switch_back_asks_again() -> None:
+def test_bypass_asks_nothing_and_a_switch_back_asks_again() -> None:
     session = Session(settings=Settings("/ws", permission_mode="bypass"))
     allow = [{"permission": name, "pattern": "*", "action": "allow"} for name in ("*", "external_directory")]
     assert session.created["body"]["permission"] == allow
@@ -226,7 +226,7 @@ def test_nothing_is_asked_in_bypass_and_a_switch_back_asks_again() -> None:
 
 
 @pytest.mark.parametrize(("status", "reasons"), [(200, []), (500, ["error"])])
-def test_no_prompt_goes_out_before_the_new_rules_are_in_force(status: int, reasons: list[str]) -> None:
+def test_no_prompt_is_sent_before_the_new_rules_are_in_force(status: int, reasons: list[str]) -> None:
     session = Session(settings=Settings("/ws", permission_mode="bypass"))
     settings = msgspec.structs.replace(session.conversation.settings, permission_mode="plan")
     session.wire.configure(session.conversation, settings)
@@ -239,7 +239,7 @@ def test_no_prompt_goes_out_before_the_new_rules_are_in_force(status: int, reaso
     assert stop_reasons(session) == reasons
 
 
-def test_a_prompt_says_what_it_runs_with_and_files_go_by_their_path() -> None:
+def test_a_prompt_names_its_model_and_agent_and_sends_files_by_path() -> None:
     session = Session(settings=Settings("/ws", "build", model="a/b", variant="low"))
     files = (Attachment("/ws/a b.png"), Attachment("/ws/data.json"), Attachment("/ws/doc.pdf", filename="d"))
     session.wire.prompt(session.conversation, Prompt("look", files), {})
@@ -268,7 +268,7 @@ def test_a_prompt_says_what_it_runs_with_and_files_go_by_their_path() -> None:
     }
 
 
-def test_the_ids_of_messages_sort_by_time() -> None:
+def test_message_ids_sort_by_time() -> None:
     times = iter(["2026-01-02T03:04:05.678Z", "2026-01-02T03:04:05.679Z"])
     world = World(REAL.make_id, REAL.make_uuid, REAL.clock, lambda: next(times))
     first, second = make_message_id(world), make_message_id(world)
@@ -294,14 +294,14 @@ def read_back(session: Session) -> Action:
         Prompt("read", (Attachment("/ws/x.txt", "text/plain", "x.txt"),)),
     ],
 )
-def test_a_prompt_is_read_back_as_it_was(prompt: Prompt) -> None:
+def test_a_prompt_is_read_back(prompt: Prompt) -> None:
     session = Session()
     session.wire.prompt(session.conversation, prompt, {})
     assert read_back(session) == Prompted(session.conversation, prompt)
 
 
 @pytest.mark.parametrize("decision", [Decision("once"), Decision("reject"), Decision("reject", "use git")])
-def test_a_decision_is_read_back_as_it_was(decision: Decision) -> None:
+def test_a_decision_is_read_back(decision: Decision) -> None:
     session = Session()
     session.begin()
     session.ask()
@@ -309,7 +309,7 @@ def test_a_decision_is_read_back_as_it_was(decision: Decision) -> None:
     assert read_back(session) == Decided(session.conversation, "per_1", decision)
 
 
-def test_always_is_sent_as_once_because_the_server_would_keep_it_for_all_sessions() -> None:
+def test_always_is_sent_as_once_because_the_server_would_apply_it_to_all_sessions() -> None:
     session = Session()
     session.wire.decide(session.conversation, "per_1", Decision("always"))
     request = session.take()[0]
@@ -317,7 +317,7 @@ def test_always_is_sent_as_once_because_the_server_would_keep_it_for_all_session
 
 
 @pytest.mark.parametrize("answer", [Answer((("Red",), ("S", "free text"))), Answer(None)])
-def test_an_answer_is_read_back_as_it_was(answer: Answer) -> None:
+def test_an_answer_is_read_back(answer: Answer) -> None:
     session = Session()
     session.begin()
     session.event("question.asked", id="que_1", questions=[QUESTION])
@@ -325,7 +325,7 @@ def test_an_answer_is_read_back_as_it_was(answer: Answer) -> None:
     assert read_back(session) == Answered(session.conversation, "que_1", answer)
 
 
-def test_a_cancel_is_read_back_as_it_was() -> None:
+def test_a_cancel_is_read_back() -> None:
     session = Session()
     session.wire.cancel(session.conversation)
     assert read_back(session) == Cancelled(session.conversation)
@@ -340,7 +340,7 @@ def test_a_cancel_that_came_too_early_is_repeated() -> None:
     assert [request["path"] for request in session.take()] == ["/session/ses_aaaa/abort?directory=/ws"]
 
 
-def test_a_closed_session_is_aborted_and_heard_no_more() -> None:
+def test_a_closed_session_is_aborted_and_its_events_ignored() -> None:
     session = Session(settings=Settings("/ws", mcp={"demo": McpServer(command="x")}))
     session.take()
     session.wire.close(session.conversation)
@@ -372,7 +372,7 @@ def test_a_session_is_closed_when_its_turn_and_its_background_agents_are_aborted
     assert session.wire.notices == [Closed(session.conversation)]
 
 
-def test_the_server_is_told_what_sub_agents_must_ask_and_keeps_what_the_user_denies() -> None:
+def test_the_servers_settings_make_sub_agents_ask_and_keep_the_users_denials() -> None:
     place = Place(
         Path("/bin/opencode"), Path("/data"), {"OPENCODE_PERMISSION": '{"bash":"deny","read":"ask"}'}
     )
@@ -417,7 +417,7 @@ def test_the_server_is_told_what_sub_agents_must_ask_and_keeps_what_the_user_den
         ),
     ],
 )
-def test_a_recorded_prompt_is_told_once_and_its_turn_ends(
+def test_a_recorded_prompt_is_reported_once_and_its_turn_ends(
     request_: tuple[str, Any], echo: list[dict[str, Any]], said: str
 ) -> None:
     def event(kind: str, **properties: Any) -> tuple[str, Any]:
@@ -467,7 +467,7 @@ def test_a_session_that_cannot_be_created_fails_to_start() -> None:
         (0, {"data": {"message": "connection refused"}}, False),
     ],
 )
-def test_only_a_session_that_is_not_there_is_gone(status: int, body: dict[str, Any], gone: bool) -> None:
+def test_only_a_missing_session_is_gone(status: int, body: dict[str, Any], gone: bool) -> None:
     wire, scribe = OpenCodeWire(counted()), Scribe(counted(lambda: 0.0))
     settings = Settings("/ws")
     start = Start(scribe, settings, OpenCode().metadata(None, settings), "ses_x", resume=True)
@@ -487,7 +487,7 @@ def test_a_resumed_session_gets_the_rules_of_its_mode_again() -> None:
     assert [request["body"] for request in taken(wire)] == [{"permission": ASKED_OF_ALL}]
 
 
-def test_mcp_servers_are_named_by_session_and_kept_from_its_neighbours() -> None:
+def test_mcp_servers_are_named_by_session_and_denied_to_other_sessions() -> None:
     neighbour = Session(name="ses_nnnn")
     elsewhere = Session(neighbour.wire, Settings("/other"), "ses_eeee")
     elsewhere.conversation.settings = Settings("/other")
@@ -532,7 +532,7 @@ def test_mcp_servers_are_named_by_session_and_kept_from_its_neighbours() -> None
     assert [item.content for item in session.items()] == [(StatusPart("mcp", "web: failed"), Json(failed))]
 
 
-def test_a_tool_of_our_mcp_server_has_the_name_its_client_gave_it() -> None:
+def test_an_mcp_tool_has_the_name_its_client_gave_it() -> None:
     session = Session()
     session.begin()
     session.tool({"status": "pending", "input": {}}, "mcp_aaaa_demo_add")
@@ -551,7 +551,7 @@ def test_a_tool_of_our_mcp_server_has_the_name_its_client_gave_it() -> None:
     )
 
 
-def test_a_catalogue_is_what_four_answers_say() -> None:
+def test_a_catalogue_is_made_of_four_answers() -> None:
     wire = OpenCodeWire(counted())
     wire.list_catalogue("/ws")
     bodies = {
@@ -577,7 +577,7 @@ def test_a_catalogue_is_what_four_answers_say() -> None:
     assert wire.notices == [Listed(Catalogue(models, modes, "p/m2", commands))]
 
 
-def test_a_list_that_fails_fails_once() -> None:
+def test_a_failed_listing_fails_once() -> None:
     wire = OpenCodeWire(counted())
     wire.list_catalogue("/ws")
     for request in taken(wire):
@@ -602,7 +602,7 @@ def ends(session: Session) -> list[str]:
     return [one.data.metadata.stop_reason for one in drafts if isinstance(one.data, TurnEnded)]
 
 
-def test_a_command_is_run_by_its_name_and_holds_nothing_up() -> None:
+def test_a_command_is_run_by_its_name_and_blocks_nothing() -> None:
     session = Session(settings=Settings("/ws", model="p/m"))
     request = call(session, "/greet the  world")
     assert (request["path"], request["long"]) == ("/session/ses_aaaa/command?directory=/ws", True)
@@ -612,7 +612,7 @@ def test_a_command_is_run_by_its_name_and_holds_nothing_up() -> None:
     assert ends(session) == ["error"]
 
 
-def test_a_session_is_compacted_with_the_model_that_it_works_with() -> None:
+def test_a_session_is_compacted_with_its_own_model() -> None:
     session = Session()
     request = call(session, "/compact")
     assert (request["method"], request["path"]) == ("GET", "/session/ses_aaaa?directory=/ws")
@@ -626,7 +626,7 @@ def test_a_session_is_compacted_with_the_model_that_it_works_with() -> None:
     assert ends(session) == ["end_turn"]
 
 
-def test_what_is_told_of_a_compaction_after_its_answer_belongs_to_it() -> None:
+def test_events_of_a_compaction_after_its_answer_belong_to_it() -> None:
     session = Session(settings=Settings("/ws", model="p/m"))
     session.respond(call(session, "/compact"), 200, {"id": "ses_aaaa"})
     session.respond(session.take()[0], 200, True)
@@ -651,7 +651,7 @@ def test_a_session_without_a_turn_has_nothing_to_compact() -> None:
 # -- turns ------------------------------------------------------------------------------------
 
 
-def test_of_the_two_idles_after_an_error_the_second_ends_the_turn() -> None:
+def test_the_second_idle_after_an_error_ends_the_turn() -> None:
     session = Session()
     session.begin()
     failed = {"name": "APIError", "data": {"message": "bad", "statusCode": 400}}
@@ -665,7 +665,7 @@ def test_of_the_two_idles_after_an_error_the_second_ends_the_turn() -> None:
     assert (session.told(ErrorEvent), session.violations()) == ([bad], [])
 
 
-def test_a_busy_and_an_idle_of_the_turn_before_do_not_end_the_next_one() -> None:
+def test_a_late_busy_and_idle_do_not_end_the_next_turn() -> None:
     session = Session()
     session.begin()
     session.assistant(completed=True, finish="stop")
@@ -691,7 +691,7 @@ def test_a_message_that_was_aborted_before_it_began_ends_its_turn() -> None:
     assert (stop_reasons(session), session.violations()) == (["interrupted"], [])
 
 
-def test_an_idle_that_comes_even_after_the_next_prompt_was_taken_does_not_end_its_turn() -> None:
+def test_a_late_idle_after_the_next_prompt_was_accepted_does_not_end_its_turn() -> None:
     session = Session()
     session.begin()
     session.assistant(completed=True, finish="stop")
@@ -761,7 +761,7 @@ def test_the_stack_trace_of_a_failed_prompt_does_not_fail_the_next_one() -> None
         (None, {"name": "MessageAbortedError", "data": {"message": "Aborted"}}, "interrupted"),
     ],
 )
-def test_a_turn_ends_for_the_reason_its_last_message_gives(
+def test_a_turn_ends_with_the_reason_of_its_last_message(
     finish: str | None, error: dict[str, Any] | None, reason: str
 ) -> None:
     session = Session()
@@ -792,7 +792,7 @@ def test_usage_counts_cache_as_input_and_reasoning_as_output_and_every_step_once
     assert session.told(TurnEnded)[0].metadata.usage == Usage(234, 14, 200, 14, 4, 1.0, context_tokens=124)
 
 
-def test_somebody_elses_prompt_is_a_user_message_of_a_turn_the_agent_begins() -> None:
+def test_another_clients_prompt_is_a_user_message_in_a_turn_the_agent_begins() -> None:
     session = Session()
     before = len(session.scribe.drafts)
     session.event("message.updated", info={"id": "msg_u", "role": "user", "time": {"created": 2}})
@@ -817,7 +817,7 @@ def test_somebody_elses_prompt_is_a_user_message_of_a_turn_the_agent_begins() ->
     assert session.violations() == []
 
 
-def test_an_event_told_by_two_streams_counts_once() -> None:
+def test_an_event_sent_by_two_streams_counts_once() -> None:
     session = Session()
     session.begin()
     for _ in range(2):
@@ -830,7 +830,7 @@ def test_an_event_told_by_two_streams_counts_once() -> None:
 # -- what a server rarely sends ---------------------------------------------------------------
 
 
-def test_a_type_nobody_knows_is_an_unknown_item_and_a_wrong_shape_is_unparsed() -> None:
+def test_an_unknown_type_is_an_unknown_item_and_a_wrong_shape_is_unparsed() -> None:
     session = Session()
     session.begin()
     session.event("session.dreams", of="sheep")
@@ -840,7 +840,7 @@ def test_a_type_nobody_knows_is_an_unknown_item_and_a_wrong_shape_is_unparsed() 
     assert len(session.told(AgentUnparsed)) == 1
 
 
-def test_another_clients_session_on_the_same_server_gives_nothing() -> None:
+def test_another_clients_session_on_the_same_server_is_ignored() -> None:
     session = Session()
     before = list(session.scribe.drafts)
     session.event("session.dreams", sessionID="ses_other")
@@ -848,7 +848,7 @@ def test_another_clients_session_on_the_same_server_gives_nothing() -> None:
     assert session.scribe.drafts == before
 
 
-def test_a_patch_tells_each_file_it_changed() -> None:
+def test_a_patch_reports_each_changed_file() -> None:
     session = Session()
     session.begin()
     files = [
@@ -868,7 +868,7 @@ def test_a_patch_tells_each_file_it_changed() -> None:
     )
 
 
-def test_a_new_file_that_nobody_was_asked_about_still_has_its_diff() -> None:
+def test_a_new_file_written_without_a_permission_has_its_diff() -> None:
     session = Session()
     session.begin()
     state = {
@@ -891,7 +891,7 @@ def test_metadata_of_any_shape_does_not_hide_a_result() -> None:
     assert session.items()[-1].content == (ToolResult("call_1", "5"),)
 
 
-def test_a_plan_to_approve_is_a_plan_and_its_answer_is_what_the_agent_wants_to_hear() -> None:
+def test_a_plan_to_approve_is_answered_in_the_agents_format() -> None:
     session = Session()
     session.begin()
     session.tool({"status": "running", "input": {}}, "plan_exit")
@@ -917,7 +917,7 @@ def test_a_plan_to_approve_is_a_plan_and_its_answer_is_what_the_agent_wants_to_h
         ("doom_loop", "bash", "other"),
     ],
 )
-def test_a_permission_says_what_kind_of_thing_is_asked(permission: str, tool: str, kind: str) -> None:
+def test_a_permission_has_a_kind(permission: str, tool: str, kind: str) -> None:
     session = Session()
     session.begin()
     session.tool({"status": "running", "input": {"x": 1}}, tool)
@@ -927,7 +927,7 @@ def test_a_permission_says_what_kind_of_thing_is_asked(permission: str, tool: st
     assert (ask.action, ask.kind, ask.reason) == (tool, kind, None if permission == tool else permission)
 
 
-def test_what_always_remembers_are_whole_texts_and_beginnings() -> None:
+def test_always_remembers_whole_texts_and_prefixes() -> None:
     session = Session()
     session.begin()
     session.ask(patterns=["git push", "ls"], always=["git push *", "*", "a*b", "ls"])
@@ -943,7 +943,7 @@ def test_what_always_remembers_are_whole_texts_and_beginnings() -> None:
     )
 
 
-def test_a_sub_agent_that_is_not_yet_named_waits_and_its_permission_finds_the_running_task() -> None:
+def test_an_unknown_sub_agent_waits_and_its_permission_goes_to_the_running_task() -> None:
     session = Session()
     session.begin()
     session.tool({"status": "running", "input": {"prompt": "p"}}, "task")
@@ -961,7 +961,7 @@ def test_a_sub_agent_that_is_not_yet_named_waits_and_its_permission_finds_the_ru
     assert list(session.scribe.pending) == ["per_c"]
 
 
-def test_a_model_that_repeats_its_call_ids_gets_unique_ones() -> None:
+def test_repeated_call_ids_are_made_unique() -> None:
     session = Session()
     session.begin()
     for part_id in ("prt_1", "prt_2"):
@@ -973,7 +973,7 @@ def test_a_model_that_repeats_its_call_ids_gets_unique_ones() -> None:
     ]
 
 
-def test_a_permission_that_an_abort_took_away_is_not_asked_again_in_the_next_turn() -> None:
+def test_a_permission_ended_by_an_abort_is_not_repeated_in_the_next_turn() -> None:
     session = Session()
     session.begin()
     session.ask()
@@ -1014,7 +1014,7 @@ def listed_answer(message_id: str, text: str, **info: Any) -> dict[str, Any]:
     return {"info": {"id": message_id, "role": "assistant", "parentID": "msg_u", **info}, "parts": [part]}
 
 
-def test_an_end_that_was_missed_is_asked_for() -> None:
+def test_a_missed_end_of_turn_is_recovered() -> None:
     session = Session()
     session.begin()
     session.event("message.part.delta", messageID="msg_a", partID="prt_1", field="text", delta="half")
@@ -1024,7 +1024,7 @@ def test_an_end_that_was_missed_is_asked_for() -> None:
     assert (stop_reasons(session), session.violations()) == (["end_turn"], [])
 
 
-def test_a_turn_that_the_server_does_not_know_any_more_is_a_crash() -> None:
+def test_a_turn_the_server_no_longer_knows_is_a_crash() -> None:
     session = Session()
     session.begin()
     broken(session, listed=[listed_answer("msg_a", "", time={"created": 3})])
@@ -1032,7 +1032,7 @@ def test_a_turn_that_the_server_does_not_know_any_more_is_a_crash() -> None:
     assert (error.code, stop_reasons(session)) == ("agent_process_exited", ["error"])
 
 
-def test_a_turn_that_goes_on_goes_on_and_what_it_asked_meanwhile_is_asked() -> None:
+def test_a_running_turn_continues_and_missed_requests_are_shown() -> None:
     session = Session()
     session.begin()
     asked = {"id": "per_9", "sessionID": "ses_aaaa", "permission": "bash", "patterns": ["ls"], "metadata": {}}
@@ -1041,7 +1041,7 @@ def test_a_turn_that_goes_on_goes_on_and_what_it_asked_meanwhile_is_asked() -> N
     assert (list(session.scribe.pending), stop_reasons(session)) == (["per_9"], [])
 
 
-def test_a_stream_that_breaks_between_turns_asks_nothing() -> None:
+def test_a_stream_that_breaks_between_turns_needs_no_recovery() -> None:
     session = Session()
     session.wire.receive(Lost("eof"))
     assert session.take() == []
@@ -1057,7 +1057,7 @@ json_values = st.recursive(
 
 
 @given(json_values)
-def test_any_json_is_taken(value: object) -> None:
+def test_any_json_is_accepted(value: object) -> None:
     session = Session()
     session.begin()
     session.wire.receive(msgspec.json.encode(value))
@@ -1078,7 +1078,7 @@ def test_any_json_is_taken(value: object) -> None:
         ("todowrite", {"todos": []}, "other", "todowrite"),
     ],
 )
-def test_a_call_and_its_permission_say_what_they_are(
+def test_a_call_and_its_permission_have_a_kind_and_a_title(
     tool: str, given: dict[str, Any], kind: ToolKind, title: str
 ) -> None:
     session = Session()
@@ -1093,7 +1093,7 @@ def test_a_call_and_its_permission_say_what_they_are(
 
 
 @pytest.mark.parametrize("message_id", ["msg_a", "msg_unseen"])
-def test_what_the_program_tells_its_model_is_nobodys_message(message_id: str) -> None:
+def test_the_programs_messages_to_its_model_are_not_user_messages(message_id: str) -> None:
     session = Session()
     session.begin()
     reminder = "<system-reminder>\nPlan mode is active.\n</system-reminder>"
@@ -1104,7 +1104,7 @@ def test_what_the_program_tells_its_model_is_nobodys_message(message_id: str) ->
     ]
 
 
-def test_a_rejection_leaves_nothing_of_its_session_to_answer() -> None:
+def test_a_rejection_ends_all_open_requests_of_its_session() -> None:
     session = Session()
     session.begin()
     for number in "12":
@@ -1125,7 +1125,7 @@ def asked_paths(session: Session) -> list[str]:
 
 
 @pytest.mark.parametrize("status", [200, 500])
-def test_no_prompt_goes_before_the_server_has_set_up_its_directory(status: int) -> None:
+def test_no_prompt_is_sent_before_the_server_has_set_up_its_directory(status: int) -> None:
     session = Session()
     neighbour = Session(session.wire, name="ses_bbbb")
     for one in (session, neighbour):
@@ -1137,7 +1137,7 @@ def test_no_prompt_goes_before_the_server_has_set_up_its_directory(status: int) 
     assert asked_paths(session) == ["/session/ses_aaaa/prompt_async", "/session/ses_bbbb/prompt_async"]
 
 
-def test_a_prompt_that_is_cancelled_before_it_goes_never_goes() -> None:
+def test_a_prompt_cancelled_before_it_is_sent_is_never_sent() -> None:
     session = Session()
     session.scribe.start_turn()
     session.wire.prompt(session.conversation, Prompt("go"), {})
@@ -1152,7 +1152,7 @@ def test_a_prompt_that_is_cancelled_before_it_goes_never_goes() -> None:
 @pytest.mark.parametrize(
     ("kind", "facts"), [("server.instance.disposed", {"directory": "/ws"}), ("global.disposed", {})]
 )
-def test_what_the_server_threw_away_is_set_up_again(kind: str, facts: dict[str, str]) -> None:
+def test_a_discarded_setup_is_done_again(kind: str, facts: dict[str, str]) -> None:
     session = Session()
     session.begin()
     session.assistant(completed=True, finish="stop")
@@ -1163,7 +1163,7 @@ def test_what_the_server_threw_away_is_set_up_again(kind: str, facts: dict[str, 
     assert asked_paths(session) == ["/config/providers"]
 
 
-def test_a_turn_tells_how_much_its_models_context_holds() -> None:
+def test_a_turn_reports_its_models_context_window() -> None:
     session = Session()
     session.begin()
     session.assistant("msg_b", providerID="openai", modelID="gpt-5")
@@ -1235,12 +1235,12 @@ def test_a_permission_too_deep_to_be_written_is_refused(early: bool) -> None:
         HttpReply(204, "POST /session/ses_1/abort"),
     ],
 )
-def test_a_frame_is_read_from_a_recording_as_it_was(frame: InFrame) -> None:
+def test_a_frame_is_read_back_from_a_recording(frame: InFrame) -> None:
     wire = OpenCodeWire(counted())
     assert wire.recorded_frame(encode_frame(frame)) == frame
 
 
-def test_nothing_comes_before_the_start_of_a_session_not_even_nonsense() -> None:
+def test_nothing_precedes_the_start_of_a_session_not_even_an_unparsed_frame() -> None:
     scribe, settings = Scribe(counted(itertools.count().__next__)), Settings("/ws")
     wire = OpenCodeWire(counted())
     wire.open(Start(scribe, settings, OpenCode().metadata(None, settings)))
@@ -1269,7 +1269,7 @@ def _mutated(value: Any, chance: random.Random) -> Any:
 
 
 @given(st.randoms(use_true_random=False))
-def test_mutated_frames_are_taken_and_keep_the_rules(chance: random.Random) -> None:
+def test_mutated_frames_are_accepted_and_keep_the_rules(chance: random.Random) -> None:
     session = Session()
     session.begin()
     at = chance.randrange(len(RECORDED))

@@ -156,7 +156,7 @@ def test_a_prompt_reads_back_as_the_same_prompt() -> None:
     assert action.prompt == Prompt("hello")
 
 
-def test_images_go_along_as_base64_and_other_files_by_path() -> None:
+def test_images_are_sent_as_base64_and_other_files_by_path() -> None:
     session = Session()
     session.written()
     prompt = Prompt("look", (Attachment("/ws/a.png"), Attachment("/ws/notes.txt")))
@@ -233,7 +233,7 @@ def read_back_dialogs(session: Session) -> Session:
     return other
 
 
-def test_a_cancel_empties_the_queue_and_lets_no_dialog_wait() -> None:
+def test_a_cancel_empties_the_queue_and_answers_all_dialogs() -> None:
     session = Session()
     session.prompt()
     session.dialog("d1", "select", "Colour?", options=["Red"])
@@ -268,7 +268,7 @@ def test_a_model_and_a_level_are_switched_while_it_runs() -> None:
         Settings("/ws", "default", model="p/a", mcp={"demo": McpServer("demo")}),
     ],
 )
-def test_what_cannot_be_switched_needs_a_new_process(changed: Settings) -> None:
+def test_settings_that_cannot_be_switched_need_a_new_process(changed: Settings) -> None:
     session = Session(Settings("/ws", "default", model="p/a"))
     session.written()
     assert not session.wire.configure(session.conversation, changed)
@@ -283,7 +283,7 @@ def state(messages: int) -> dict[str, Any]:
     return {"sessionId": "uuid-2", "model": model, "thinkingLevel": "low", "messageCount": messages}
 
 
-def test_a_conversation_is_open_when_its_state_is_told() -> None:
+def test_a_conversation_is_open_when_its_state_arrives() -> None:
     session = Session()
     assert session.written() == [{"type": "get_state", "id": "sa1"}]
     session.feed("response", id="sa1", command="get_state", success=True, data=state(0))
@@ -291,7 +291,7 @@ def test_a_conversation_is_open_when_its_state_is_told() -> None:
     assert session.conversation.native_id == "uuid-2"
 
 
-def test_an_empty_session_in_place_of_the_old_one_is_a_lost_one() -> None:
+def test_an_empty_session_in_place_of_the_old_one_means_it_is_lost() -> None:
     session = Session(resume=True)
     session.feed("response", id="sa1", command="get_state", success=True, data=state(0))
     (notice,) = session.wire.notices
@@ -336,7 +336,7 @@ def test_the_catalogue_has_the_levels_of_each_model() -> None:
     assert wire.notices == [Listed(Catalogue(listed, modes, "p/m"))]
 
 
-def test_a_model_that_is_none_is_never_told() -> None:
+def test_the_unknown_model_is_never_reported() -> None:
     """Without configuration, Pi reports the model `unknown` of the provider `unknown`."""
     nothing = {"id": "unknown", "provider": "unknown", "name": "unknown"}
     wire = PiWire(counted())
@@ -394,7 +394,7 @@ BACK = ("in", {"type": "switch_session", "id": "b", "sessionPath": "/pi/2026-11-
 
 
 @pytest.mark.parametrize("argv", [[("cmd", ["pi", "--mode", "rpc"])], []])
-def test_a_recorded_client_that_switches_sessions_is_in_each_of_them(argv: list[tuple[str, Any]]) -> None:
+def test_a_recorded_client_can_switch_sessions(argv: list[tuple[str, Any]]) -> None:
     lines = [
         *argv,
         *state_of("a_1"),
@@ -414,7 +414,7 @@ def test_a_switch_that_does_not_happen_changes_nothing(refused: dict[str, Any]) 
 
 
 @pytest.mark.parametrize("named", ["/pi/2026-11-16T12-12-17-674Z_a_1.jsonl", "a_1"])
-def test_a_process_that_is_given_a_session_goes_on_with_it(named: str) -> None:
+def test_a_process_started_with_a_session_continues_it(named: str) -> None:
     lines = [("cmd", ["pi", "--mode", "rpc"]), *state_of("a_1"), *said("one"), ("exit", {"returncode": 0})]
     lines += [("cmd", ["pi", "--mode", "rpc", "--session", named]), *said("two")]
     assert recorded(*lines) == [("ses_1", "a_1", "one"), ("ses_1", "a_1", "two")]
@@ -493,7 +493,7 @@ def test_a_command_asks_for_itself_and_an_edit_for_its_file() -> None:
         ("ask_user", {"questions": []}, "other", "ask_user"),
     ],
 )
-def test_a_call_and_its_permission_say_what_they_are(
+def test_a_call_and_its_permission_have_a_kind_and_a_title(
     tool: str, given: dict[str, Any], kind: ToolKind, title: str
 ) -> None:
     session = Session()
@@ -506,7 +506,7 @@ def test_a_call_and_its_permission_say_what_they_are(
     assert (asked.metadata.kind, asked.metadata.title) == (kind, title)
 
 
-def test_in_bypass_nobody_is_asked() -> None:
+def test_bypass_asks_nothing() -> None:
     session = Session(Settings("/ws", "default", "bypass"))
     session.prompt()
     session.written()
@@ -552,7 +552,7 @@ def test_a_permission_too_deep_to_be_written_is_refused() -> None:
     assert 0 < refused < 300
 
 
-def test_a_dialog_of_a_shape_that_nobody_knows_is_cancelled() -> None:
+def test_a_dialog_of_an_unknown_shape_is_cancelled() -> None:
     session = Session()
     session.written()
     session.dialog("d1", "select", "Which?", options=7)
@@ -655,7 +655,7 @@ def test_redacted_thinking_is_private() -> None:
     assert session.broken_rules() == []
 
 
-def test_thinking_is_whole_when_another_block_begins() -> None:
+def test_thinking_is_complete_when_another_block_begins() -> None:
     session = Session()
     session.prompt()
     session.feed("message_start", message={"role": "assistant", "content": []})
@@ -681,7 +681,7 @@ def test_text_that_was_not_streamed_gets_one_synthetic_delta() -> None:
     assert session.broken_rules() == []
 
 
-def test_a_refusal_is_one_error_and_its_own_stop_reason() -> None:
+def test_a_refusal_is_one_error_with_its_own_stop_reason() -> None:
     session = Session()
     session.prompt()
     session.end_message([], "error", errorMessage="The model refused", rawStopReason="refusal")
@@ -689,7 +689,7 @@ def test_a_refusal_is_one_error_and_its_own_stop_reason() -> None:
     assert session.data(ErrorEvent) == [ErrorEvent("The model refused", "refusal")]
 
 
-def test_what_an_abort_leaves_behind_is_no_error() -> None:
+def test_errors_left_by_an_abort_are_ignored() -> None:
     session = Session()
     session.prompt()
     session.conversation.cancelling = True
@@ -711,7 +711,7 @@ def compact(session: Session) -> None:
     session.wire.prompt(session.conversation, Prompt("/compact the rest", command=True), {})
 
 
-def test_a_turn_that_compacts_ends_with_that() -> None:
+def test_a_turn_that_compacts_ends_with_the_compaction() -> None:
     session = Session()
     session.written()
     compact(session)
@@ -724,7 +724,7 @@ def test_a_turn_that_compacts_ends_with_that() -> None:
     assert ended.metadata.stop_reason == "end_turn"
 
 
-def test_what_cannot_be_compacted_is_one_error() -> None:
+def test_a_refused_compaction_is_one_error() -> None:
     session = Session()
     compact(session)
     failed = {"reason": "manual", "aborted": False, "willRetry": False, "errorMessage": "Nothing to compact"}
@@ -782,7 +782,7 @@ def test_injected_text_is_a_status() -> None:
     assert status.content[0] == StatusPart("injected", "note")
 
 
-def test_a_type_nobody_knows_is_kept_and_a_known_one_of_the_wrong_shape_is_reported() -> None:
+def test_an_unknown_type_is_kept_and_a_wrong_shape_is_reported() -> None:
     session = Session()
     session.feed("brand_new", fact=1)
     assert len(session.items("unknown")) == 1
@@ -793,7 +793,7 @@ def test_a_type_nobody_knows_is_kept_and_a_known_one_of_the_wrong_shape_is_repor
 # -- tools -------------------------------------------------------------------------------------
 
 
-def test_repeated_call_ids_get_results_of_their_own() -> None:
+def test_repeated_call_ids_get_separate_results() -> None:
     session = Session()
     session.prompt()
     for output in ("one", "two"):
@@ -821,7 +821,7 @@ def test_calls_made_by_a_tool_belong_to_its_call() -> None:
     assert session.broken_rules() == []
 
 
-def test_a_preview_that_lost_its_beginning_goes_on_where_it_was() -> None:
+def test_a_truncated_preview_continues_where_it_was() -> None:
     session = Session()
     session.prompt()
     session.run_tool(args={"command": "seq"})
@@ -833,7 +833,7 @@ def test_a_preview_that_lost_its_beginning_goes_on_where_it_was() -> None:
     assert previews == [counted, "200\n", "201\n", "something else"]
 
 
-def test_changes_and_images_stand_beside_the_output() -> None:
+def test_changes_and_images_accompany_the_output() -> None:
     session = Session()
     session.prompt()
     session.run_tool("call_1", "edit", {"path": "a.py", "edits": []})
@@ -871,7 +871,7 @@ JSON = st.recursive(
 
 
 @given(st.lists(st.tuples(st.sampled_from(recorded_lines()), JSON, st.integers(0, 20)), max_size=8))
-def test_no_line_ever_breaks_the_wire(changed: list[tuple[bytes, Any, int]]) -> None:
+def test_no_line_breaks_the_wire(changed: list[tuple[bytes, Any, int]]) -> None:
     session = Session()
     session.prompt()
     for line, value, place in changed:

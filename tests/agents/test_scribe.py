@@ -136,7 +136,7 @@ def test_a_session_starts_and_ends_once_and_nothing_follows() -> None:
     assert told(scribe) == [STARTED, SessionEnded("error", "daemon", "it broke", 3, stderr)]
 
 
-def test_ending_a_session_ends_all_that_is_open_in_it() -> None:
+def test_ending_a_session_ends_everything_open_in_it() -> None:
     scribe = in_turn()
     scribe.text("t", "hel")
     scribe.ask("a", Ask("bash", {}))
@@ -153,7 +153,7 @@ def test_ending_a_session_ends_all_that_is_open_in_it() -> None:
     ]
 
 
-def test_the_native_session_id_is_that_of_the_moment() -> None:
+def test_events_carry_the_current_native_session_id() -> None:
     scribe = new_scribe()
     scribe.start_session(SessionMetadata("mock"))
     scribe.native_session_id = "native"
@@ -179,7 +179,7 @@ def test_one_turn_is_open_at_a_time_and_ends_once() -> None:
     assert told(scribe) == [TurnStarted("turn_a", metadata={"why": "prompt"}), TurnEnded("turn_a", usage)]
 
 
-def test_a_reason_of_our_own_wins_over_what_the_agent_calls_its_end() -> None:
+def test_our_own_stop_reason_overrides_the_agents() -> None:
     scribe = in_turn()
     assert scribe.turn is not None
     scribe.turn.stop_reason = "interrupted"
@@ -205,7 +205,7 @@ def test_a_crash_is_an_error_of_the_turn_and_nothing_between_turns() -> None:
 # -- rule 3: items ----------------------------------------------------------------------------
 
 
-def test_an_item_starts_is_streamed_and_ends_and_then_nothing() -> None:
+def test_an_item_starts_is_streamed_and_ends_once() -> None:
     scribe = in_turn()
     ids = [scribe.text("t", "hel", native_id="n"), scribe.text("t", "lo"), scribe.end_text("t", "hello")]
     ids += [scribe.text("t", "late"), scribe.end_text("t", "later"), scribe.text("t", "")]
@@ -218,7 +218,7 @@ def test_an_item_starts_is_streamed_and_ends_and_then_nothing() -> None:
     ]
 
 
-def test_what_the_agent_abandons_fails_at_once() -> None:
+def test_abandoned_items_fail_at_once() -> None:
     scribe = in_turn()
     scribe.text("t", "hel")
     scribe.call("c", "bash")
@@ -236,7 +236,7 @@ def test_what_the_agent_abandons_fails_at_once() -> None:
     ]
 
 
-def test_only_what_goes_on_in_the_background_outlives_its_turn() -> None:
+def test_only_background_calls_outlive_their_turn() -> None:
     scribe = in_turn()
     scribe.end_call("c", "bash", "{}")
     scribe.keep_running("c")
@@ -274,7 +274,7 @@ def test_text_that_was_never_streamed_gets_one_full_delta() -> None:
     ]
 
 
-def test_a_final_text_that_goes_on_is_streamed_to_its_end() -> None:
+def test_the_rest_of_a_longer_final_text_is_streamed() -> None:
     scribe = in_turn()
     scribe.text("t", "hel")
     told(scribe)
@@ -318,7 +318,7 @@ def test_there_are_no_empty_messages() -> None:
 # -- rule 5: thinking -------------------------------------------------------------------------
 
 
-def test_thinking_is_its_own_item() -> None:
+def test_thinking_is_a_separate_item() -> None:
     scribe = in_turn()
     scribe.text("th", "hm", thinking="private")
     scribe.end_text("th")
@@ -336,7 +336,7 @@ def test_thinking_is_its_own_item() -> None:
 # -- rule 6: tools ----------------------------------------------------------------------------
 
 
-def test_a_call_and_its_result_are_items_of_their_own() -> None:
+def test_a_call_and_its_result_are_separate_items() -> None:
     scribe = in_turn()
     scribe.call("c", "bash", parent="itm_0")
     scribe.call_delta("c", "{}")
@@ -359,7 +359,7 @@ def test_a_call_and_its_result_are_items_of_their_own() -> None:
     ]
 
 
-def test_a_call_says_what_it_does_and_what_it_is_about_on_one_line() -> None:
+def test_a_call_has_a_kind_and_a_one_line_title() -> None:
     scribe = in_turn()
     scribe.call("c", "bash", kind="command")
     scribe.end_call("c", "bash", "{}", kind="command", title="  ls\n  -la ")
@@ -374,7 +374,7 @@ def test_a_call_says_what_it_does_and_what_it_is_about_on_one_line() -> None:
     ]
 
 
-def test_a_permission_says_what_its_tool_does() -> None:
+def test_a_permission_has_its_tools_kind() -> None:
     scribe = in_turn()
     scribe.ask("a", Ask("WebFetch", {}, "read", tool_kind="fetch", title="http://a"))
     [asked] = told(scribe)
@@ -391,7 +391,7 @@ def test_a_permission_says_what_its_tool_does() -> None:
     ],
     ids=["ask", "status", "result"],
 )
-def test_what_cannot_be_encoded_leaves_nothing_open(write: Callable[[Scribe, Any], None]) -> None:
+def test_data_that_cannot_be_encoded_leaves_nothing_open(write: Callable[[Scribe, Any], None]) -> None:
     scribe = in_turn()
     deep: Any = "x"
     for _ in range(990):
@@ -403,7 +403,7 @@ def test_what_cannot_be_encoded_leaves_nothing_open(write: Callable[[Scribe, Any
     assert [data for data in told(scribe) if isinstance(data, PermissionRequested | ItemDelta)] == []
 
 
-def test_a_command_that_ended_with_another_code_than_0_has_failed_whether_its_agent_says_so_or_not() -> None:
+def test_a_command_with_a_non_zero_exit_code_has_failed_even_if_the_agent_does_not_say_so() -> None:
     scribe = in_turn()
     for code in (None, 0, 1):
         scribe.result(f"c{code}", "", exit_code=code)
@@ -432,7 +432,7 @@ def test_every_call_gets_a_result_at_the_latest_when_its_turn_ends() -> None:
     ]
 
 
-def test_a_call_id_that_a_model_repeats_is_numbered() -> None:
+def test_repeated_call_ids_are_numbered() -> None:
     scribe = new_scribe("x", "x#2")
     for key in ("one", "two"):
         scribe.call(key, "bash", call_id="x")
@@ -458,7 +458,7 @@ def test_output_completes_a_call_whose_arguments_never_became_final() -> None:
     assert told(scribe)[0] == ItemCompleted(call("itm_1", "completed", tool("bash", '{"a":1}', "c")))
 
 
-def test_a_call_is_known_by_its_key_as_long_as_the_session_lives() -> None:
+def test_a_calls_key_is_known_as_long_as_the_session_lives() -> None:
     scribe = in_turn()
     id = scribe.call("c", "bash")
     assert (scribe.has_open_call("c"), scribe.open_call_keys(), scribe.call_item("c")) == (True, ["c"], id)
@@ -470,7 +470,7 @@ def test_a_call_is_known_by_its_key_as_long_as_the_session_lives() -> None:
 # -- rule 7: prompts --------------------------------------------------------------------------
 
 
-def test_a_prompt_is_a_whole_user_message() -> None:
+def test_a_prompt_is_a_complete_user_message() -> None:
     scribe = in_turn()
     files = (Attachment("/a.png"), Attachment("/b.bin", "image/webp"), Attachment("/c.txt", "text/plain"))
     scribe.user_message("look", files, native_id="n")
@@ -515,7 +515,7 @@ def test_a_permission_is_resolved_once() -> None:
     ]
 
 
-def test_a_permission_that_could_be_asked_can_be_resolved_from_further_down_the_stack() -> None:
+def test_a_permission_can_be_resolved_from_a_deeper_stack_than_it_was_asked_from() -> None:
     scribe = in_turn()
     deep: Any = "x"
     for _ in range(800):
@@ -533,7 +533,7 @@ def asked(**facts: Any) -> PermissionMetadata:
     return PermissionMetadata("bash", {"command": "ls"}, "x", ("/a",), PLAIN_DIFF, "shell", **named, **facts)
 
 
-def test_what_is_asked_again_is_asked_once() -> None:
+def test_a_repeated_request_is_asked_once() -> None:
     scribe = in_turn()
     scribe.ask("a", Ask("bash", {}))
     scribe.ask("a", Ask("bash", {}))
@@ -566,7 +566,7 @@ def test_several_questions_are_one_request() -> None:
     "answers, status, response",
     [((("approve",),), "answered", "approve"), (None, "rejected", None)],
 )
-def test_a_plan_is_a_question_that_is_approved_or_rejected(
+def test_a_plan_is_a_question_to_approve_or_reject(
     answers: tuple[tuple[str, ...], ...] | None, status: Any, response: str | None
 ) -> None:
     scribe = in_turn()
@@ -583,7 +583,7 @@ def test_a_plan_is_a_question_that_is_approved_or_rejected(
 
 
 @pytest.mark.parametrize("key", ["a", "q"])
-def test_what_the_agent_withdraws_is_rejected_by_it(key: str) -> None:
+def test_a_request_withdrawn_by_the_agent_is_rejected(key: str) -> None:
     scribe = in_turn()
     scribe.ask("a", Ask("bash", {}))
     scribe.question("q", [AskedQuestion("Which?", "", ())])
@@ -598,7 +598,7 @@ def test_what_the_agent_withdraws_is_rejected_by_it(key: str) -> None:
     assert resolved.status in ("reject", "rejected")
 
 
-def test_what_nobody_answers_is_rejected_before_the_turn_ends() -> None:
+def test_unanswered_requests_are_rejected_before_the_turn_ends() -> None:
     scribe = in_turn()
     scribe.ask("a", Ask("bash", {}))
     scribe.question("q", [AskedQuestion("Which?", "", ())])
@@ -633,7 +633,7 @@ def test_a_result_without_a_call_opens_a_stub_first() -> None:
 # -- facts ------------------------------------------------------------------------------------
 
 
-def test_facts_are_whole_items() -> None:
+def test_facts_are_complete_items() -> None:
     scribe = new_scribe()
     scribe.status("usage", {"tokens": 1}, "much", native_id="n", source="daemon")
     scribe.system("updated")
@@ -650,7 +650,7 @@ def test_facts_are_whole_items() -> None:
     ]
 
 
-def test_what_we_failed_to_understand_is_kept_by_its_digest() -> None:
+def test_an_unparsed_payload_is_kept_by_its_digest() -> None:
     scribe = new_scribe()
     scribe.unparsed("no JSON", "stdout")
     scribe.frame.bytes = b"oops"
@@ -782,7 +782,7 @@ def events(drafts: Sequence[Draft], after: int = 0) -> list[Event]:
 
 @given(STEPS)
 @settings(max_examples=150)
-def test_no_order_of_what_an_agent_says_breaks_the_rules(steps: list[Step]) -> None:
+def test_no_order_of_calls_violates_the_rules(steps: list[Step]) -> None:
     scribe = new_scribe()
     scribe.start_session(SessionMetadata("mock"))
     for step in steps:
@@ -796,7 +796,7 @@ def test_no_order_of_what_an_agent_says_breaks_the_rules(steps: list[Step]) -> N
 
 @given(STEPS, st.booleans())
 @settings(max_examples=100)
-def test_what_a_scribe_left_open_can_be_closed_by_another(steps: list[Step], turn_first: bool) -> None:
+def test_items_left_open_by_one_scribe_can_be_closed_by_another(steps: list[Step], turn_first: bool) -> None:
     scribe = new_scribe()
     scribe.start_session(SessionMetadata("mock"))
     for step in steps:
@@ -823,7 +823,7 @@ def test_what_a_scribe_left_open_can_be_closed_by_another(steps: list[Step], tur
     assert violations([*before, *events(after.drafts, len(before))]) == []
 
 
-def test_a_turn_that_another_scribe_began_lasts_as_long_as_the_log_says() -> None:
+def test_a_recovered_turns_duration_comes_from_the_log() -> None:
     scribe = in_turn()
     scribe.start_turn("turn_a")
     told(scribe)
@@ -860,7 +860,7 @@ def at(seconds: list[float]) -> Scribe:
     return scribe
 
 
-def test_a_turn_tells_how_long_it_waited_for_people() -> None:
+def test_a_turn_reports_how_long_it_waited_for_people() -> None:
     now = [0.0]
     scribe = at(now)
     now[0] = 1.0
@@ -876,7 +876,7 @@ def test_a_turn_tells_how_long_it_waited_for_people() -> None:
     assert told(scribe)[-1] == turn_ended("end_turn", 10, waited=5)
 
 
-def test_the_waiting_of_one_turn_is_not_the_next_ones() -> None:
+def test_waiting_time_does_not_carry_over_to_the_next_turn() -> None:
     now = [0.0]
     scribe = at(now)
     scribe.ask("a", Ask("bash", {}))
@@ -889,7 +889,7 @@ def test_the_waiting_of_one_turn_is_not_the_next_ones() -> None:
     assert [(one.duration_ms, one.waiting_ms) for one in ends] == [(2000, 2000), (3000, 0)]
 
 
-def test_an_answer_that_is_refused_goes_on_waiting() -> None:
+def test_waiting_continues_after_a_refused_answer() -> None:
     now = [0.0]
     scribe = at(now)
     scribe.ask("a", Ask("bash", {}))
@@ -907,7 +907,7 @@ def test_an_answer_that_is_refused_goes_on_waiting() -> None:
 # -- the model and title an agent reports ---------------------------------------------------------
 
 
-def test_what_the_agent_uses_is_kept_until_it_tells_another() -> None:
+def test_the_reported_model_is_kept_until_another_is_reported() -> None:
     scribe = at([0.0])
     scribe.uses(model="m1")
     first = scribe.used

@@ -31,12 +31,12 @@ def test_an_entry_has_a_text_and_one_of_three_statuses(told: dict[str, str], sta
     assert entries_of([told]) == (Entry("Look", status),)
 
 
-def test_what_nobody_will_do_is_not_on_the_list() -> None:
+def test_cancelled_entries_are_left_out() -> None:
     assert entries_of([{"content": "A", "status": "cancelled"}, {"content": "B"}]) == (Entry("B", "pending"),)
 
 
 @pytest.mark.parametrize("nonsense", [None, "a list", [1], [{"content": 1}]])
-def test_nonsense_is_no_list(nonsense: Any) -> None:
+def test_invalid_data_is_not_a_list(nonsense: Any) -> None:
     assert entries_of(nonsense) is None
 
 
@@ -58,7 +58,7 @@ def test_a_list_is_a_plan_status_with_entries() -> None:
     assert lists(scribe) == [{"entries": [{"text": "A", "status": "completed"}]}]
 
 
-def test_claude_writes_its_list_whole() -> None:
+def test_claude_replaces_its_whole_list() -> None:
     scribe = Scribe(counted())
     todos = [{"content": "A", "status": "completed"}, {"content": "B", "status": "in_progress"}]
     Todos(scribe).hear("TodoWrite", {"todos": todos}, Raw(b"null"), None)

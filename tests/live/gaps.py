@@ -46,7 +46,7 @@ def _refusal(session: Session, method: str, path: str, body: object) -> int:
 # -- messages ---------------------------------------------------------------------------------
 
 
-def messages_come_whole(live: Live) -> None:
+def sends_whole_messages(live: Live) -> None:
     turn = live.session().run(live.slow(12))
     said = [item for item in turn.items if item.role == "assistant" and isinstance(item.content[0], Text)]
     assert said
@@ -62,7 +62,7 @@ def messages_come_whole(live: Live) -> None:
 # -- questions and plans ----------------------------------------------------------------------
 
 
-def has_no_way_to_ask(live: Live) -> None:
+def cannot_ask_questions(live: Live) -> None:
     session = live.session()
     turn = session.run(live.say("question", "", QUESTION_WORDS))
     assert (turn.stop_reason, turn.errors) == ("end_turn", [])
@@ -81,7 +81,7 @@ def takes_one_answer_for_each_question(live: Live) -> None:
     assert session.question_resolved().response == "Red, Lint"
 
 
-def tells_its_plan_as_a_message(live: Live) -> None:
+def sends_its_plan_as_a_message(live: Live) -> None:
     """Nothing waits for an answer, and the session stays in plan mode."""
     session = live.session(permissionMode="plan")
     turn = session.run(live.say("plan", "", PLAN_WORDS))
@@ -91,9 +91,9 @@ def tells_its_plan_as_a_message(live: Live) -> None:
     assert (session.info["state"], session.info["permissionMode"]) == ("idle", "plan")
 
 
-def tells_its_plan_as_a_message_for_want_of_a_plan_mode(live: Live) -> None:
+def sends_its_plan_as_a_message_without_a_plan_mode(live: Live) -> None:
     assert "plan" not in _modes(live)
-    tells_its_plan_as_a_message(live)
+    sends_its_plan_as_a_message(live)
 
 
 def has_no_plan_mode_to_switch_to(live: Live) -> None:
@@ -120,12 +120,12 @@ def lists_no_models(live: Live) -> None:
     assert live.get(f"/v1/agents/{live.agent.name}/models") == {"models": []}
 
 
-def lets_nobody_choose_a_variant(live: Live) -> None:
+def does_not_let_clients_choose_a_variant(live: Live) -> None:
     assert not live.agent.capabilities.variants
     assert _refusal(live.session(), "PATCH", "", {"variant": "low"}) == 400
 
 
-def lets_nobody_choose_its_model(live: Live) -> None:
+def does_not_let_clients_choose_its_model(live: Live) -> None:
     session = live.session()
     prompt = live.say("settings", "", "Say hello.")
     before = session.run(prompt).text
@@ -324,16 +324,16 @@ def refuses_to_compact(live: Live) -> None:
 WITHOUT: dict[str, Check] = {
     "prompt_template": offers_no_template_of_the_workspace,
     "compact": refuses_to_compact,
-    "deltas": messages_come_whole,
-    "question_answered": has_no_way_to_ask,
-    "question_multi_select": has_no_way_to_ask,
-    "question_rejected": has_no_way_to_ask,
-    "plan_approved": tells_its_plan_as_a_message,
-    "plan_rejected": tells_its_plan_as_a_message,
+    "deltas": sends_whole_messages,
+    "question_answered": cannot_ask_questions,
+    "question_multi_select": cannot_ask_questions,
+    "question_rejected": cannot_ask_questions,
+    "plan_approved": sends_its_plan_as_a_message,
+    "plan_rejected": sends_its_plan_as_a_message,
     "models": lists_no_models,
-    "variant": lets_nobody_choose_a_variant,
+    "variant": does_not_let_clients_choose_a_variant,
     "switch_agent_mode": has_no_plan_mode_to_switch_to,
-    "switch_model": lets_nobody_choose_its_model,
+    "switch_model": does_not_let_clients_choose_its_model,
     "subagent": has_no_sub_agents,
     "error_cut": tries_again_until_it_is_cancelled("cut"),
     "daemon_killed": conversation_is_gone_with_the_daemon,
@@ -346,8 +346,8 @@ WITHOUT: dict[str, Check] = {
 """What an agent without a feature usually does."""
 
 OWN_WAYS: dict[tuple[str, str], Check] = {
-    ("amp", "plan_approved"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
-    ("amp", "plan_rejected"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
+    ("amp", "plan_approved"): sends_its_plan_as_a_message_without_a_plan_mode,
+    ("amp", "plan_rejected"): sends_its_plan_as_a_message_without_a_plan_mode,
     ("amp", "subagent"): shows_only_the_call_of_a_sub_agent,
     **{
         ("amp", feature): before_it_is_stored(check)
@@ -358,8 +358,8 @@ OWN_WAYS: dict[tuple[str, str], Check] = {
     ("codex", "question_multi_select"): takes_one_answer_for_each_question,
     ("opencode-acp", "subagent"): waits_for_its_sub_agent_until_it_is_cancelled,
     ("opencode-acp", "error_cut"): tries_again_until_it_is_cancelled("cut", in_silence=True),
-    ("pi", "plan_approved"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
-    ("pi", "plan_rejected"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
+    ("pi", "plan_approved"): sends_its_plan_as_a_message_without_a_plan_mode,
+    ("pi", "plan_rejected"): sends_its_plan_as_a_message_without_a_plan_mode,
     ("pi", "switch_agent_mode"): has_one_mode_only,
 }
 

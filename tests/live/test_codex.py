@@ -30,7 +30,7 @@ def live(request: pytest.FixtureRequest, tmp_path: Path, scripted_model: Scripte
     live.check_rules()
 
 
-def test_the_output_of_a_cancelled_command_is_whole(live: Live) -> None:
+def test_the_output_of_a_cancelled_command_is_complete(live: Live) -> None:
     session = live.session(permissionMode="bypass")
     for round in range(3):
         fifo = Fifo(live.workspace / f"told {round}")
@@ -47,7 +47,7 @@ def test_the_output_of_a_cancelled_command_is_whole(live: Live) -> None:
 
 
 @pytest.mark.skipif(REAL, reason="the usage of a real model is not known beforehand")
-def test_a_turn_pays_for_its_sub_agents_and_the_next_one_does_not(live: Live) -> None:
+def test_a_turns_usage_includes_its_sub_agents_and_the_next_ones_does_not(live: Live) -> None:
     session = live.session(permissionMode="bypass", model=live.ways.subagent_model)
     first = session.run(live.say("subagent", "", SUBAGENT_WORDS))
     second = session.run(live.say("text", "", "Say hello."))
@@ -58,7 +58,7 @@ def test_a_turn_pays_for_its_sub_agents_and_the_next_one_does_not(live: Live) ->
 
 
 @pytest.mark.skipif(REAL, reason="a real model may wait for its sub-agent")
-def test_a_turn_does_not_wait_for_ever_for_its_sub_agents(live: Live) -> None:
+def test_a_turns_wait_for_its_sub_agents_is_bounded(live: Live) -> None:
     session = live.session(permissionMode="bypass", model=live.ways.subagent_model)
     turn = session.run(live.say("subagent", "hang", SUBAGENT_WORDS))
     assert turn.stop_reason == "end_turn"

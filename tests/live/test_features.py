@@ -51,7 +51,7 @@ MCP_SERVER = str(Path(__file__).with_name("mcp_server.py"))
 
 
 @feature("text")
-def test_says_what_the_model_says(live: Live) -> None:
+def test_reports_the_models_text(live: Live) -> None:
     session = live.session()
     prompt = live.say("text", "", f"Reply with exactly this, and nothing else: {HELLO}")
     turn = session.run(prompt)
@@ -60,7 +60,7 @@ def test_says_what_the_model_says(live: Live) -> None:
 
 
 @feature("deltas")
-def test_streams_the_answer_as_it_comes(live: Live) -> None:
+def test_streams_the_answer_as_it_arrives(live: Live) -> None:
     turn = live.session().run(live.slow(12))
     (answer,) = (
         item for item in turn.items if item.role == "assistant" and isinstance(item.content[0], Text)
@@ -75,7 +75,7 @@ def test_streams_the_answer_as_it_comes(live: Live) -> None:
 
 
 @feature("thinking")
-def test_thinks_in_an_item_of_its_own(live: Live) -> None:
+def test_thinking_is_a_separate_item(live: Live) -> None:
     words = "Think step by step about whether 3599 is prime, then answer with one word."
     turn = live.session(**({"variant": "high"} if live.real else {})).run(live.say("thinking", "", words))
     assert turn.thoughts
@@ -159,7 +159,7 @@ def test_runs_queued_messages_in_order(live: Live) -> None:
 
 
 @feature("tools")
-def test_tells_a_call_and_its_result(live: Live) -> None:
+def test_reports_a_call_and_its_result(live: Live) -> None:
     (live.workspace / "note.txt").write_text("the note says plum\n")
     turn = live.session(permissionMode="bypass").run(
         live.say("read", "note.txt", "Read the file note.txt with your tool for it, and repeat it.")
@@ -186,7 +186,7 @@ def test_really_runs_a_command(live: Live) -> None:
 
 
 @feature("failing_command")
-def test_tells_that_a_command_failed(live: Live) -> None:
+def test_reports_that_a_command_failed(live: Live) -> None:
     turn = live.session(permissionMode="bypass").run(live.command("echo to-stderr >&2; exit 3"))
     (item,) = (item for item in turn.items if item.kind == "tool_result")
     result = ToolResult(turn.calls[0].call_id, live.ways.failed_output, 3)
@@ -194,7 +194,7 @@ def test_tells_that_a_command_failed(live: Live) -> None:
 
 
 @feature("file_change")
-def test_tells_a_change_as_a_diff(live: Live) -> None:
+def test_reports_a_change_as_a_diff(live: Live) -> None:
     greeting = live.workspace / "greeting.txt"
     words = (
         "Write a file greeting.txt with the two lines hello and world, with your tool for files. "
@@ -224,7 +224,7 @@ def test_calls_a_tool_of_an_mcp_server(live: Live) -> None:
 
 
 @feature("subagent")
-def test_puts_a_sub_agents_items_below_the_call(live: Live) -> None:
+def test_a_sub_agents_items_belong_to_its_call(live: Live) -> None:
     session = live.session(permissionMode="bypass", model=live.ways.subagent_model)
     assert session.run(live.say("subagent", "", SUBAGENT_WORDS)).calls
     # An agent may let its sub-agent continue after the turn.
@@ -307,7 +307,7 @@ def test_switches_the_permission_mode_while_it_runs(live: Live) -> None:
 
 
 @feature("question_answered")
-def test_asks_and_hears_the_answers(live: Live) -> None:
+def test_asks_and_receives_the_answers(live: Live) -> None:
     session = live.session()
     turn_id = session.send(live.say("question", "", QUESTION_WORDS))
     question = session.question(turn_id)
@@ -332,7 +332,7 @@ def test_asks_and_hears_the_answers(live: Live) -> None:
 
 
 @feature("question_multi_select")
-def test_takes_several_choices_for_one_question(live: Live) -> None:
+def test_accepts_several_choices_for_one_question(live: Live) -> None:
     session = live.session()
     turn_id = session.send(live.say("question", "", QUESTION_WORDS))
     question = session.question(turn_id)
@@ -472,7 +472,7 @@ def test_switches_model_and_variant_while_it_runs(live: Live) -> None:
 
 
 @feature("usage")
-def test_tells_what_a_turn_cost(live: Live) -> None:
+def test_reports_a_turns_usage(live: Live) -> None:
     session = live.session()
     usage = session.run(live.say("usage", "", "Say hello.")).usage
     assert usage is not None
@@ -524,7 +524,7 @@ def _red_square() -> bytes:
 
 
 @feature("file_attachment")
-def test_tells_the_model_of_an_attached_file(live: Live) -> None:
+def test_names_an_attached_file_to_the_model(live: Live) -> None:
     session = live.session(permissionMode="bypass")
     uploaded = session.call(
         "POST",
@@ -556,7 +556,7 @@ def test_stops_in_mid_stream(live: Live) -> None:
 
 
 @feature("cancel_tool")
-def test_stops_arunning_command(live: Live) -> None:
+def test_stops_a_running_command(live: Live) -> None:
     session = live.session(permissionMode="bypass")
     turn_id, pid = running_command(live, session)
     session.call("POST", "/cancel")
@@ -607,22 +607,22 @@ def test_runs_two_sessions_at_once(live: Live) -> None:
 
 
 @feature("error_401")
-def test_tells_that_the_key_is_wrong(live: Live) -> None:
+def test_reports_a_wrong_key(live: Live) -> None:
     _fails_with(live, "error_401", "authentication_failed")
 
 
 @feature("error_429")
-def test_tells_that_the_rate_is_limited(live: Live) -> None:
+def test_reports_a_rate_limit(live: Live) -> None:
     _fails_with(live, "error_429", "rate_limited")
 
 
 @feature("error_500")
-def test_tells_that_the_models_server_failed(live: Live) -> None:
+def test_reports_a_failure_of_the_models_server(live: Live) -> None:
     _fails_with(live, "error_500", "server_error")
 
 
 @feature("error_cut")
-def test_tells_that_the_stream_was_cut(live: Live) -> None:
+def test_reports_a_cut_stream(live: Live) -> None:
     _fails_with(live, "cut", "connection_failed")
 
 
@@ -638,7 +638,7 @@ def _fails_with(live: Live, scenario: str, code: str) -> None:
 
 
 @feature("reader_drops")
-def test_a_reader_that_drops_misses_nothing(live: Live) -> None:
+def test_a_reader_that_reconnects_misses_nothing(live: Live) -> None:
     session = live.session()
     turn_id = live.send_slow(session, 30)
     seen: list[Event] = []
@@ -676,7 +676,7 @@ def _is_title(event: Event) -> bool:
 
 
 @feature("agent_killed_turn")
-def test_tells_within_a_second_that_the_agent_died(live: Live) -> None:
+def test_reports_within_a_second_that_the_agent_died(live: Live) -> None:
     mark = new_mark()
     session = live.session(env=mark)
     session.run(live.echo("The secret word is plum. Reply with OK."))
@@ -722,7 +722,7 @@ def test_resumes_after_the_daemon_died(live: Live, own_daemon: DaemonProcess) ->
 
 
 @feature("daemon_killed_first_turn")
-def test_goes_on_where_nothing_was_stored(live: Live, own_daemon: DaemonProcess) -> None:
+def test_continues_when_nothing_was_stored(live: Live, own_daemon: DaemonProcess) -> None:
     mark = new_mark()
     session = live.session(env=mark)
     turn_id = live.begin(session, 400)
@@ -787,7 +787,7 @@ def test_every_feature_has_one_test() -> None:
     assert sorted(marks) == sorted(FEATURES)
 
 
-def test_every_declared_gap_is_proved_and_no_other() -> None:
+def test_every_declared_gap_has_a_check_and_no_other_feature_does() -> None:
     declared = {(name, gap) for name, agent in TRIED.items() for gap in agent.gaps}
     assert [gap for gap in declared if check_of(*gap) is None] == []
     assert set(OWN_WAYS) <= declared

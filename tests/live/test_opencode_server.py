@@ -35,7 +35,7 @@ def live(request: pytest.FixtureRequest, tmp_path: Path, scripted_model: Scripte
     live.check_rules()
 
 
-def test_of_ten_sessions_on_one_server_each_is_asked_for_itself(live: Live) -> None:
+def test_ten_sessions_on_one_server_have_separate_permissions(live: Live) -> None:
     mark = new_mark()
     sessions = [live.session(env=mark) for _ in range(10)]
     server = agent_process(mark)  # there is exactly one
@@ -56,7 +56,7 @@ def test_of_ten_sessions_on_one_server_each_is_asked_for_itself(live: Live) -> N
     assert agent_process(mark) == server
 
 
-def test_another_environment_is_another_server_and_one_that_dies_takes_its_commands_with_it(
+def test_each_environment_has_its_own_server_and_a_dead_server_leaves_no_commands(
     live: Live,
 ) -> None:
     doomed_mark, other_mark = new_mark(), new_mark()
@@ -129,7 +129,7 @@ def test_a_compaction_belongs_to_its_turn_and_can_be_cancelled(live: Live) -> No
 
 
 @pytest.mark.parametrize("words", ["Yes", "Name it hello.txt. SCENARIO:echo"])
-def test_any_answer_but_approve_rejects_a_plan_and_reaches_the_agent(live: Live, words: str) -> None:
+def test_any_answer_other_than_approve_rejects_a_plan_and_reaches_the_agent(live: Live, words: str) -> None:
     subprocess.run(["git", "init"], cwd=live.workspace, check=True, capture_output=True)
     session = live.session(permissionMode="plan")
     turn_id = session.send(live.say("plan", "", PLAN_WORDS))

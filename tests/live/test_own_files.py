@@ -60,7 +60,7 @@ def live(request: pytest.FixtureRequest, tmp_path: Path, scripted_model: Scripte
     live.check_rules()
 
 
-def test_what_is_the_users_own_is_as_before(live: Live, tmp_path: Path) -> None:
+def test_the_users_own_files_are_unchanged(live: Live, tmp_path: Path) -> None:
     home, workspace = tmp_path / "home", live.workspace
     env = offline_environment(live.agent.name, live.model.base_url, home)
     for path, text in OWN_FILES[live.agent.name].items():

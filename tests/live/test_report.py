@@ -73,7 +73,7 @@ ALL_LEFT_OUT = (
 )
 
 
-def test_without_npm_the_agents_are_left_out_with_one_loud_line(tmp_path: Path) -> None:
+def test_without_npm_the_agents_are_left_out_and_reported_in_one_line(tmp_path: Path) -> None:
     run = run_without_npm(tmp_path)
     assert left_out_lines(run) == [ALL_LEFT_OUT], run.stdout
     tried = sum(len(chosen(None, feature)) for feature in FEATURES)
@@ -82,7 +82,7 @@ def test_without_npm_the_agents_are_left_out_with_one_loud_line(tmp_path: Path) 
     assert run.returncode == pytest.ExitCode.OK
 
 
-def test_without_npm_the_run_fails_where_it_must_be_whole(tmp_path: Path) -> None:
+def test_without_npm_a_run_that_must_be_complete_fails(tmp_path: Path) -> None:
     run = run_without_npm(tmp_path, CI="true")
     assert left_out_lines(run) == [ALL_LEFT_OUT], run.stdout
     assert run.returncode == pytest.ExitCode.TESTS_FAILED
@@ -136,7 +136,7 @@ def test_a_wrong_matrix_fails_the_run(tmp_path: Path) -> None:
     assert coverage.read((tmp_path / "coverage.md").read_text()) == WRONG
 
 
-def test_a_matrix_that_was_written_passes(tmp_path: Path) -> None:
+def test_a_freshly_written_matrix_passes(tmp_path: Path) -> None:
     written = run_suite(suite_with_matrix(tmp_path, WRONG), "--write-coverage")
     assert "wrote coverage.md, README.md" in written.stdout
     assert written.returncode == pytest.ExitCode.OK
@@ -147,7 +147,7 @@ def test_a_matrix_that_was_written_passes(tmp_path: Path) -> None:
     assert again.returncode == pytest.ExitCode.OK
 
 
-def test_a_run_speaks_only_of_what_it_ran() -> None:
+def test_a_run_changes_only_what_it_ran() -> None:
     known: coverage.Matrix = {
         "claude": Column("1.0", {"text": "yes"}),
         "codex": Column("1.0", {"text": "yes", "command": "no"}),
@@ -168,7 +168,7 @@ def test_a_cell_that_was_never_tried_is_a_difference() -> None:
     ]
 
 
-def test_a_page_reads_back_as_the_matrix_it_was_made_of() -> None:
+def test_a_page_reads_back_as_its_matrix() -> None:
     gap = next(iter(AGENTS["amp"].gaps))
     matrix: coverage.Matrix = {
         "amp": Column("0.1", {"text": "yes", gap: "no"}),

@@ -244,7 +244,7 @@ OUTLINES = {
 }
 
 
-def test_every_keyword_that_answers_can_be_asked_in_one_conversation(agent: Client) -> None:
+def test_every_keyword_with_an_answer_works_in_one_conversation(agent: Client) -> None:
     assert {prompt: outline(agent.ask(prompt)) for prompt in OUTLINES} == OUTLINES
     assert agent.exit_code() == 0
     events = agent.events()
@@ -253,7 +253,7 @@ def test_every_keyword_that_answers_can_be_asked_in_one_conversation(agent: Clie
     assert stop_reasons(events) == reasons
 
 
-def test_every_keyword_is_asked_by_a_test_and_stands_in_the_docs() -> None:
+def test_every_keyword_is_tested_and_documented() -> None:
     asked_elsewhere = {"demo", "unparsed", "nested", "slow", "crash", "hang", "orphan", "end"}
     assert mock_agent.KEYWORDS.keys() == {
         *(prompt.split()[0] for prompt in OUTLINES if prompt != "anything else"),
@@ -282,7 +282,7 @@ def test_demo_shows_a_bit_of_everything(agent: Client, respond: Respond) -> None
     assert violations(agent.events()) == []
 
 
-def test_an_argument_that_is_no_number_is_said_to_be_wrong(agent: Client) -> None:
+def test_an_argument_that_is_not_a_number_is_refused(agent: Client) -> None:
     (text,) = said(agent.ask("flood gates"))
     assert text.startswith("I did not understand that: `flood [N] [BYTES]`")
 
@@ -328,7 +328,7 @@ def test_an_edit_is_written_when_it_is_accepted(agent: Client) -> None:
 @pytest.mark.parametrize(
     "mode, asked", [("default", ["edit", "command"]), ("acceptEdits", ["edit", "command"]), ("bypass", [])]
 )
-def test_the_permission_mode_says_what_is_asked(agent: Client, mode: Any, asked: list[str]) -> None:
+def test_the_permission_mode_decides_what_is_asked(agent: Client, mode: Any, asked: list[str]) -> None:
     agent.send(SetCommand(Settings("/", permission_mode=mode)))
     seen = agent.ask("edit") + agent.ask("permission")
     assert [frame.kind for frame in seen if isinstance(frame, AskFrame)] == asked
@@ -370,7 +370,7 @@ def test_a_plan_is_carried_out_only_when_approved(agent: Client) -> None:
         ("pace 10 60000", TextFrame, ["text"]),
     ],
 )
-def test_cancel_withdraws_what_is_pending(
+def test_cancel_withdraws_pending_requests(
     agent: Client, prompt: str, awaited: type[Frame], before_the_end: list[str]
 ) -> None:
     seen = agent.ask(prompt, respond=cancel_on(awaited))
@@ -394,7 +394,7 @@ def test_a_flood_can_be_cancelled(agent: Client) -> None:
     assert frame.stop_reason == "interrupted"
 
 
-def test_a_prompt_that_comes_during_a_turn_waits(agent: Client) -> None:
+def test_a_prompt_during_a_turn_waits(agent: Client) -> None:
     agent.send(PromptCommand("question"))
     question = agent.frame()
     assert isinstance(question, QuestionFrame)
@@ -439,7 +439,7 @@ def test_a_prompt_is_stored_before_its_turn_shows_anything(agent: Client) -> Non
     assert stored == '{"prompt": "hang"}\n'
 
 
-def test_half_a_stored_line_is_forgotten(client: Client) -> None:
+def test_half_a_stored_line_is_ignored(client: Client) -> None:
     client.state.mkdir()
     stored = client.state / "talk.jsonl"
     stored.write_text('{"prompt": "one"}\n{"answer": "You sa')
@@ -482,7 +482,7 @@ def test_settings_show_in_the_answers(agent: Client) -> None:
     assert said(agent.ask("hi")) == ["You said: hi (message 2 of this conversation)"]
 
 
-def test_images_are_made_and_seen(agent: Client, tmp_path: Path) -> None:
+def test_images_are_created_and_described(agent: Client, tmp_path: Path) -> None:
     (image,) = of(Result, agent.ask("image")).images
     path = tmp_path / "one.png"
     path.write_bytes(base64.b64decode(image.data))
@@ -499,7 +499,7 @@ def test_images_are_made_and_seen(agent: Client, tmp_path: Path) -> None:
     ]
 
 
-def test_usage_follows_from_the_lengths_of_the_texts(agent: Client) -> None:
+def test_usage_depends_only_on_text_lengths(agent: Client) -> None:
     turns = [agent.ask(prompt) for prompt in ("four", "thinking", "usage")]
     told = [of(TurnEnd, seen).usage for seen in turns]
     assert [(one.input_tokens, one.cache_read_tokens) for one in told] == [(1, 0), (3, 1), (5, 3)]
@@ -527,7 +527,7 @@ def test_a_sub_agents_frames_name_the_call_that_started_it(agent: Client) -> Non
 # -- failures -----------------------------------------------------------------------------------
 
 
-def test_nonsense_is_reported_and_the_turn_goes_on(agent: Client) -> None:
+def test_invalid_lines_are_reported_and_the_turn_goes_on(agent: Client) -> None:
     agent.send(PromptCommand("unparsed"))
     while b"turn_end" not in (agent.read() or b"turn_end"):
         pass
@@ -613,7 +613,7 @@ def ignores(pid: int, number: int) -> bool:
 
 
 @needs_proc
-def test_orphans_outlive_their_turn_out_of_reach(agent: Client) -> None:
+def test_orphans_outlive_their_turn_outside_the_process_group(agent: Client) -> None:
     (text,) = said(agent.ask("orphan"))
     pids = {kind: int(pid) for kind, pid in re.findall(r"- (\w+) (\d+)", text)}
     try:
@@ -675,13 +675,13 @@ def test_a_prompt_of_megabytes_arrives_whole(agent: Client) -> None:
     assert text == "You said: " + "x" * 3_000_000 + " (message 1 of this conversation)"
 
 
-def test_a_command_that_is_no_json_is_skipped(agent: Client) -> None:
+def test_a_command_that_is_not_json_is_skipped(agent: Client) -> None:
     agent.send_line(b"[1]")
     agent.send_line(b"nonsense")
     assert said(agent.ask("hi")) == ["You said: hi (message 1 of this conversation)"]
 
 
-def test_it_must_be_told_where_and_who() -> None:
+def test_state_and_conversation_are_required_arguments() -> None:
     assert mock_agent.main(["--state", "/nowhere"]) == 2
     assert mock_agent.main(["--state", "/nowhere", "--conversation", "../up"]) == 2
 

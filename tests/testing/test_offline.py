@@ -32,14 +32,14 @@ def test_every_address_an_agent_is_given_is_the_scripted_models(agent: str, tmp_
     assert f"{URL}//" not in told
 
 
-def test_settings_are_for_their_owner_alone(tmp_path: Path) -> None:
+def test_settings_are_readable_only_by_their_owner(tmp_path: Path) -> None:
     for agent in AGENTS:
         offline_environment(agent, URL, tmp_path / agent)
     modes = {path.stat().st_mode & 0o777 for path in tmp_path.rglob("*") if path.is_file()}
     assert modes == {0o600}
 
 
-def test_codex_reads_its_key_from_a_variable_that_it_is_given(tmp_path: Path) -> None:
+def test_codex_reads_its_key_from_the_environment(tmp_path: Path) -> None:
     environment = offline_environment("codex", URL, tmp_path)
     config = tomllib.loads((Path(environment["CODEX_HOME"]) / "config.toml").read_text())
     provider = config["model_providers"][config["model_provider"]]

@@ -70,7 +70,7 @@ def events(*data: AnyData) -> list[Event]:
     ],
     ids=["begun", "begun and ended", "a turn", "a result from the background"],
 )
-def test_nothing_is_found_where_nothing_is_wrong(data: tuple[AnyData, ...]) -> None:
+def test_a_valid_session_has_no_violations(data: tuple[AnyData, ...]) -> None:
     assert violations(events(*data)) == []
 
 
@@ -129,7 +129,7 @@ def test_nothing_is_found_where_nothing_is_wrong(data: tuple[AnyData, ...]) -> N
         ((S, AgentUnparsed("no JSON", "stdout")), ["2: agent.unparsed at stdout: no JSON"]),
     ],
 )
-def test_what_is_wrong_is_found_where_it_shows(data: tuple[AnyData, ...], found: list[str]) -> None:
+def test_a_violation_is_reported_at_its_sequence(data: tuple[AnyData, ...], found: list[str]) -> None:
     assert violations(events(*data)) == found
 
 
@@ -145,5 +145,5 @@ def test_envelopes_are_checked_too() -> None:
     ]
 
 
-def test_a_session_that_goes_on_may_have_things_open() -> None:
+def test_an_unfinished_session_may_have_open_items() -> None:
     assert violations(events(S, BEGIN, STARTED, DELTA, ASKED), complete=False) == []

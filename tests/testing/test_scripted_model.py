@@ -264,7 +264,7 @@ def test_messages_streams_a_text_and_a_call(model: ScriptedModel) -> None:
     ]
 
 
-def test_messages_says_the_same_at_once(model: ScriptedModel) -> None:
+def test_messages_replies_the_same_without_streaming(model: ScriptedModel) -> None:
     reply = reply_to(model, "messages", request_of("messages", user("SCENARIO:thinking")))
     assert (reply["stop_reason"], reply["content"]) == (
         "end_turn",
@@ -390,7 +390,7 @@ def test_chat_streams_thinking_text_and_a_call(model: ScriptedModel) -> None:
         ),
     ],
 )
-def test_usage_is_told_in_the_terms_of_the_wire(model: ScriptedModel, wire: str, usage: Json) -> None:
+def test_usage_has_the_format_of_each_api(model: ScriptedModel, wire: str, usage: Json) -> None:
     assert reply_to(model, wire, request_of(wire, user("SCENARIO:usage")))["usage"] == usage
 
 
@@ -540,7 +540,7 @@ def test_questions_have_the_members_that_the_agent_knows(
     )
 
 
-def test_claude_writes_its_plan_into_the_file_that_it_was_told(model: ScriptedModel) -> None:
+def test_claude_writes_its_plan_to_the_given_file(model: ScriptedModel) -> None:
     request = agent_request("claude", "SCENARIO:plan")
     request["messages"].insert(
         0, user("<system-reminder>Plan file: /home/.claude/plans/a-b.md</system-reminder>")
@@ -560,14 +560,14 @@ def test_claude_writes_its_plan_into_the_file_that_it_was_told(model: ScriptedMo
     ]
 
 
-def test_codex_says_its_plan(model: ScriptedModel) -> None:
+def test_codex_sends_its_plan_as_text(model: ScriptedModel) -> None:
     reply = reply_to(model, "responses", agent_request("codex", "SCENARIO:plan"))
     assert text_of("responses", reply).split("|")[1] == (
         "<proposed_plan>\n# Plan\n\n1. Create greeting.txt\n2. Check it\n</proposed_plan>"
     )
 
 
-def test_codex_finds_a_tool_that_is_held_back_before_it_calls_it(model: ScriptedModel) -> None:
+def test_codex_loads_a_deferred_tool_before_it_calls_it(model: ScriptedModel) -> None:
     request = agent_request("codex", "SCENARIO:mcp")
     search = reply_to(model, "responses", request)["output"]
     found = {
@@ -598,7 +598,7 @@ def test_a_prompt_without_a_marker_is_echoed_with_the_count_of_messages(
     assert say(model, wire, *history) == "You said: and now? (user message 2)"
 
 
-def test_what_the_agent_puts_beside_a_prompt_is_no_prompt(model: ScriptedModel) -> None:
+def test_text_an_agent_adds_to_a_prompt_is_not_a_prompt(model: ScriptedModel) -> None:
     blocks = [
         {"type": "text", "text": "<system-reminder>\nBe nice.\n</system-reminder>"},
         {"type": "text", "text": "hello <system-reminder>really</system-reminder>"},
@@ -611,7 +611,7 @@ def test_what_the_agent_puts_beside_a_prompt_is_no_prompt(model: ScriptedModel) 
     assert say(model, "messages", *history) == "You said: hello (user message 1)"
 
 
-def test_of_two_prompts_that_claude_joined_the_last_counts(model: ScriptedModel) -> None:
+def test_the_last_of_two_joined_prompts_counts(model: ScriptedModel) -> None:
     blocks = [{"type": "text", "text": "SCENARIO:error_400"}, {"type": "text", "text": "hello"}]
     assert say(model, "messages", {"role": "user", "content": blocks}) == "You said: hello (user message 2)"
 
@@ -634,7 +634,7 @@ def test_a_task_is_the_prompt_of_a_codex_sub_agent(model: ScriptedModel) -> None
     assert say(model, "responses", task).startswith("Hello from the scripted model.")
 
 
-def test_a_script_may_stand_in_the_prompt(model: ScriptedModel) -> None:
+def test_a_prompt_can_contain_a_script(model: ScriptedModel) -> None:
     script = '[{"type": "text", "text": "one"}, {"type": "next"}, {"type": "text", "text": "two"}]'
     prompt = user(f"Please:\nSCRIPT:{script}\nThank you.")
     rounds = [
@@ -644,13 +644,13 @@ def test_a_script_may_stand_in_the_prompt(model: ScriptedModel) -> None:
     assert rounds == ["one", "two"]
 
 
-def test_a_scenario_that_it_does_not_know_it_says_so_and_what_it_knows(model: ScriptedModel) -> None:
+def test_an_unknown_scenario_is_answered_with_the_known_ones(model: ScriptedModel) -> None:
     assert say(model, "chat", user("SCENARIO:dance")) == (
         f"There is no scenario dance. There are: {', '.join(sorted(SCENARIOS))}"
     )
 
 
-def test_a_script_that_is_none_is_explained(model: ScriptedModel) -> None:
+def test_an_invalid_script_is_explained(model: ScriptedModel) -> None:
     assert say(model, "chat", user('SCRIPT:[{"type": "text"}]')) == (
         "That is not a script: Object missing required field `text` - at `$[0]`"
     )
@@ -672,7 +672,7 @@ def test_a_reply_past_the_end_says_so(model: ScriptedModel) -> None:
         ("chat", {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}),
     ],
 )
-def test_it_says_what_images_it_saw(model: ScriptedModel, wire: str, image: Json) -> None:
+def test_it_names_the_images_it_received(model: ScriptedModel, wire: str, image: Json) -> None:
     text = {"type": "input_text" if wire == "responses" else "text", "text": "SCENARIO:image"}
     seen = say(model, wire, {"role": "user", "content": [text, image]})
     assert (seen, say(model, wire, user("SCENARIO:image"))) == (
@@ -701,7 +701,7 @@ SERVER_ERROR = {"message": "Scripted server error", "type": "server_error", "par
         ("chat", {"error": SERVER_ERROR}),
     ],
 )
-def test_an_error_is_told_in_the_terms_of_the_wire(model: ScriptedModel, wire: str, body: Json) -> None:
+def test_an_error_has_the_format_of_each_api(model: ScriptedModel, wire: str, body: Json) -> None:
     reply = post(model, wire, request_of(wire, user("SCENARIO:error_500")))
     assert (reply.status_code, reply.json()) == (500, body)
 
@@ -746,7 +746,7 @@ def test_a_stream_is_cut_before_its_text_is_closed(model: ScriptedModel, wire: s
     assert not re.search(r"content_block_stop|output_text.done|finish_reason\":\"", said)
 
 
-def test_a_cut_may_spare_those_who_ask_without_a_stream(model: ScriptedModel) -> None:
+def test_a_cut_may_spare_requests_without_a_stream(model: ScriptedModel) -> None:
     whole = "Half an answer, then nothing."
     assert say(model, "messages", user("SCENARIO:cut_stream")) == whole
     with pytest.raises(httpx2.TransportError):
@@ -810,12 +810,12 @@ def test_a_reply_may_end_early(model: ScriptedModel, wire: str, ends: list[Any])
     assert [end("max_tokens"), end("refusal")] == ends
 
 
-def test_a_model_of_no_such_name_is_not_found(model: ScriptedModel) -> None:
+def test_an_unknown_model_is_not_found(model: ScriptedModel) -> None:
     reply = post(model, "messages", request_of("messages", user("hi")) | {"model": "no-such-model"})
     assert (reply.status_code, reply.json()["error"]["type"]) == (404, "not_found_error")
 
 
-def test_a_request_that_is_none_gets_400(model: ScriptedModel) -> None:
+def test_an_invalid_request_gets_400(model: ScriptedModel) -> None:
     reply = HTTP.post(model.base_url + "/v1/messages", content=b"{}")
     assert (reply.status_code, reply.json()["error"]["type"]) == (400, "invalid_request_error")
 
@@ -840,7 +840,7 @@ def test_a_request_that_is_none_gets_400(model: ScriptedModel) -> None:
         ),
     ],
 )
-def test_the_calls_that_agents_make_for_themselves_play_no_scenario(
+def test_agents_own_model_calls_play_no_scenario(
     model: ScriptedModel, system: str, last: str, said: str
 ) -> None:
     assert say(model, "chat", {"role": "system", "content": system}, user(last)) == said
@@ -853,7 +853,7 @@ def test_amp_gets_its_title_by_a_tool(model: ScriptedModel) -> None:
     ]
 
 
-def test_a_probe_of_one_token_gets_a_word(model: ScriptedModel) -> None:
+def test_a_probe_of_one_token_gets_one_word(model: ScriptedModel) -> None:
     request = request_of("messages", user("SCENARIO:command")) | {"max_tokens": 1}
     assert text_of("messages", reply_to(model, "messages", request)) == "ok"
 
@@ -867,7 +867,7 @@ def test_tokens_are_counted_and_models_are_listed(model: ScriptedModel) -> None:
     )
 
 
-def test_amps_service_keeps_threads_and_passes_requests_on(model: ScriptedModel) -> None:
+def test_amps_service_stores_threads_and_forwards_requests(model: ScriptedModel) -> None:
     def service(method: str, **params: Any) -> Any:
         body = {"method": method, "params": params}
         return HTTP.post(f"{model.base_url}/api/internal?{method}", json=body).json()
@@ -891,7 +891,7 @@ def test_amps_service_keeps_threads_and_passes_requests_on(model: ScriptedModel)
 # The server
 
 
-def test_it_notes_what_was_asked(model: ScriptedModel) -> None:
+def test_it_records_requests(model: ScriptedModel) -> None:
     request = agent_request("claude", "SCENARIO:text") | {"output_config": {"effort": "high"}}
     post(model, "messages", request)
     assert model.requests == (
@@ -933,7 +933,7 @@ def test_a_request_can_be_waited_for(model: ScriptedModel) -> None:
         model.wait_for(lambda request: request.prompt == "something else", timeout=0)
 
 
-def test_conversations_at_the_same_time_do_not_meet(model: ScriptedModel) -> None:
+def test_concurrent_conversations_do_not_mix(model: ScriptedModel) -> None:
     model.add_scenario("turns", [Text("one"), Next(), Delay(0.01), Text("two")])
     prompt, answer = user("SCENARIO:turns"), {"role": "assistant", "content": "one"}
     said: list[tuple[str, str]] = []
@@ -961,7 +961,7 @@ def test_closing_cuts_a_reply_that_hangs() -> None:
     assert first == "event: message_start"
 
 
-def test_it_is_a_command_too(tmp_path: Path) -> None:
+def test_it_runs_as_a_command(tmp_path: Path) -> None:
     scenarios = tmp_path / "scenarios.json"
     scenarios.write_text('{"mine": [{"type": "text", "text": "From a file."}]}')
     command = [sys.executable, "-m", "sandbox_agent.testing.scripted_model", "--scenarios", str(scenarios)]

@@ -50,7 +50,7 @@ class SessionsContract(Contract):
         store.write([AppendEvents("a", rows((1, 2)))])
         assert [store.session(name) for name in "ab"] == [record("a", event_count=2), record("b")]
 
-    def test_the_latest_news_of_each_session_is_kept_at_its_position(self, store: Store) -> None:
+    def test_the_latest_announcement_of_each_session_is_kept_at_its_position(self, store: Store) -> None:
         store.write([SaveSession(record("a")), SaveSession(record("b"))])
         store.write([Announce("a", 1, b"a1"), Announce("b", 2, b"b2"), Announce("a", 5, b"a5")])
         store.write([Announce("gone", 6, b"nobody")])
@@ -95,7 +95,7 @@ class SessionsContract(Contract):
         store.write([SaveSession(record("turn")), SaveSession(record("open"))])
         assert sorted(store.active_sessions()) == ["asking", "queued"]
 
-    def test_folders_are_those_that_records_name(self, store: Store) -> None:
+    def test_directories_are_those_that_records_name(self, store: Store) -> None:
         store.write([SaveSession(record(name, folder=f"files-{name}")) for name in "abc"])
         store.write([SaveSession(record("d")), DeleteSession("b")])
         store.write([SaveSession(record("a", folder="files-a", title="saved again"))])
@@ -160,13 +160,13 @@ class SessionsContract(Contract):
         assert found == [plain, message("t9"), None, None]
         assert store.queue_heads("gone") == []
 
-    def test_what_is_pending_is_listed_as_it_was_asked(self, store: Store) -> None:
+    def test_pending_requests_are_listed_in_the_order_asked(self, store: Store) -> None:
         store.write([SaveSession(record("a"))])
         store.write([AddPending("a", pending(id)) for id in ("q_9", "perm_1", "q_2")])
         store.write([ResolvePending("a", "perm_1"), AddPending("a", pending("perm_0"))])
         assert store.pending("a") == [pending("q_9"), pending("q_2"), pending("perm_0")]
 
-    def test_that_something_was_asked_stays_known(self, store: Store) -> None:
+    def test_resolved_requests_stay_known(self, store: Store) -> None:
         store.write([SaveSession(record("a")), SaveSession(record("b")), AddPending("a", pending("q_1"))])
         store.write([ResolvePending("a", "q_1"), ResolvePending("a", "q_1"), ResolvePending("a", "never")])
         asked = [
