@@ -408,16 +408,16 @@ class Agent(ABC):
         """Whether it supports this model, if it `chooses` from its list. An agent that lists no models may
         support any.
         """
-        return not catalogue.models or model in {one.id for one in catalogue.models}
+        return not catalogue.models or model in {each.id for each in catalogue.models}
 
     def takes_variant(self, variant: str, model: str | None, catalogue: Catalogue) -> bool:
         """Whether it supports this variant; a model that is not listed may have any variant that another one
         has.
         """
-        known = {one.id: one.variants or () for one in catalogue.models}
-        listed = known.get(model or catalogue.default_model or "")
-        found = {one for variants in known.values() for one in variants} if listed is None else listed
-        return variant in found or not known
+        by_model = {each.id: each.variants or () for each in catalogue.models}
+        listed = by_model.get(model or catalogue.default_model or "")
+        choices = {each for variants in by_model.values() for each in variants} if listed is None else listed
+        return variant in choices or not by_model
 
     def metadata(self, version: str | None, settings: Settings) -> SessionMetadata:
         return SessionMetadata(

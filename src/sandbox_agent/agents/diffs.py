@@ -106,12 +106,12 @@ def _extended(
         return "" if has_body and not executable[1] else f"{names.git}new file mode {new_mode}\n"
     if deleted:
         return "" if has_body else f"{names.git}deleted file mode {old_mode}\n"
-    said = ""
+    headers = ""
     if executable[0] != executable[1]:
-        said += f"old mode {old_mode}\nnew mode {new_mode}\n"
+        headers += f"old mode {old_mode}\nnew mode {new_mode}\n"
     if (moved := names.old.removeprefix("a/")) != (to := names.new.removeprefix("b/")):
-        said += f"rename from {_quoted(moved)}\nrename to {_quoted(to)}\n"
-    return names.git + said if said else ""
+        headers += f"rename from {_quoted(moved)}\nrename to {_quoted(to)}\n"
+    return names.git + headers if headers else ""
 
 
 def _hunks(old: str, new: str) -> Iterator[Hunk]:
@@ -209,8 +209,8 @@ class Told(Struct, frozen=True):
         loose = not any("\r" in line for hunk in self.hunks for line in hunk.lines)
         crlf = loose and sum(line.endswith("\r\n") for line in lines) * 2 > len(lines)
         for hunk in self.hunks:
-            found = [(sign, line) for sign, line in _told_lines(hunk) if sign != come]
-            at = _place(lines, [line for _, line in found], hunk, gone, done, loose)
+            old_lines = [(sign, line) for sign, line in _told_lines(hunk) if sign != come]
+            at = _place(lines, [line for _, line in old_lines], hunk, gone, done, loose)
             made += lines[done:at]
             for sign, line in _told_lines(hunk):
                 if sign == come:
@@ -244,8 +244,8 @@ def read_diffs(text: str) -> list[Told]:
 
     while at < len(lines):
         line = lines[at]
-        if found := _HUNK.match(line):
-            hunk, at = _read_hunk(found, lines, at + 1)
+        if match := _HUNK.match(line):
+            hunk, at = _read_hunk(match, lines, at + 1)
             hunks.append(hunk)
             continue
         if line.startswith(("diff --git ", "Index: ")) or (line.startswith("--- ") and (hunks or old)):
@@ -266,9 +266,9 @@ def read_diffs(text: str) -> list[Told]:
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
-def _read_hunk(found: re.Match[str], lines: list[str], at: int) -> tuple[Hunk, int]:
-    old_start, new_start = int(found[1]), int(found[3])
-    old_lines, new_lines = int(found[2] or 1), int(found[4] or 1)
+def _read_hunk(match: re.Match[str], lines: list[str], at: int) -> tuple[Hunk, int]:
+    old_start, new_start = int(match[1]), int(match[3])
+    old_lines, new_lines = int(match[2] or 1), int(match[4] or 1)
     taken: list[str] = []
     old, new = old_lines, new_lines
     while at < len(lines) and (old > 0 or new > 0 or lines[at].startswith("\\")):
@@ -290,18 +290,18 @@ def _told_lines(hunk: Hunk) -> Iterator[tuple[str, str]]:
             yield line[:1], line[1:] + ("" if cut else "\n")
 
 
-def _place(lines: list[str], wanted: list[str], hunk: Hunk, gone: str, least: int, loose: bool) -> int:
+def _place(lines: list[str], old_lines: list[str], hunk: Hunk, gone: str, least: int, loose: bool) -> int:
     """The position of a hunk's lines: the stated one or, if they occur exactly once, their actual one."""
     if loose:
-        lines, wanted = [_bare(line) for line in lines], [_bare(line) for line in wanted]
+        lines, old_lines = [_bare(line) for line in lines], [_bare(line) for line in old_lines]
     start, count = (hunk.old_start, hunk.old_lines) if gone == "-" else (hunk.new_start, hunk.new_lines)
     at = start - 1 if count else start
-    if least <= at <= len(lines) and lines[at : at + len(wanted)] == wanted:
+    if least <= at <= len(lines) and lines[at : at + len(old_lines)] == old_lines:
         return at
     others = [
         n
-        for n in range(least, len(lines) - len(wanted) + 1)
-        if wanted and lines[n] == wanted[0] and lines[n : n + len(wanted)] == wanted
+        for n in range(least, len(lines) - len(old_lines) + 1)
+        if old_lines and lines[n] == old_lines[0] and lines[n : n + len(old_lines)] == old_lines
     ]
     if len(others) != 1:
         raise DoesNotFit
@@ -354,19 +354,19 @@ def _quoted(name: str, more: str = "") -> str:
     """Quoted like Git: characters that would break the line, and those in `more`."""
     if not _UNSAFE.search(name) and not (more and more in name):
         return name
-    return '"' + _UNSAFE.sub(lambda found: _ESCAPES.get(found[0]) or f"\\{ord(found[0]):03o}", name) + '"'
+    return '"' + _UNSAFE.sub(lambda match: _ESCAPES.get(match[0]) or f"\\{ord(match[0]):03o}", name) + '"'
 
 
-def _alone(told: str) -> str | None:
+def _alone(header: str) -> str | None:
     """The name of the one file in a Git header; an empty file has no other header. It may contain spaces."""
-    half = len(told) // 2
-    old, new = told[:half], told[half + 1 :]
-    return old if told[half : half + 1] == " " and _LETTER.sub("", old) == _LETTER.sub("", new) else None
+    half = len(header) // 2
+    old, new = header[:half], header[half + 1 :]
+    return old if header[half : half + 1] == " " and _LETTER.sub("", old) == _LETTER.sub("", new) else None
 
 
-def _read_name(told: str) -> str:
+def _read_name(header: str) -> str:
     """A name without the time, or anything else after a tab."""
-    return told.rstrip("\r").partition("\t")[0]
+    return header.rstrip("\r").partition("\t")[0]
 
 
 _LETTER = re.compile(r"\A[ab]/")

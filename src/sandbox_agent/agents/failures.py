@@ -62,9 +62,9 @@ def is_too_long(message: str) -> bool:
 
 def read_failure(message: str) -> Failure:
     """The failure that an agent reports in this text."""
-    found = _STATUS.match(message)
-    status = int(found[1]) if found else None
-    details = _provider_details(message[found.end() :] if found else message)
+    match = _STATUS.match(message)
+    status = int(match[1]) if match else None
+    details = _provider_details(message[match.end() :] if match else message)
     if status is not None:
         details["status"] = status
     return Failure(message, _code(message, status), details or None)
@@ -89,6 +89,6 @@ def _provider_details(text: str) -> dict[str, Any]:
         body = msgspec.json.decode(text, type=_Body)
     except msgspec.DecodeError:
         return {}
-    told = body.error or body
-    facts = {"code": told.code, "type": told.type, "provider_status": told.status}
+    error = body.error or body
+    facts = {"code": error.code, "type": error.type, "provider_status": error.status}
     return {name: value for name, value in facts.items() if value is not None}

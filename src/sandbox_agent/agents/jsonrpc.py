@@ -161,10 +161,10 @@ class Rpc(Generic[Meant, Asked]):
         """Reads a frame that is nested too deep by its outermost fields: an answer, or None; a request is
         refused.
         """
-        told = read(shallow(frame))
-        if isinstance(told, Call):
-            self.refuse(told.id, "the request is nested too deep", INVALID_PARAMS)
-        return told if isinstance(told, Reply) else None
+        message = read(shallow(frame))
+        if isinstance(message, Call):
+            self.refuse(message.id, "the request is nested too deep", INVALID_PARAMS)
+        return message if isinstance(message, Reply) else None
 
     def attend(self, call: Call, put: Callable[[Call], None]) -> None:
         """Pass a request to its handler. A request that cannot be understood or shown is refused, because the

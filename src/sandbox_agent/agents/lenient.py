@@ -19,13 +19,13 @@ def surface_of(frame: bytes) -> Any:
         return None
 
 
-def readable_part(kind: type[Kind], told: Any, **otherwise: Any) -> Kind:
+def readable_part(kind: type[Kind], value: Any, **otherwise: Any) -> Kind:
     """A struct of the fields that can be read; `otherwise` gives defaults for those that cannot."""
     fields = dict(otherwise)
     for field in msgspec.structs.fields(kind):
-        if isinstance(told, dict) and field.encode_name in told:
+        if isinstance(value, dict) and field.encode_name in value:
             try:
-                fields[field.name] = msgspec.convert(told[field.encode_name], field.type)
+                fields[field.name] = msgspec.convert(value[field.encode_name], field.type)
             except msgspec.ValidationError:
                 continue
     return kind(**fields)

@@ -336,7 +336,7 @@ class MockWire(Wire):
                 scribe.result_delta(id, delta)
             case Result(id, output, exit_code, failed, files, images):
                 extra: list[ContentPart] = [*files]
-                extra += [scribe.image(base64.b64decode(one.data), one.mime) for one in images]
+                extra += [scribe.image(base64.b64decode(image.data), image.mime) for image in images]
                 scribe.result(id, output, exit_code=exit_code, failed=failed, extra=extra)
             case AskFrame(id, tool, input, kind, call, paths, diff):
                 rule = Rule(tool, arguments_of(input))

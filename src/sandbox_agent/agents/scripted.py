@@ -62,12 +62,12 @@ def scripted(agent: Agent) -> Scripted:
     """The `Scripted` of an agent's package; ValueError if it has none."""
     name = f"{type(agent).__module__}.scripted"
     try:
-        found: Scripted = import_module(name).SCRIPTED
+        ways: Scripted = import_module(name).SCRIPTED
     except ModuleNotFoundError as error:
         if error.name != name:
             raise
         raise ValueError(f"{agent.name} does not say how it runs on a scripted model: no {name}") from None
-    return found
+    return ways
 
 
 def pretty(value: dict[str, Any]) -> str:

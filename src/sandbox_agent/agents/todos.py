@@ -44,13 +44,13 @@ class _Told(Struct, frozen=True):
         return Entry(text, STATUSES.get(self.status, "pending"))
 
 
-def entries_of(told: Any) -> tuple[Entry, ...] | None:
+def entries_of(value: Any) -> tuple[Entry, ...] | None:
     """The readable entries of a list; None if it is not a list."""
     try:
-        found = msgspec.convert(told, tuple[_Told, ...])
+        given = msgspec.convert(value, tuple[_Told, ...])
     except msgspec.ValidationError:
         return None
-    return tuple(entry for one in found if one.status not in DROPPED and (entry := one.entry()).text)
+    return tuple(entry for each in given if each.status not in DROPPED and (entry := each.entry()).text)
 
 
 def tell(

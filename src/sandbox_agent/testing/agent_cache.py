@@ -101,7 +101,7 @@ def install(name: str, cache: Path | None = None) -> Path:
     if present := installed(name, cache):
         return present
     agent, pinned = AGENTS[name]
-    from_npm = {known: msgspec.structs.replace(recipe, downloads=None) for known, recipe in RECIPES.items()}
+    from_npm = {name: msgspec.structs.replace(recipe, downloads=None) for name, recipe in RECIPES.items()}
     recipes = {**from_npm, "claude-agent-acp": ACP_ADAPTER}
     installer = Installer(cache, os.environ.get(f"{PREFIX}MIRROR"), recipes=recipes)
     try:
@@ -114,7 +114,7 @@ def version(program: Path) -> str:
     """The version a program reports."""
     quiet = {variable: value for agent, _ in AGENTS.values() for variable, value in agent.quiet.items()}
     with tempfile.TemporaryDirectory(prefix="sandbox-agent-home-") as home:
-        said = subprocess.run(
+        result = subprocess.run(
             [program, "--version"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -123,9 +123,9 @@ def version(program: Path) -> str:
             cwd=home,
             env={"PATH": os.environ["PATH"], "HOME": home, **quiet},
         )
-    if said.returncode:
-        raise CannotInstall(f"{program} --version ended with {said.returncode}: {said.stderr.strip()}")
-    return said.stdout.strip().splitlines()[0]
+    if result.returncode:
+        raise CannotInstall(f"{program} --version ended with {result.returncode}: {result.stderr.strip()}")
+    return result.stdout.strip().splitlines()[0]
 
 
 def _beginning(program: Path) -> bytes:

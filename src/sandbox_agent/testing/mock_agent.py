@@ -359,7 +359,7 @@ def number(turn: Turn, position: int, default: int) -> int:
 
 @keyword("help", "this list")
 def help(turn: Turn) -> None:
-    rows = [f"- `{one.usage}`: {one.shows}" for one in KEYWORDS.values()]
+    rows = [f"- `{each.usage}`: {each.shows}" for each in KEYWORDS.values()]
     turn.say("The first word of a prompt says what I do:\n\n" + "\n".join(rows) + "\n\nI echo anything else.")
 
 
@@ -640,13 +640,13 @@ def leave_sleeping(kind: str) -> int:
     """Start a process that sleeps; returns its pid. The plain one holds our pipes open, as a shell's job
     would.
     """
-    told, tell = os.pipe()
+    reading, tell = os.pipe()
     child = os.fork()
     if child == 0:
         become_sleeper(kind, tell)
     os.close(tell)
-    pid = int(os.read(told, 32))
-    os.close(told)
+    pid = int(os.read(reading, 32))
+    os.close(reading)
     if pid != child:
         os.waitpid(child, 0)
     return pid
@@ -795,16 +795,16 @@ class MockAgent:
         self.conversation.add_prompt(text)
         turn = Turn(self, text, files)
         first = text.split(maxsplit=1)[0].lower().strip(".,:;!?") if text.strip() else ""
-        known = KEYWORDS.get(first)
+        chosen = KEYWORDS.get(first)
         try:
-            act = COMMANDS.get(first, echo) if command else known.act if known else echo
+            act = COMMANDS.get(first, echo) if command else chosen.act if chosen else echo
             stop_reason = act(turn) or "end_turn"
         except Interrupted:
             turn.give_up()
             stop_reason = "interrupted"
         except BadArguments:
-            assert known is not None
-            turn.say(f"I did not understand that: `{known.usage}`, {known.shows}.")
+            assert chosen is not None
+            turn.say(f"I did not understand that: `{chosen.usage}`, {chosen.shows}.")
             stop_reason = "end_turn"
         self.conversation.add_answer("".join(turn.said))
         turn.write("turn_end", stop_reason=stop_reason, usage=turn.usage())

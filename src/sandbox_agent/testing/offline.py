@@ -24,11 +24,11 @@ ACP_PROGRAMS = {"claude-agent-acp": Scripted(_claude_agent_acp)}
 
 def offline_environment(agent: str, base_url: str, home: Path) -> dict[str, str]:
     """What to add to the environment of `agent`; `base_url` is the scripted model's, without `/v1`."""
-    known = [*RECIPES, *ACP_PROGRAMS]
-    if agent not in known:
-        raise ValueError(f"no offline settings for {agent!r}, only for {', '.join(known)}")
-    found = ACP_PROGRAMS.get(agent) or scripted(AGENTS[agent])
-    settings = found.offline(base_url.rstrip("/"), home)
+    programs = [*RECIPES, *ACP_PROGRAMS]
+    if agent not in programs:
+        raise ValueError(f"no offline settings for {agent!r}, only for {', '.join(programs)}")
+    program = ACP_PROGRAMS.get(agent) or scripted(AGENTS[agent])
+    settings = program.offline(base_url.rstrip("/"), home)
     home.mkdir(parents=True, exist_ok=True)
     if temporary := settings.env.get("TMPDIR"):
         Path(temporary).mkdir(exist_ok=True)

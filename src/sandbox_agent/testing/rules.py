@@ -180,8 +180,8 @@ class Checker:
         thoughts = [part.text for part in item.content if isinstance(part, Reasoning)]
         self._want(bool(item.content), f"message {item.item_id} is empty")
         self._want(not (texts and thoughts), f"{item.item_id} mixes text and thinking")
-        said = "".join(texts + thoughts)
+        text = "".join(texts + thoughts)
         only_files = item.role == "user" and not texts
-        self._want(bool(said) or only_files, f"message {item.item_id} has no text")
+        self._want(bool(text) or only_files, f"message {item.item_id} has no text")
         streamed = "".join(self._streamed.get(item.item_id, []))
-        self._want(streamed == said, f"deltas of {item.item_id} do not add up to its text")
+        self._want(streamed == text, f"deltas of {item.item_id} do not add up to its text")

@@ -38,8 +38,8 @@ _WRAPPING = re.compile(r"^(?:Internal error|Invalid params|API Error): ")
 
 def failure_of(error: RpcError) -> Failure:
     """Our code for an error, with the agent's own in the details."""
-    said = _unwrapped(text_of(error))
-    read = read_failure(said)
+    message = _unwrapped(text_of(error))
+    read = read_failure(message)
     kind = error.data.get("errorKind") if isinstance(error.data, dict) else None
     code = read.code
     if code in ("agent_error", "invalid_request", "server_error"):
@@ -49,7 +49,7 @@ def failure_of(error: RpcError) -> Failure:
     details: dict[str, Any] = {**(read.details or {}), "code": error.code}
     if error.data is not None:
         details["data"] = error.data
-    return Failure(said, code, details)
+    return Failure(message, code, details)
 
 
 def says_gone(error: RpcError, native_id: str | None) -> bool:
@@ -58,9 +58,9 @@ def says_gone(error: RpcError, native_id: str | None) -> bool:
     """
     if error.code == RESOURCE_NOT_FOUND:
         return True
-    said = text_of(error)
-    names_it = _CONVERSATION.search(said) or (native_id and native_id in said)
-    return bool(names_it and _MISSING.search(said))
+    message = text_of(error)
+    names_it = _CONVERSATION.search(message) or (native_id and native_id in message)
+    return bool(names_it and _MISSING.search(message))
 
 
 def text_of(error: RpcError) -> str:
@@ -72,6 +72,6 @@ def text_of(error: RpcError) -> str:
 
 
 def _unwrapped(text: str) -> str:
-    while found := _WRAPPING.match(text):
-        text = text[found.end() :]
+    while match := _WRAPPING.match(text):
+        text = text[match.end() :]
     return text

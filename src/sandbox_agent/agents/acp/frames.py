@@ -136,8 +136,8 @@ class Update(Native, frozen=True, kw_only=True):
     @property
     def parent(self) -> str | None:
         """The call whose sub-agent this update belongs to, if the agent says so (claude-agent-acp)."""
-        told = self.meta.get("claudeCode") if isinstance(self.meta, dict) else None
-        parent = told.get("parentToolUseId") if isinstance(told, dict) else None
+        extension = self.meta.get("claudeCode") if isinstance(self.meta, dict) else None
+        parent = extension.get("parentToolUseId") if isinstance(extension, dict) else None
         return parent if isinstance(parent, str) else None
 
 

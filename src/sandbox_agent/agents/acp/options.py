@@ -71,15 +71,15 @@ class Offer(Struct, frozen=True):
         if what == "mode":
             modes = self.modes.available_modes
             return tuple(
-                OptionValue(value=one.id, name=one.name, description=one.description) for one in modes
+                OptionValue(value=mode.id, name=mode.name, description=mode.description) for mode in modes
             )
         if what == "model":
             models = self.models.available_models
-            return tuple(OptionValue(value=one.model_id, name=one.name or "") for one in models)
+            return tuple(OptionValue(value=model.model_id, name=model.name or "") for model in models)
         return ()
 
     def offers(self, what: Choosing, value: str) -> bool:
-        return any(one.value == value for one in self.values(what))
+        return any(option.value == value for option in self.values(what))
 
     def setting(self, what: Choosing, value: str, session_id: str) -> Setting | None:
         """The request that makes this choice; None if the agent offers no choice."""
@@ -97,7 +97,7 @@ class Offer(Struct, frozen=True):
         option = self._option(what)
         modes = replace(self.modes, current_mode_id=value) if what == "mode" else self.modes
         models = replace(self.models, current_model_id=value) if what == "model" else self.models
-        options = (replace(one, current_value=value) if one is option else one for one in self.options)
+        options = (replace(each, current_value=value) if each is option else each for each in self.options)
         return Offer(modes, models, tuple(options))
 
     def with_options(self, options: tuple[ConfigOption, ...]) -> Offer:
@@ -109,40 +109,41 @@ class Offer(Struct, frozen=True):
     def facts(self) -> dict[str, object]:
         """The current choices, by name."""
         facts: dict[str, object] = {what: self.current(what) for what in _CATEGORIES}
-        facts |= {one.id: one.current_value for one in self.options if one not in self._known()}
+        facts |= {option.id: option.current_value for option in self.options if option not in self._known()}
         return {name: value for name, value in facts.items() if value is not None}
 
     def catalogue(self, commands: Iterable[SlashCommand] = ()) -> Catalogue:
         chosen = self.current("model")
-        efforts = tuple(one.value for one in self.values("variant") if one.value is not None)
+        efforts = tuple(effort.value for effort in self.values("variant") if effort.value is not None)
         models = [
             Model(
-                one.value,
-                one.name or None,
+                model.value,
+                model.name or None,
                 # Agents list only the variants of the current model.
-                variants=efforts if one.value == chosen and efforts else None,
-                default_variant=self.current("variant") if one.value == chosen else None,
+                variants=efforts if model.value == chosen and efforts else None,
+                default_variant=self.current("variant") if model.value == chosen else None,
             )
-            for one in self.values("model")
-            if one.value is not None
+            for model in self.values("model")
+            if model.value is not None
         ]
         modes = [
-            Mode(one.value, one.name or one.value, one.description or "")
-            for one in self.values("mode")
-            if one.value is not None and one.value not in PERMISSION_MODES
+            Mode(mode.value, mode.name or mode.value, mode.description or "")
+            for mode in self.values("mode")
+            if mode.value is not None and mode.value not in PERMISSION_MODES
         ]
         if BUILD.id not in {mode.id for mode in modes}:
             modes.insert(0, BUILD)
         default = chosen if any(model.id == chosen for model in models) else None
         offered = (
-            Command(one.name, one.description or "", (one.input and one.input.hint) or "") for one in commands
+            Command(command.name, command.description or "", (command.input and command.input.hint) or "")
+            for command in commands
         )
         return Catalogue(tuple(models), tuple(modes), default, tuple(offered))
 
     def _option(self, what: Choosing) -> ConfigOption | None:
-        selects = [one for one in self.options if one.type == "select"]
-        by_category = (one for one in selects if one.category == _CATEGORIES[what])
-        by_name = (one for one in selects if one.category is None and one.id == what)
+        selects = [option for option in self.options if option.type == "select"]
+        by_category = (option for option in selects if option.category == _CATEGORIES[what])
+        by_name = (option for option in selects if option.category is None and option.id == what)
         return next(by_category, None) or next(by_name, None)
 
     def _known(self) -> list[ConfigOption]:
@@ -166,8 +167,8 @@ def wanted_mode(settings: Settings, offer: Offer, initial: str | None) -> str | 
 
 
 def _flat(values: Iterable[OptionValue]) -> Iterator[OptionValue]:
-    for one in values:
-        if one.options:
-            yield from _flat(one.options)
+    for value in values:
+        if value.options:
+            yield from _flat(value.options)
         else:
-            yield one
+            yield value

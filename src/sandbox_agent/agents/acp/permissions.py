@@ -70,7 +70,8 @@ def answer_of(decision: Decision, options: Iterable[Option]) -> PermissionAnswer
     """
     offered = tuple(options)
     picked = next(
-        (one.option_id for kind in _PICKS[decision.reply] for one in offered if one.kind == kind), None
+        (option.option_id for kind in _PICKS[decision.reply] for option in offered if option.kind == kind),
+        None,
     )
     unsaid = decision.reply == "always" or decision.message is not None
     meta = OurMeta(Remark(decision.reply, decision.message)) if unsaid else UNSET
@@ -81,7 +82,7 @@ def answer_of(decision: Decision, options: Iterable[Option]) -> PermissionAnswer
 
 def decision_in(answer: PermissionAnswer, options: Iterable[Option]) -> Decision:
     """The inverse of `answer_of`."""
-    kinds = {one.option_id: one.kind for one in options}
+    kinds = {option.option_id: option.kind for option in options}
     remark = answer.meta.remark if answer.meta is not UNSET else Remark()
     reply = _REPLIES.get(kinds.get(answer.outcome.option_id or "", ""), "reject")
     return Decision(remark.reply or reply, remark.message)

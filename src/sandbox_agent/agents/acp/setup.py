@@ -78,17 +78,20 @@ class Setup:
         conversation.can_resume = can.load_session or can.session_capabilities.resume is not None
         if self._wire.recorded_start is None:
             settings = conversation.settings
-            wanted: list[tuple[Choosing, str | None]] = [
+            choices: list[tuple[Choosing, str | None]] = [
                 ("model", settings.model),
                 ("variant", settings.variant),
             ]
-            conversation.to_choose += [(what, value) for what, value in wanted if value is not None]
+            conversation.to_choose += [(what, value) for what, value in choices if value is not None]
             self.want_mode(conversation)
         self.choose_next(conversation)
 
     def login_advice(self, failed: RpcError) -> str:
         methods = (self.agent.auth_methods if self.agent else None) or ()
-        ways = "; ".join(f"{one.name}: {one.description}" if one.description else one.name for one in methods)
+        ways = "; ".join(
+            f"{method.name}: {method.description}" if method.description else method.name
+            for method in methods
+        )
         return f"the agent requires a login ({ways or text_of(failed)})"
 
     def fail(self, conversation: AcpConversation, message: str, *, gone: bool = False) -> None:

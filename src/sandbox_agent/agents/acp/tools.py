@@ -71,33 +71,33 @@ class Call(Struct):
     """The name is the tool's own, and not a title used in its place."""
     told_title: str = ""
 
-    def learn(self, told: ToolCall) -> None:
+    def learn(self, update: ToolCall) -> None:
         """Apply the fields of an update."""
-        input = self.input if told.raw_input is None else Input.of(told.raw_input)
-        self._learn_name(told)
-        self.locations = self.locations if told.locations is None else told.locations
-        self.status = told.status or self.status
+        input = self.input if update.raw_input is None else Input.of(update.raw_input)
+        self._learn_name(update)
+        self.locations = self.locations if update.locations is None else update.locations
+        self.status = update.status or self.status
         self.input = input
-        self.output = self.output if told.raw_output is None else told.raw_output
-        self.content = self.content if told.content is None else told.content
+        self.output = self.output if update.raw_output is None else update.raw_output
+        self.content = self.content if update.content is None else update.content
 
-    def learn_asked(self, told: ToolCall) -> None:
+    def learn_asked(self, update: ToolCall) -> None:
         """Apply what a permission request shows of the call."""
-        input = Input.of(told.raw_input)
-        self._learn_name(told)
-        self.locations = told.locations or self.locations
+        input = Input.of(update.raw_input)
+        self._learn_name(update)
+        self.locations = update.locations or self.locations
         self.asked_input = input
-        self.asked_diffs = tuple(_diffs(told.content or ()))
-        self.content = self.content or told.content or ()
+        self.asked_diffs = tuple(_diffs(update.content or ()))
+        self.content = self.content or update.content or ()
 
-    def _learn_name(self, told: ToolCall) -> None:
-        if told.name and not self.named:
-            self.name, self.named = told.name, True
-        elif not self.name and told.title:
-            self.name = told.title  # the first title: later ones describe what the tool does
-        self.told_title = told.title or self.told_title
-        self.parent = self.parent or told.parent
-        self.kind = told.kind or self.kind
+    def _learn_name(self, update: ToolCall) -> None:
+        if update.name and not self.named:
+            self.name, self.named = update.name, True
+        elif not self.name and update.title:
+            self.name = update.title  # the first title: later ones describe what the tool does
+        self.told_title = update.title or self.told_title
+        self.parent = self.parent or update.parent
+        self.kind = update.kind or self.kind
 
     @property
     def is_over(self) -> bool:
@@ -110,7 +110,7 @@ class Call(Struct):
         self.content = self.asked_diffs = self.locations = ()
 
     def arguments(self) -> str:
-        return next((one.json for one in (self.input, self.asked_input) if one.value), "{}")
+        return next((input.json for input in (self.input, self.asked_input) if input.value), "{}")
 
     def shown_input(self) -> Any:
         """The arguments as shown in the permission request."""
@@ -131,21 +131,27 @@ class Call(Struct):
         if (names := mcp_tool(self.name)) is not None:
             return mcp_title(*names)
         kind = self.tool_kind()
-        if kind != "other" and (told := title_of("", self.input.value or self.asked_input.value, kind)):
-            return told
+        if kind != "other" and (title := title_of("", self.input.value or self.asked_input.value, kind)):
+            return title
         if self.told_title != self.name:
             return self.told_title.strip("`")
-        return next((one.path for one in self.locations if one.path and kind in ("edit", "read")), "")
+        return next(
+            (location.path for location in self.locations if location.path and kind in ("edit", "read")), ""
+        )
 
     def paths(self) -> Iterator[str]:
-        yield from (one.path for one in self.asked_diffs if one.path)
+        yield from (diff.path for diff in self.asked_diffs if diff.path)
         if self.kind in _ACTIONS:
-            yield from (one.path for one in self.locations if one.path)
+            yield from (location.path for location in self.locations if location.path)
 
     def text(self) -> str:
         """The text that the tool shows."""
-        shown = (one.content for one in self.content if one.type == "content")
-        texts = (one.resource.text if one.resource else one.text for one in shown if one is not None)
+        shown = (part.content for part in self.content if part.type == "content")
+        texts = (
+            content.resource.text if content.resource else content.text
+            for content in shown
+            if content is not None
+        )
         return "\n".join(text for text in texts if text)
 
     def preview(self) -> str:
@@ -158,13 +164,13 @@ class Call(Struct):
 
     def result(self) -> str:
         match self.output:
-            case str(said):
-                return said
+            case str(text):
+                return text
             case None:
                 return self.text()
             case dict(facts):
-                told = (facts[name] for name in _OUTPUTS if isinstance(facts.get(name), str))
-                return self.text() or next(told, None) or arguments_of(facts)
+                texts = (facts[name] for name in _OUTPUTS if isinstance(facts.get(name), str))
+                return self.text() or next(texts, None) or arguments_of(facts)
         return self.text() or arguments_of(self.output)
 
     def exit_code(self) -> int | None:
@@ -176,14 +182,14 @@ class Call(Struct):
                 for name in ("exit_code", "exitCode", "exit"):
                     if type(code := facts.get(name)) is int:
                         return code
-        found = _exit_code.match(self.result()) if self.status == "failed" else None
-        return int(found[1]) if found else None
+        match = _exit_code.match(self.result()) if self.status == "failed" else None
+        return int(match[1]) if match else None
 
     def shown(self, scribe: Scribe) -> Iterator[ContentPart]:
         """The images the tool shows, and the files it changed."""
-        for one in self.content:
-            if one.content and one.content.type == "image" and (data := bytes_in(one.content.data)):
-                yield scribe.image(data, one.content.mime_type or "")
+        for part in self.content:
+            if part.content and part.content.type == "image" and (data := bytes_in(part.content.data)):
+                yield scribe.image(data, part.content.mime_type or "")
         if self.status == "completed":
             yield from self._files()
 
@@ -195,7 +201,7 @@ class Call(Struct):
             yield FileRef(change.path, action, diff=_unified(change))
         if changes or self.kind not in _ACTIONS:
             return
-        paths = [one.path for one in self.locations if one.path]
+        paths = [location.path for location in self.locations if location.path]
         if self.kind == "move" and len(paths) > 1:
             yield FileRef(paths[0], "move", to=paths[1])
             return
@@ -209,7 +215,7 @@ def diff_text(changes: Iterable[ToolContent]) -> str:
 
 
 def _diffs(content: Iterable[ToolContent]) -> Iterator[ToolContent]:
-    return (one for one in content if one.type == "diff")
+    return (part for part in content if part.type == "diff")
 
 
 def _fullest(made: Iterable[ToolContent], asked: tuple[ToolContent, ...]) -> list[ToolContent]:
@@ -217,8 +223,8 @@ def _fullest(made: Iterable[ToolContent], asked: tuple[ToolContent, ...]) -> lis
 
     Some agents show the whole file in the permission request and afterwards only the changed lines.
     """
-    changes = [next((one for one in asked if _holds(one, change)), change) for change in made]
-    return [one for n, one in enumerate(changes or asked) if one not in changes[:n]]
+    changes = [next((diff for diff in asked if _holds(diff, change)), change) for change in made]
+    return [change for n, change in enumerate(changes or asked) if change not in changes[:n]]
 
 
 def _holds(whole: ToolContent, part: ToolContent) -> bool:

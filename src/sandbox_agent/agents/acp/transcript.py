@@ -112,8 +112,8 @@ class AcpConversation(Conversation):
         self.is_open = True
         self.scribe.uses(model=self.offer.current("model"))
         if not self.resumed:
-            told = {"agent": agent, **self.offer.facts()} if agent else self.offer.facts()
-            self.scribe.status("session", msgspec.to_builtins(told))
+            facts = {"agent": agent, **self.offer.facts()} if agent else self.offer.facts()
+            self.scribe.status("session", msgspec.to_builtins(facts))
 
     def offers(self, offer: Offer) -> None:
         """The agent sent its choices again; changes are reported as facts of the session."""
@@ -138,7 +138,7 @@ class AcpConversation(Conversation):
             case Commands(available_commands=commands):
                 self.commands = commands
                 # Reported with the next turn: a session that has just begun does not need to show it yet.
-                self._commands = tuple(one.name for one in commands)
+                self._commands = tuple(command.name for command in commands)
             case _ if self.replays:
                 pass
             case MessageChunk() | ThoughtChunk():
@@ -164,12 +164,14 @@ class AcpConversation(Conversation):
             self._commands_told = self._commands
         self._commands = None
 
-    def _hear_usage(self, told: UsageUpdate) -> None:
-        self._context = {"used": told.used, "size": told.size}
-        self._full = Usage(context_tokens=told.used, context_window=told.size or None) if told.used else None
-        if told.cost is not None:
-            self._context["cost"] = msgspec.to_builtins(told.cost)
-            self._cost = told.cost.amount if told.cost.currency == "USD" else self._cost
+    def _hear_usage(self, update: UsageUpdate) -> None:
+        self._context = {"used": update.used, "size": update.size}
+        self._full = (
+            Usage(context_tokens=update.used, context_window=update.size or None) if update.used else None
+        )
+        if update.cost is not None:
+            self._context["cost"] = msgspec.to_builtins(update.cost)
+            self._cost = update.cost.amount if update.cost.currency == "USD" else self._cost
             if self.replays:
                 self._billed = self._cost
             self.say_unsaid()
@@ -193,23 +195,27 @@ class AcpConversation(Conversation):
         if not text:
             return
         thinks = isinstance(chunk, ThoughtChunk)
-        said = self._message
-        if said and (said.thinks, said.native_id, said.parent) != (thinks, chunk.message_id, chunk.parent):
+        message = self._message
+        if message and (message.thinks, message.native_id, message.parent) != (
+            thinks,
+            chunk.message_id,
+            chunk.parent,
+        ):
             self.end_message()
-            said = None
-        if said is None:
+            message = None
+        if message is None:
             assert self.scribe.turn is not None
             self._messages += 1
             key = f"{self.scribe.turn.id}/{self._messages}"
-            said = self._message = _Message(key, thinks, chunk.message_id, chunk.parent)
+            message = self._message = _Message(key, thinks, chunk.message_id, chunk.parent)
         visibility: Visibility | None = "public" if thinks else None
         self.scribe.text(
-            said.key,
+            message.key,
             text,
-            native_id=said.native_id,
-            parent=self._parent(said.parent),
+            native_id=message.native_id,
+            parent=self._parent(message.parent),
             thinking=visibility,
-            outlives_turn=said.parent is not None,
+            outlives_turn=message.parent is not None,
         )
 
     def end_message(self) -> None:
@@ -248,26 +254,26 @@ class AcpConversation(Conversation):
 
     # -- tools --------------------------------------------------------------------------------
 
-    def call(self, told: ToolCall) -> Call:
+    def call(self, update: ToolCall) -> Call:
         """The call with this id; a new one if the id is unknown or starts over."""
-        known = self._calls.get(told.tool_call_id)
-        begins = type(told) is ToolCall
-        if known is not None and not (begins and known.is_over):
-            return known
-        key, n = told.tool_call_id, 1
+        previous = self._calls.get(update.tool_call_id)
+        begins = type(update) is ToolCall
+        if previous is not None and not (begins and previous.is_over):
+            return previous
+        key, n = update.tool_call_id, 1
         while self.scribe.call_item(key) is not None:
             n += 1
-            key = f"{told.tool_call_id}~{n}"
-        call = self._calls[told.tool_call_id] = Call(told.tool_call_id, key, "")
+            key = f"{update.tool_call_id}~{n}"
+        call = self._calls[update.tool_call_id] = Call(update.tool_call_id, key, "")
         if len(self._calls) > MOST_CALLS:
             del self._calls[next(iter(self._calls))]
         return call
 
-    def _hear_call(self, told: ToolCall) -> None:
-        call = self.call(told)
+    def _hear_call(self, update: ToolCall) -> None:
+        call = self.call(update)
         if call.is_over:
             return  # an update of a call that is over
-        call.learn(told)
+        call.learn(update)
         call.name = call.name or call.kind or "tool"
         if not call.opened:
             self.end_message()
@@ -330,38 +336,38 @@ class AcpConversation(Conversation):
             self._context = None
         self.scribe.end_turn(stop_reason, self._spent(usage))
 
-    def _spent(self, told: TokenUsage | None) -> Usage | None:
+    def _spent(self, counts: TokenUsage | None) -> Usage | None:
         cost, billed = self._cost, self._billed
         self._billed = cost if cost is not None else billed
         spent = None
         if cost is not None and billed is not None:
             # Agents report the sum for the whole session.
             spent = round(cost - billed if cost >= billed else cost, 12)
-        if told is None or not told.total_tokens:
+        if counts is None or not counts.total_tokens:
             usage = Usage(cost_usd=spent) if spent else None
         else:
-            usage = _usage(told, spent)
+            usage = _usage(counts, spent)
         return usage + self._full if usage and self._full else usage or self._full
 
 
-def _usage(told: TokenUsage, cost: float | None) -> Usage:
+def _usage(counts: TokenUsage, cost: float | None) -> Usage:
     """Input includes cache and output includes thinking: whatever the total exceeds their sum by was counted
     separately.
     """
-    apart = told.total_tokens - told.input_tokens - told.output_tokens
-    cached = (told.cached_read_tokens or 0) + (told.cached_write_tokens or 0)
-    input_tokens, output_tokens = told.input_tokens, told.output_tokens
+    apart = counts.total_tokens - counts.input_tokens - counts.output_tokens
+    cached = (counts.cached_read_tokens or 0) + (counts.cached_write_tokens or 0)
+    input_tokens, output_tokens = counts.input_tokens, counts.output_tokens
     if cached and apart >= cached:
         input_tokens += cached
         apart -= cached
-    if told.thought_tokens and apart >= told.thought_tokens:
-        output_tokens += told.thought_tokens
+    if counts.thought_tokens and apart >= counts.thought_tokens:
+        output_tokens += counts.thought_tokens
     return Usage(
         input_tokens,
         output_tokens,
-        told.cached_read_tokens,
-        told.cached_write_tokens,
-        told.thought_tokens,
+        counts.cached_read_tokens,
+        counts.cached_write_tokens,
+        counts.thought_tokens,
         cost,
     )
 

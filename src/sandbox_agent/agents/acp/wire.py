@@ -145,22 +145,22 @@ class AcpWire(Wire):
             conversation.to_choose.append(("model", settings.model))
         if settings.variant is not None and before.variant != settings.variant:
             conversation.to_choose.append(("variant", settings.variant))
-        planned, plans = (one.permission_mode == "plan" for one in (before, settings))
+        planned, plans = (each.permission_mode == "plan" for each in (before, settings))
         if (before.agent_mode, planned) != (settings.agent_mode, plans):
             self._setup.want_mode(conversation)
         self._setup.choose_next(conversation)
         return True
 
     def list_catalogue(self, directory: str) -> None:
-        known = next((one for one in self._conversations if one.is_open), None)
-        if known is not None and known.commands is not None:
-            self.notices.append(Listed(known.offer.catalogue(known.commands)))
+        conversation = next((each for each in self._conversations if each.is_open), None)
+        if conversation is not None and conversation.commands is not None:
+            self.notices.append(Listed(conversation.offer.catalogue(conversation.commands)))
             return
-        if known is not None:
+        if conversation is not None:
             # Agents send their commands unasked, some time after they have opened a session; those without
             # commands send nothing.
-            self._listing = known
-            self.notices.append(Wait(known, SECONDS_FOR_COMMANDS))
+            self._listing = conversation
+            self.notices.append(Wait(conversation, SECONDS_FOR_COMMANDS))
             return
         self._wants_catalogue = True
         params = OpenSession(cwd=directory, mcp_servers=[])
@@ -186,56 +186,56 @@ class AcpWire(Wire):
 
     def feed(self, frame: InFrame) -> None:
         assert isinstance(frame, bytes)
-        told: Reply | Note | Call | None
+        message: Reply | Note | Call | None
         try:
-            told = read(frame)
+            message = read(frame)
         except RecursionError:
-            if (told := self._rpc.read_surface(frame)) is None:
+            if (message := self._rpc.read_surface(frame)) is None:
                 raise
-        match told:
+        match message:
             case Note():
-                self._hear_notification(told, frame)
+                self._hear_notification(message, frame)
             case Reply():
-                self._hear_answer(told)
+                self._hear_answer(message)
             case Call():
-                self._rpc.attend(told, lambda call: self._hear_request(call, frame))
+                self._rpc.attend(message, lambda call: self._hear_request(call, frame))
 
     def of_session(self, session_id: str) -> AcpConversation | None:
         """The conversation of a session; an unknown id belongs to the one being opened."""
         for conversation in self._conversations:
             if conversation.native_id == session_id:
                 return conversation
-        return next((one for one in self._conversations if not one.is_open), None)
+        return next((conversation for conversation in self._conversations if not conversation.is_open), None)
 
     def _asker(self, session_id: str) -> AcpConversation | None:
         """The conversation a request belongs to: one with an unknown session id comes from a sub-agent."""
         alone = self._conversations[0] if len(self._conversations) == 1 else None
         return self.of_session(session_id) or alone
 
-    def _hear_notification(self, told: Note, frame: bytes) -> None:
-        match told.method:
+    def _hear_notification(self, note: Note, frame: bytes) -> None:
+        match note.method:
             case "session/update":
-                self._hear_update(msgspec.json.decode(told.params, type=Updated), frame)
+                self._hear_update(msgspec.json.decode(note.params, type=Updated), frame)
             case "$/cancel_request":
-                id = msgspec.json.decode(told.params, type=CancelRequest).request_id
+                id = msgspec.json.decode(note.params, type=CancelRequest).request_id
                 if id is not None:
                     self._pending.withdraw(id)
             case method if method not in IGNORED:
                 self._hear_unknown(frame)
 
-    def _hear_update(self, told: Updated, frame: bytes) -> None:
-        conversation = self.of_session(told.session_id)
-        kind = msgspec.json.decode(told.update, type=UpdateKind).session_update
+    def _hear_update(self, updated: Updated, frame: bytes) -> None:
+        conversation = self.of_session(updated.session_id)
+        kind = msgspec.json.decode(updated.update, type=UpdateKind).session_update
         if conversation is None and self._wants_catalogue:
             if kind == "available_commands_update":
-                self._listed = msgspec.json.decode(told.update, type=Commands).available_commands
+                self._listed = msgspec.json.decode(updated.update, type=Commands).available_commands
             return
         if kind in IGNORED_UPDATES:
             return
         if conversation is None or kind not in updates:
             self._hear_unknown(frame)
         else:
-            conversation.hear(updates[kind].decode(told.update), told.update)
+            conversation.hear(updates[kind].decode(updated.update), updated.update)
             if conversation is self._listing and conversation.commands is not None:
                 self._list(conversation, conversation.commands)
 

@@ -159,8 +159,8 @@ def _without_comments(text: str) -> str:
     """Strips comments and trailing commas from JSON, but leaves strings alone."""
     strings_or_comments = r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/'
     strings_or_commas = r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])'
-    plain = re.sub(strings_or_comments, lambda found: found[1] or "", text, flags=re.DOTALL)
-    return re.sub(strings_or_commas, lambda found: found[1] or "", plain)
+    plain = re.sub(strings_or_comments, lambda match: match[1] or "", text, flags=re.DOTALL)
+    return re.sub(strings_or_commas, lambda match: match[1] or "", plain)
 
 
 def _settings(user: dict[str, Any], helper: str, bypass: bool) -> dict[str, Any]:

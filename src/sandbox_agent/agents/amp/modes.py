@@ -30,8 +30,8 @@ _FIRST_LATER = 1784106548
 
 def modes_of(version: str | None) -> tuple[Mode, ...]:
     """The modes of a build; it refuses to start with those of other builds."""
-    found = re.match(r"0\.0\.(\d+)", version or "")
-    built = int(found[1]) if found else None
+    match = re.match(r"0\.0\.(\d+)", version or "")
+    built = int(match[1]) if match else None
     if built is not None and built <= _LAST_EARLIER:
         return tuple(mode for mode in MODES if mode.id not in _LATER)
     if built is not None and built >= _FIRST_LATER:

@@ -87,7 +87,7 @@ def call(arguments: object) -> tuple[str, bool]:
     if answers is None:
         return "The user did not answer.", False
     pairs = zip(questions, answers, strict=False)
-    return "\n\n".join(f"{one['question']}\n{', '.join(answer)}" for one, answer in pairs), False
+    return "\n\n".join(f"{question['question']}\n{', '.join(answer)}" for question, answer in pairs), False
 
 
 def questions_in(arguments: object) -> list[dict[str, Any]]:
@@ -97,20 +97,20 @@ def questions_in(arguments: object) -> list[dict[str, Any]]:
     asked = arguments.get("questions") if isinstance(arguments, dict) else None
     if not isinstance(asked, list) or not asked:
         raise ValueError("`questions` must be a list with at least one question")
-    return [question_in(one) for one in asked]
+    return [question_in(question) for question in asked]
 
 
-def question_in(one: object) -> dict[str, Any]:
-    if not isinstance(one, dict) or not isinstance(one.get("question"), str):
+def question_in(question: object) -> dict[str, Any]:
+    if not isinstance(question, dict) or not isinstance(question.get("question"), str):
         raise ValueError("each of `questions` must have a text `question`")
-    options = one.get("options") or []
+    options = question.get("options") or []
     if not isinstance(options, list):
         raise ValueError("`options` must be a list")
     return {
-        "question": one["question"],
-        "header": str(one.get("header") or ""),
+        "question": question["question"],
+        "header": str(question.get("header") or ""),
         "options": [option_in(option) for option in options],
-        "multi_select": one.get("multiSelect") is True,
+        "multi_select": question.get("multiSelect") is True,
     }
 
 

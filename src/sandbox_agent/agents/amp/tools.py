@@ -87,19 +87,19 @@ def _asked_diff(tool: str, given: ToolInput) -> str | None:
 # -- what a tool did --------------------------------------------------------------------------
 
 
-def changes_of(tool: str, given: ToolInput, told: ToolOutput) -> list[ContentPart]:
+def changes_of(tool: str, given: ToolInput, result: ToolOutput) -> list[ContentPart]:
     if given.path is None or KINDS.get(tool) != "edit":
         return []
     if tool == "create_file":
         return [FileRef(given.path, "write")]
     if tool == "delete_file":
         return [FileRef(given.path, "delete")]
-    return [FileRef(given.path, "patch", diff=_unfenced(told.diff))]
+    return [FileRef(given.path, "patch", diff=_unfenced(result.diff))]
 
 
-def output_of(told: ToolOutput) -> str:
+def output_of(result: ToolOutput) -> str:
     """The output as the model reads it."""
-    output, cut = told.output or "", told.truncation
+    output, cut = result.output or "", result.truncation
     if cut is None or not cut.lines:
         return output
     return f"--- Truncated {cut.lines} {'line' if cut.lines == 1 else 'lines'} above this ---\n{output}"

@@ -83,8 +83,8 @@ class AmpConversation(Conversation):
             key = f"{scribe.turn.id if scribe.turn else 'after'}/{self.messages}/{index}"
             match block.type:
                 case "text":
-                    said = scribe.end_text(key, block.text, parent=parent, outlives_turn=outlives_turn)
-                    text_item = said or text_item
+                    item_id = scribe.end_text(key, block.text, parent=parent, outlives_turn=outlives_turn)
+                    text_item = item_id or text_item
                 case "thinking":
                     scribe.end_text(
                         key, block.thinking, parent=parent, thinking="public", outlives_turn=outlives_turn
@@ -106,8 +106,8 @@ class AmpConversation(Conversation):
             case None:
                 # Amp does not say why it stopped. Text that breaks off in mid-sentence was cut off; a refusal
                 # is complete or empty.
-                said = "".join(block.text for block in message.blocks if block.type == "text").rstrip()
-                self.end_turn("refusal" if not said or said.endswith(SENTENCE_ENDS) else "max_tokens")
+                text = "".join(block.text for block in message.blocks if block.type == "text").rstrip()
+                self.end_turn("refusal" if not text or text.endswith(SENTENCE_ENDS) else "max_tokens")
             case "max_tokens" | "refusal" as stop:
                 self.end_turn(stop)
             case _:
@@ -159,17 +159,17 @@ class AmpConversation(Conversation):
         if tool == "create_file" and self.settings.permission_mode == "bypass":
             self._doubt(key, given)
         facts = read(text)
-        told = convert(facts, ToolOutput) or ToolOutput()
-        extra: list[ContentPart] = [] if block.is_error else changes_of(tool, given, told)
+        result = convert(facts, ToolOutput) or ToolOutput()
+        extra: list[ContentPart] = [] if block.is_error else changes_of(tool, given, result)
         extra += [image for part in parts if (image := self._image(part))]
-        output = output_of(told) if told.output is not None else text
+        output = output_of(result) if result.output is not None else text
         if (seen := convert(facts, ReadImage)) and (image := self._read_image(seen)):
             extra.append(image)
             output = seen.path
         elif blocks := convert(facts, tuple[ResultBlock, ...]):
             extra += self._images(blocks)
-            output = "\n".join(one.text for one in blocks if one.type == "text")
-        scribe.result(key, output, exit_code=told.exit_code, extra=extra, failed=block.is_error)
+            output = "\n".join(each.text for each in blocks if each.type == "text")
+        scribe.result(key, output, exit_code=result.exit_code, extra=extra, failed=block.is_error)
         if tool == "todo_write" and not block.is_error and (entries := entries_of(given.todos)) is not None:
             tell(scribe, entries)
 
@@ -251,7 +251,7 @@ class AmpConversation(Conversation):
         return self.scribe.image(data, block.source.media_type) if data else None
 
     def _images(self, blocks: Iterable[ResultBlock]) -> list[Image]:
-        sources = (ImageSource(one.mime_type, one.data) for one in blocks if one.type == "image")
+        sources = (ImageSource(block.mime_type, block.data) for block in blocks if block.type == "image")
         images = (self._image(Block("image", source=source)) for source in sources)
         return [image for image in images if image]
 
@@ -281,5 +281,5 @@ class AmpConversation(Conversation):
 
 
 def _failure(message: str, result: Result) -> Failure:
-    known = read_failure(message)
-    return Failure(message, known.code, {"subtype": result.subtype, **(known.details or {})})
+    failure = read_failure(message)
+    return Failure(message, failure.code, {"subtype": result.subtype, **(failure.details or {})})

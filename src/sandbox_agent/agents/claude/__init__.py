@@ -93,7 +93,9 @@ ENVIRONMENT = {
 
 def mcp_config(servers: Mapping[str, McpServer]) -> bytes:
     """The file for `--mcp-config`. It may hold secrets."""
-    return msgspec.json.encode({"mcpServers": {name: _mcp_server(one) for name, one in servers.items()}})
+    return msgspec.json.encode(
+        {"mcpServers": {name: _mcp_server(server) for name, server in servers.items()}}
+    )
 
 
 def _mcp_server(server: McpServer) -> dict[str, Any]:

@@ -73,7 +73,7 @@ class Calls:
         )
         return call.key
 
-    def result(self, owner: str | None, block: AnyToolResult, told: Raw) -> None:
+    def result(self, owner: str | None, block: AnyToolResult, details: Raw) -> None:
         call = self._calls.get(block.tool_use_id) or Call(block.tool_use_id, "unknown", "")
         if self._scribe.call_item(call.key) is None:
             self._conversation.turns.wake_up(owner)
@@ -83,14 +83,14 @@ class Calls:
             )
         failed = bool(block.is_error)
         output, extra = self._output(block.content)
-        if not failed and (changed := file_ref_of(call.name, call.path, told)):
+        if not failed and (changed := file_ref_of(call.name, call.path, details)):
             extra.append(changed)
         code = exit_code_of(call.name, output) if failed else None
-        if not failed and (ran := command_of(call.name, told)):
+        if not failed and (ran := command_of(call.name, details)):
             output, code = ran.output(output), ran.exit_code
         self._scribe.result(call.key, output, exit_code=code, extra=extra, failed=failed)
         if not failed and call.todo is not None:
-            self._todos.hear(call.name, call.todo, told, self.parent(owner))
+            self._todos.hear(call.name, call.todo, details, self.parent(owner))
 
     def provider_result(self, owner: str | None, id: str, content: Any) -> None:
         failed = isinstance(content, dict) and str(content.get("type", "")).endswith("_error")

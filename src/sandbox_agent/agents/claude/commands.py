@@ -130,8 +130,8 @@ def prompt_in(content: str | list[Raw], scribe: Scribe) -> Prompt:
     named = False
     for raw in content:
         match blocks.decode(raw):
-            case TextBlock(text) if found := _mentioned.fullmatch(text):
-                files.append(Attachment(found["path"], found["mime"], found["name"]))
+            case TextBlock(text) if match := _mentioned.fullmatch(text):
+                files.append(Attachment(match["path"], match["mime"], match["name"]))
                 named = True
                 continue
             case TextBlock(text):

@@ -161,8 +161,8 @@ def command_of(tool: str, result: Raw) -> Ran | None:
 
 def exit_code_of(tool: str, output: str) -> int | None:
     """The exit code of a failed command, which Claude reports only in the text."""
-    found = _exit_code.match(output) if kind_of(tool) == "command" else None
-    return int(found[1]) if found else None
+    match = _exit_code.match(output) if kind_of(tool) == "command" else None
+    return int(match[1]) if match else None
 
 
 class _Patch(Struct, frozen=True, rename="camel"):
@@ -198,9 +198,9 @@ def file_ref_of(tool: str, path: str | None, result: Raw) -> FileRef | None:
     action = EDITS.get(tool)
     if action is None:
         return None
-    for told in (_told_change(action, result), _told_notebook(action, result)):
-        if told is not None:
-            return told
+    for change in (_told_change(action, result), _told_notebook(action, result)):
+        if change is not None:
+            return change
     return FileRef(path, action) if path else None
 
 
@@ -256,38 +256,38 @@ def questions_of(input: dict[str, Any]) -> tuple[AskedQuestion, ...]:
     asked = msgspec.convert(input, _Questions)
     return tuple(
         AskedQuestion(
-            one.question,
-            one.header,
-            tuple(Choice(option.label, option.description) for option in one.options),
-            one.multiSelect,
+            question.question,
+            question.header,
+            tuple(Choice(option.label, option.description) for option in question.options),
+            question.multiSelect,
         )
-        for one in asked.questions
+        for question in asked.questions
     )
 
 
 def with_answers(input: dict[str, Any], answers: tuple[tuple[str, ...], ...]) -> dict[str, Any]:
     """The call's input as Claude expects it back: an answer for each question, labels joined by a comma."""
-    told = {
+    labels = {
         asked.question: ", ".join(chosen)
         for asked, chosen in zip(questions_of(input), answers, strict=False)
         if chosen
     }
-    return {**input, "answers": told}
+    return {**input, "answers": labels}
 
 
 def answers_in(input: dict[str, Any], updated: Any) -> tuple[tuple[str, ...], ...] | None:
     """The inverse of `with_answers`; None if the client answered nothing."""
-    told = updated.get("answers") if isinstance(updated, dict) else None
-    if not isinstance(told, dict) or not told:
+    labels = updated.get("answers") if isinstance(updated, dict) else None
+    if not isinstance(labels, dict) or not labels:
         return None
-    return tuple(_chosen(asked, told.get(asked.question)) for asked in questions_of(input))
+    return tuple(_chosen(asked, labels.get(asked.question)) for asked in questions_of(input))
 
 
-def _chosen(asked: AskedQuestion, told: object) -> tuple[str, ...]:
-    if isinstance(told, list):
-        return tuple(str(label) for label in told)
-    if not isinstance(told, str) or not told:
+def _chosen(asked: AskedQuestion, answer: object) -> tuple[str, ...]:
+    if isinstance(answer, list):
+        return tuple(str(label) for label in answer)
+    if not isinstance(answer, str) or not answer:
         return ()
-    parts = tuple(told.split(", "))
+    parts = tuple(answer.split(", "))
     labels = {option.label for option in asked.options}
-    return parts if asked.multi_select and labels.issuperset(parts) else (told,)
+    return parts if asked.multi_select and labels.issuperset(parts) else (answer,)

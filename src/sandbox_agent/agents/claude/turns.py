@@ -53,13 +53,13 @@ class Turns:
             self._carried = usage
             return False
         stop_reason = stop_reason_of(result, self.failure, self._conversation.cancelling)
-        said = message_of(result, self.failure)
+        message = message_of(result, self.failure)
         if stop_reason == "error" or (stop_reason == "refusal" and result.is_error):
             if self._scribe.turn is not None:
                 details = error_details_of(result, self.failure)
-                self._scribe.error(said, error_code_of(result, self.failure), details)
+                self._scribe.error(message, error_code_of(result, self.failure), details)
         elif stop_reason in ("limit", "max_tokens") and result.is_error:
-            self._scribe.status("limit", error_details_of(result, self.failure), said)
+            self._scribe.status("limit", error_details_of(result, self.failure), message)
         elif self.failure is not None and stop_reason != "interrupted":
             self._scribe.system(self.failure.text)  # it failed and recovered
         self.awaiting -= set(result.user_message_uuids) or self.awaiting

@@ -239,9 +239,9 @@ class ClaudeWire(Wire):
 
     def _end_unread(self, frame: bytes) -> None:
         """The turn ends even if its `result` cannot be read."""
-        told = surface_of(frame)
-        if self._conversation is not None and isinstance(told, dict) and told.get("type") == "result":
-            self._ended(self._conversation, readable_part(Result, told, is_error=True))
+        line = surface_of(frame)
+        if self._conversation is not None and isinstance(line, dict) and line.get("type") == "result":
+            self._ended(self._conversation, readable_part(Result, line, is_error=True))
 
     def _answered(self, reply: Reply) -> None:
         asked = self._asked.pop(reply.request_id, None)
@@ -291,8 +291,8 @@ class ClaudeWire(Wire):
 
     def _put(self, conversation: ClaudeConversation, id: str, request: Raw) -> None:
         match frames.requests.decode(request):
-            case CanUseTool() as wanted:
-                conversation.can_use_tool(id, wanted, frames.inputs.decode(request).input)
+            case CanUseTool() as permission:
+                conversation.can_use_tool(id, permission, frames.inputs.decode(request).input)
             case HookCallback():
                 self._reply(id, {"continue": True})
             case McpMessage():
@@ -310,7 +310,11 @@ class ClaudeWire(Wire):
     # -- recordings ---------------------------------------------------------------------------
 
     def launched(self, argv: list[str]) -> Iterator[Action]:
-        named = [one.partition("=")[2] for one in argv if one.startswith(("--session-id=", "--resume="))]
+        named = [
+            argument.partition("=")[2]
+            for argument in argv
+            if argument.startswith(("--session-id=", "--resume="))
+        ]
         if (conversation := self._recorded(named[0] if named else None)) is not None:
             yield Began(conversation)
 
@@ -361,15 +365,18 @@ class ClaudeWire(Wire):
         return self.open(self.recorded_start(Settings(""), native_id))
 
 
-def _catalogue(told: Initialized) -> Catalogue:
-    models = tuple(Model(one.value, one.displayName, one.supportedEffortLevels) for one in told.models)
-    default: Literal["default"] | None = "default" if any(one.id == "default" for one in models) else None
+def _catalogue(answer: Initialized) -> Catalogue:
+    models = tuple(
+        Model(model.value, model.displayName, model.supportedEffortLevels) for model in answer.models
+    )
+    default: Literal["default"] | None = "default" if any(model.id == "default" for model in models) else None
     commands = tuple(
-        Command(one.name, one.description or "", _hint(one.argumentHint)) for one in told.commands
+        Command(command.name, command.description or "", _hint(command.argumentHint))
+        for command in answer.commands
     )
     return Catalogue(models, MODES, default, commands)
 
 
-def _hint(told: Any) -> str:
+def _hint(hint: Any) -> str:
     # `[file]` without quotes is a list in YAML.
-    return f"[{', '.join(map(str, told))}]" if isinstance(told, list) else str(told or "")
+    return f"[{', '.join(map(str, hint))}]" if isinstance(hint, list) else str(hint or "")

@@ -68,7 +68,11 @@ class Codex(Agent):
         home = _codex_home(place.environ, Path(place.environ.get("HOME", "/")))
         overrides = provider_overrides(place.environ, home)
         return Launch(
-            [str(place.executable), "app-server", *(part for one in overrides for part in ("-c", one))]
+            [
+                str(place.executable),
+                "app-server",
+                *(part for override in overrides for part in ("-c", override)),
+            ]
         )
 
     def wire(self, world: World) -> Wire:
@@ -85,11 +89,11 @@ def provider_overrides(environ: Mapping[str, str], home: Path) -> list[str]:
         return []
     url = environ.get("OPENAI_BASE_URL") or config.get("openai_base_url") or OPENAI_URL
     table = f"model_providers.{PROVIDER}"
-    told = {"name": "OpenAI", "base_url": url, "env_key": key, "wire_api": "responses"}
+    provider = {"name": "OpenAI", "base_url": url, "env_key": key, "wire_api": "responses"}
     # A JSON string is also a TOML string.
     return [
         f"model_provider={arguments_of(PROVIDER)}",
-        *(f"{table}.{name}={arguments_of(value)}" for name, value in told.items()),
+        *(f"{table}.{name}={arguments_of(value)}" for name, value in provider.items()),
     ]
 
 

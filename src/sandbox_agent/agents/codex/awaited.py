@@ -56,14 +56,14 @@ class Listing(Struct, frozen=True):
     def with_page(self, page: ModelPage) -> Listing:
         models = tuple(
             Model(
-                one.id,
-                one.display_name,
-                tuple(effort.reasoning_effort for effort in one.supported_reasoning_efforts) or None,
-                one.default_reasoning_effort,
+                model.id,
+                model.display_name,
+                tuple(effort.reasoning_effort for effort in model.supported_reasoning_efforts) or None,
+                model.default_reasoning_effort,
             )
-            for one in page.data
+            for model in page.data
         )
-        default = next((one.id for one in page.data if one.is_default), self.default)
+        default = next((model.id for model in page.data if model.is_default), self.default)
         return Listing(self.models + models, default)
 
 

@@ -55,10 +55,10 @@ def _image(scribe: Scribe, data: str, mime: str) -> list[Image]:
 
 def image_of_data_url(scribe: Scribe, url: str) -> list[Image]:
     """Stores an inline image; empty if the data is not one."""
-    found = re.fullmatch(r"data:([\w.+/-]+);base64,(.*)", url, re.DOTALL)
-    if not found:
+    match = re.fullmatch(r"data:([\w.+/-]+);base64,(.*)", url, re.DOTALL)
+    if not match:
         return []
     try:
-        return [scribe.image(base64.b64decode(found[2]), found[1])]
+        return [scribe.image(base64.b64decode(match[2]), match[1])]
     except (binascii.Error, ValueError):
         return []

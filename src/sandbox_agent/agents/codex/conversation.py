@@ -47,13 +47,13 @@ class CodexConversation(Conversation):
         self.native_id = thread.id
         self.model = answer.model
         self.scribe.uses(model=answer.model, title=answer.thread.name)
-        known = self._metadata
+        metadata = self._metadata
         self._metadata = msgspec.structs.replace(
-            known,
-            agent_version=known.agent_version or answer.thread.cli_version,
-            model=known.model or answer.model,
-            variant=known.variant or answer.reasoning_effort,
-            directory=known.directory or answer.cwd,
+            metadata,
+            agent_version=metadata.agent_version or answer.thread.cli_version,
+            model=metadata.model or answer.model,
+            variant=metadata.variant or answer.reasoning_effort,
+            directory=metadata.directory or answer.cwd,
         )
 
     def threads(self) -> list[Thread]:
@@ -92,12 +92,12 @@ class CodexConversation(Conversation):
 def turn_params(thread: Thread, prompt: Prompt) -> StartTurn:
     """A prompt, with the settings that codex does not use yet."""
     conversation = thread.conversation
-    settings, told = conversation.settings, conversation.told
+    settings, sent = conversation.settings, conversation.told
     policy, sandbox = access(settings.permission_mode)
     params = StartTurn(
         thread_id=thread.id, input=input_of(prompt), sandbox_policy=SandboxPolicy(type=sandbox)
     )
-    if settings == told:
+    if settings == sent:
         return params
     model = settings.model or conversation.model
     mode: Literal["plan", "default"] = "plan" if plans(settings) else "default"

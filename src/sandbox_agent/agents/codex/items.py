@@ -249,14 +249,14 @@ class Items:
 
     def _hear_user(self, item: UserMessage) -> None:
         thread = self._thread
-        said = prompt_of(self.scribe, item.content)
-        if said.text in thread.prompts:
-            thread.prompts.remove(said.text)
+        prompt = prompt_of(self.scribe, item.content)
+        if prompt.text in thread.prompts:
+            thread.prompts.remove(prompt.text)
         elif self._reviewing:
-            thread.status("injected", {"text": said.text})
-        elif not thread.is_agent and (said.text or said.attachments):
+            thread.status("injected", {"text": prompt.text})
+        elif not thread.is_agent and (prompt.text or prompt.attachments):
             # Another client typed into the same thread.
-            self.scribe.user_message(said.text, said.attachments, native_id=item.id, source="agent")
+            self.scribe.user_message(prompt.text, prompt.attachments, native_id=item.id, source="agent")
 
     # -- calls --------------------------------------------------------------------------------
 

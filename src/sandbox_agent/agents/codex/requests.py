@@ -162,9 +162,11 @@ class PermissionsApproval(Approval, frozen=True, kw_only=True):
     """Granted permissions are returned exactly as codex wrote them."""
 
     def ask(self, thread: Thread) -> Ask:
-        wanted = msgspec.json.decode(self.permissions)
-        rule = Rule("request_permissions", arguments_of(wanted))
-        return Ask("request_permissions", wanted, reason=self.reason, needs=(rule,), title=self.reason or "")
+        permissions = msgspec.json.decode(self.permissions)
+        rule = Rule("request_permissions", arguments_of(permissions))
+        return Ask(
+            "request_permissions", permissions, reason=self.reason, needs=(rule,), title=self.reason or ""
+        )
 
     def reply(self, reply: Reply) -> Any:
         if reply == "reject":
@@ -287,9 +289,9 @@ class FormField(Struct, frozen=True):
 
     def labels_of(self, value: Any) -> tuple[str, ...]:
         values = value if isinstance(value, list) else [value]
-        texts = [one if isinstance(one, str) else arguments_of(one) for one in values]
-        known = dict(zip(self.values, self.labels, strict=True))
-        return tuple(known.get(text, text) for text in texts)
+        texts = [value if isinstance(value, str) else arguments_of(value) for value in values]
+        labels = dict(zip(self.values, self.labels, strict=True))
+        return tuple(labels.get(text, text) for text in texts)
 
     def _named(self, label: str) -> str:
         return dict(zip(self.labels, self.values, strict=True)).get(label, label)
@@ -309,19 +311,19 @@ class McpQuestion(Inquiry, frozen=True, kw_only=True):
         alone = len(self.fields) == 1
         return tuple(
             AskedQuestion(
-                self.message if alone else f"{self.message} ({one.title})",
-                one.title,
-                tuple(Choice(label) for label in one.labels),
-                one.type == "array",
+                self.message if alone else f"{self.message} ({field.title})",
+                field.title,
+                tuple(Choice(label) for label in field.labels),
+                field.type == "array",
             )
-            for one in self.fields
+            for field in self.fields
         )
 
     def reply(self, answers: Answers | None) -> Any:
         if answers is None or (not self.fields and answers[:1] == (("decline",),)):
             return Elicited("decline", None, None)
         given = zip(self.fields, answers, strict=False)
-        return Elicited("accept", {one.name: one.value(answer) for one, answer in given}, None)
+        return Elicited("accept", {field.name: field.value(answer) for field, answer in given}, None)
 
     def read(self, result: Raw) -> Answers | None:
         answer = msgspec.json.decode(result, type=_ReadElicited)
@@ -330,7 +332,9 @@ class McpQuestion(Inquiry, frozen=True, kw_only=True):
         if not self.fields:
             return (("accept",),)
         content = answer.content if isinstance(answer.content, dict) else {}
-        return tuple(one.labels_of(content[one.name]) if one.name in content else () for one in self.fields)
+        return tuple(
+            field.labels_of(content[field.name]) if field.name in content else () for field in self.fields
+        )
 
 
 class _Option(Struct, frozen=True):
@@ -363,18 +367,22 @@ def _form_fields(schema: Any) -> tuple[FormField, ...]:
     except msgspec.ValidationError:
         # A form in a format of its own: it can still be declined, or accepted empty.
         return ()
-    return tuple(_form_field(name, one) for name, one in form.properties.items())
+    return tuple(_form_field(name, schema) for name, schema in form.properties.items())
 
 
-def _form_field(name: str, told: _Property) -> FormField:
-    options = told.one_of or (told.items.any_of if told.items else ())
-    values = tuple(option.const for option in options) or told.enum or (told.items.enum if told.items else ())
+def _form_field(name: str, schema: _Property) -> FormField:
+    options = schema.one_of or (schema.items.any_of if schema.items else ())
+    values = (
+        tuple(option.const for option in options)
+        or schema.enum
+        or (schema.items.enum if schema.items else ())
+    )
     labels = tuple(option.title or option.const for option in options)
     if not labels:
-        labels = told.enum_names if len(told.enum_names) == len(values) else values
-    if told.type == "boolean":
+        labels = schema.enum_names if len(schema.enum_names) == len(values) else values
+    if schema.type == "boolean":
         values = labels = ("true", "false")
-    return FormField(name, told.title or told.description or name, told.type, values, labels)
+    return FormField(name, schema.title or schema.description or name, schema.type, values, labels)
 
 
 def _number(text: str) -> Any:
@@ -413,11 +421,11 @@ class UserInputRequest(Inquiry, frozen=True, kw_only=True):
     def questions(self) -> tuple[AskedQuestion, ...]:
         return tuple(
             AskedQuestion(
-                one.question,
-                one.header,
-                tuple(Choice(option.label, option.description or "") for option in one.options or ()),
+                question.question,
+                question.header,
+                tuple(Choice(option.label, option.description or "") for option in question.options or ()),
             )
-            for one in self.asked
+            for question in self.asked
         )
 
     def reply(self, answers: Answers | None) -> Any:
@@ -428,7 +436,7 @@ class UserInputRequest(Inquiry, frozen=True, kw_only=True):
         chosen = msgspec.json.decode(result, type=Chose).answers
         if not chosen:
             return None
-        return tuple(chosen[one.id].answers if one.id in chosen else () for one in self.asked)
+        return tuple(chosen[question.id].answers if question.id in chosen else () for question in self.asked)
 
 
 REQUESTS: dict[str, type[Params]] = {

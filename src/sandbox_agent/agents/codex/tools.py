@@ -68,13 +68,13 @@ def tool_of(item: Item) -> Tool | None:
         case FunctionCallOutput():
             return _tool(item, _qualified(item.namespace, item.name), {})
         case CollabAgentToolCall():
-            told = {
+            arguments = {
                 "prompt": item.prompt,
                 "model": item.model,
                 "reasoningEffort": item.reasoning_effort,
                 "receiverThreadIds": item.receiver_thread_ids,
             }
-            return _tool(item, item.tool, {name: value for name, value in told.items() if value})
+            return _tool(item, item.tool, {name: value for name, value in arguments.items() if value})
         case SubAgentActivity(agent_path=path, model=model):
             input = {"agentPath": path, "model": model, "reasoningEffort": item.reasoning_effort}
             return _tool(item, "spawn_agent", input, path)

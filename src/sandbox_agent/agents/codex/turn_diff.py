@@ -36,8 +36,8 @@ def _find(files: Iterable[Told], path: str) -> Told | None:
     """The diff of this file. Its names are relative to a directory that codex does not name: the longest
     match is best.
     """
-    found = [(len(told.paths[1]), told) for told in files if told.paths and _is_below(path, told.paths[1])]
-    return max(found, key=lambda one: one[0])[1] if found else None
+    matches = [(len(diff.paths[1]), diff) for diff in files if diff.paths and _is_below(path, diff.paths[1])]
+    return max(matches, key=lambda match: match[0])[1] if matches else None
 
 
 def _is_below(path: str, name: str) -> bool:

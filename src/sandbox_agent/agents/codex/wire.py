@@ -220,33 +220,33 @@ class CodexWire(Wire):
             raise
 
     def _hear_frame(self, frame: bytes) -> None:
-        told: Reply | Note | Call | None
+        message: Reply | Note | Call | None
         try:
-            told = read(frame)
+            message = read(frame)
         except RecursionError:
-            if (told := self._rpc.read_surface(frame)) is None:
+            if (message := self._rpc.read_surface(frame)) is None:
                 raise
-        match told:
+        match message:
             case Note():
-                self._hear_notification(told, frame)
+                self._hear_notification(message, frame)
             case Reply():
-                self._hear_answer(told)
+                self._hear_answer(message)
             case Call():
-                self._rpc.attend(told, lambda call: self._hear_request(call, frame))
+                self._rpc.attend(message, lambda call: self._hear_request(call, frame))
         if self._threads.claimed:
             for waiting in self._threads.claim():
                 self.receive(waiting)
 
-    def _hear_notification(self, told: Note, frame: bytes) -> None:
-        if told.method in IGNORED:
+    def _hear_notification(self, note: Note, frame: bytes) -> None:
+        if note.method in IGNORED:
             return
-        thread_id = _address.decode(told.params).thread_id
+        thread_id = _address.decode(note.params).thread_id
         thread = self._threads.find(thread_id)
-        if told.method not in NOTIFICATIONS:
+        if note.method not in NOTIFICATIONS:
             self._hear_unknown(thread, frame)
         elif thread is not None:
-            self._hear(thread, _notes[told.method].decode(told.params), told.params, frame)
-        elif thread_id is not None and told.method != "turn/diff/updated":
+            self._hear(thread, _notes[note.method].decode(note.params), note.params, frame)
+        elif thread_id is not None and note.method != "turn/diff/updated":
             self._keep(thread_id, frame)
 
     def _hear(self, thread: Thread, note: Params, payload: Raw, frame: bytes) -> None:
@@ -293,17 +293,17 @@ class CodexWire(Wire):
         """The turn ends even if its end cannot be read."""
         match surface_of(frame):
             case {"method": "turn/completed", "params": params}:
-                found = params if isinstance(params, dict) else {}
+                fields = params if isinstance(params, dict) else {}
             case _:
                 return
-        thread = self._threads.find(str(found.get("threadId")))
+        thread = self._threads.find(str(fields.get("threadId")))
         if thread is None and isinstance(alone := self.conversation_of(frame), CodexConversation):
             thread = alone.thread
         if thread is None or self._threads.has_left(thread.id):
             return
         failed = TurnError(message="the agent reported the end of its turn in an unknown form")
         fallback = {"id": thread.running or "", "status": "failed", "error": failed}
-        self._end_turn(thread, readable_part(Turn, found.get("turn"), **fallback))
+        self._end_turn(thread, readable_part(Turn, fields.get("turn"), **fallback))
 
     def _hear_unknown(self, thread: Thread | None, frame: bytes) -> None:
         owner = thread.conversation if thread else self.conversation_of(frame)
@@ -312,8 +312,8 @@ class CodexWire(Wire):
 
     def _keep(self, thread_id: str, frame: bytes) -> None:
         for unheard in self._threads.keep(thread_id, frame):
-            if isinstance(told := read(unheard), Call):
-                self._rpc.refuse(told.id, "no client can answer")
+            if isinstance(message := read(unheard), Call):
+                self._rpc.refuse(message.id, "no client can answer")
 
     def _hear_request(self, call: Call, frame: bytes) -> None:
         thread_id = _thread_id(call)
@@ -452,5 +452,5 @@ def _know_turn(thread: Thread, result: Raw) -> None:
         thread.know_turn(turn_id)
 
 
-def _thread_id(told: Reply | Note | Call) -> str | None:
-    return None if isinstance(told, Reply) else _address.decode(told.params).thread_id
+def _thread_id(message: Reply | Note | Call) -> str | None:
+    return None if isinstance(message, Reply) else _address.decode(message.params).thread_id

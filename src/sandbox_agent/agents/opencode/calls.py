@@ -163,12 +163,12 @@ class Calls:
             return
         questions = [
             AskedQuestion(
-                one.question,
-                one.header,
-                tuple(Choice(option.label, option.description) for option in one.options),
-                one.multiple,
+                question.question,
+                question.header,
+                tuple(Choice(option.label, option.description) for option in question.options),
+                question.multiple,
             )
-            for one in asked.questions
+            for question in asked.questions
         ]
         self._scribe.question(asked.id, questions, call=key)
 
@@ -184,8 +184,8 @@ class Calls:
         plan = self._conversation.plan
         path = plan.path or f"{self._conversation.directory}/.opencode/{plan.file}"
         state = self._scribe.pen.world.look(path)
-        found = state.data.decode(errors="replace") if state and state.data else plan.written
-        return found.strip()
+        text = state.data.decode(errors="replace") if state and state.data else plan.written
+        return text.strip()
 
     def _is_new_request(self, key: str) -> bool:
         """The server keeps listing a request after an abort has ended its turn: ask each only once."""

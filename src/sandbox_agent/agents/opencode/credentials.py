@@ -37,10 +37,10 @@ def read_auth(content: bytes) -> Iterator[Credential]:
     """Skips entries of an unknown form, as OpenCode itself does."""
     for provider, entry in msgspec.json.decode(content, type=dict[str, msgspec.Raw]).items():
         try:
-            found = msgspec.json.decode(entry, type=_OAuth | _Api | _WellKnown)
+            login = msgspec.json.decode(entry, type=_OAuth | _Api | _WellKnown)
         except msgspec.ValidationError:
             continue
-        match found:
+        match login:
             case _OAuth(access, refresh, expires) if access or refresh:
                 yield Credential(
                     "oauth",

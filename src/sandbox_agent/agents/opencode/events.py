@@ -294,33 +294,33 @@ class Heard(Struct, frozen=True):
 def decode(data: bytes) -> Heard | None:
     """The event; None for one that we ignore. A known type of the wrong shape raises."""
     try:
-        told = _wrapped.decode(data)
+        event = _wrapped.decode(data)
     except msgspec.ValidationError:
         return _decode_slowly(data)
-    return Heard(told.payload.properties, told.payload.id, told.directory)
+    return Heard(event.payload.properties, event.payload.id, event.directory)
 
 
 def _decode_slowly(data: bytes) -> Heard | None:
     """The slow path for the few events that are bare, ignored or of an unexpected shape."""
     outer = _payload.decode(data)
-    told = outer.payload or outer
-    if told.type in IGNORED:
+    event = outer.payload or outer
+    if event.type in IGNORED:
         return None
     directory = outer.directory if outer.payload else None
-    kind = EVENTS.get(told.type)
+    kind = EVENTS.get(event.type)
     if kind is None:
-        owner = lenient(told.properties, _Owner, _Owner())
-        return Heard(UnknownEvent(msgspec.json.decode(data), owner.sessionID), told.id, directory)
-    if kind is PartUpdated and (unknown := _unknown_part(told.properties)) is not None:
-        return Heard(unknown, told.id, directory)
-    return Heard(msgspec.json.decode(told.properties, type=kind), told.id, directory)
+        owner = lenient(event.properties, _Owner, _Owner())
+        return Heard(UnknownEvent(msgspec.json.decode(data), owner.sessionID), event.id, directory)
+    if kind is PartUpdated and (unknown := _unknown_part(event.properties)) is not None:
+        return Heard(unknown, event.id, directory)
+    return Heard(msgspec.json.decode(event.properties, type=kind), event.id, directory)
 
 
 def _unknown_part(properties: Raw) -> UnknownPart | None:
-    told = msgspec.json.decode(properties, type=_PartOf)
-    if decode_part(told.part) is not None:
+    event = msgspec.json.decode(properties, type=_PartOf)
+    if decode_part(event.part) is not None:
         return None
-    return UnknownPart(sessionID=told.sessionID, part=msgspec.json.decode(told.part))
+    return UnknownPart(sessionID=event.sessionID, part=msgspec.json.decode(event.part))
 
 
 class _PartOf(Struct, frozen=True):

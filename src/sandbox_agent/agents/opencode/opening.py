@@ -126,9 +126,9 @@ class Opening:
     def _on_mcp(self, conversation: OpenCodeConversation, server: str) -> OnAnswer:
         def added(status: int, body: Raw) -> None:
             conversation.waiting_mcp -= 1
-            known: dict[str, McpStatus]
-            known = lenient(body, dict[str, McpStatus], {}) if status == 200 else {}
-            state = known.get(server, McpStatus("failed", failure_in(status, body).message))
+            servers: dict[str, McpStatus]
+            servers = lenient(body, dict[str, McpStatus], {}) if status == 200 else {}
+            state = servers.get(server, McpStatus("failed", failure_in(status, body).message))
             if state.status != "connected":
                 name = conversation.tool_name(server)
                 payload = {"server": name, "status": state.status, "error": state.error}

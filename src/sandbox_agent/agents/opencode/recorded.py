@@ -73,7 +73,9 @@ class Recorded:
         yield Began(conversation)
 
     def _reply(self, kind: str, key: str, verb: str, body: Raw) -> Iterator[Action]:
-        conversation = next((one for one in self._threads.conversations if key in one.scribe.pending), None)
+        conversation = next(
+            (each for each in self._threads.conversations if key in each.scribe.pending), None
+        )
         if conversation is None:
             return  # A second answer to a decided request.
         if kind == "permission":

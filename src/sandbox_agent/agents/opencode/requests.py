@@ -43,8 +43,8 @@ def prompt_parts(prompt: Prompt) -> tuple[bodies.TextInput | bodies.FileInput, .
     )
 
 
-def _mime(path: str, told: str | None) -> str:
-    mime = told or mimetypes.guess_type(path)[0] or ""
+def _mime(path: str, declared: str | None) -> str:
+    mime = declared or mimetypes.guess_type(path)[0] or ""
     # Whatever else it is, the agent's model reads it as text.
     return mime if mime.startswith("image/") or mime == "application/pdf" else "text/plain"
 

@@ -428,8 +428,8 @@ class Thread:
     def _title(self, title: str) -> None:
         if self.parent is not None or not title or title == self.conversation.title:
             return
-        known, self.conversation.title = self.conversation.title, title
-        if known is not None and not title.startswith(DEFAULT_TITLE):
+        old_title, self.conversation.title = self.conversation.title, title
+        if old_title is not None and not title.startswith(DEFAULT_TITLE):
             self.scribe.uses(title=title)
             self.scribe.status("title", {"title": title}, title)
 

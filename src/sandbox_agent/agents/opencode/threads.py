@@ -46,19 +46,23 @@ class Threads:
         self._threads[native_id] = Thread(native_id, conversation)
 
     def forget(self, conversation: OpenCodeConversation) -> None:
-        self.conversations = [one for one in self.conversations if one is not conversation]
+        self.conversations = [each for each in self.conversations if each is not conversation]
         self._keep(lambda thread: thread.conversation is not conversation)
 
     def get(self, native_id: str | None) -> Thread | None:
         return self._threads.get(native_id or "")
 
     def those_in(self, directory: str | None) -> list[OpenCodeConversation]:
-        return [one for one in self.conversations if directory is None or one.directory == directory]
+        return [
+            conversation
+            for conversation in self.conversations
+            if directory is None or conversation.directory == directory
+        ]
 
     def in_background(self, conversation: OpenCodeConversation) -> list[str]:
         """The sub-agents that run beside the turn."""
         threads = self._threads.values()
-        return [one.id for one in threads if one.conversation is conversation and one.background]
+        return [thread.id for thread in threads if thread.conversation is conversation and thread.background]
 
     def reject_others(self, conversation: OpenCodeConversation, key: str) -> None:
         """One permission was rejected, and with it the other requests of its session."""
@@ -156,5 +160,5 @@ class Threads:
         for conversation in [thread.conversation] if thread else self.those_in(heard.directory):
             conversation.scribe.unknown(unknown.payload)
 
-    def _keep(self, wanted: Callable[[Thread], bool]) -> None:
-        self._threads = {name: thread for name, thread in self._threads.items() if wanted(thread)}
+    def _keep(self, keeps: Callable[[Thread], bool]) -> None:
+        self._threads = {name: thread for name, thread in self._threads.items() if keeps(thread)}

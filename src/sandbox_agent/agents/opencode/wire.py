@@ -142,14 +142,14 @@ class OpenCodeWire(Wire):
 
     def recorded_frame(self, frame: bytes) -> InFrame:
         try:
-            told = msgspec.json.decode(frame, type=_Told)
+            line = msgspec.json.decode(frame, type=_Told)
         except msgspec.DecodeError:
             return frame
-        if told.status is not None:
-            return HttpReply(told.status, told.request, told.id, told.body)
-        if told.sse is None:
+        if line.status is not None:
+            return HttpReply(line.status, line.request, line.id, line.body)
+        if line.sse is None:
             return frame
-        return ServerEvent(bytes(told.data)) if told.data else Lost(str(told.closed))
+        return ServerEvent(bytes(line.data)) if line.data else Lost(str(line.closed))
 
     # -- frames -------------------------------------------------------------------------------
 
@@ -181,8 +181,8 @@ class OpenCodeWire(Wire):
         if thread is None:
             return
         keys = thread.calls.take_unasked(native)
-        if _ASKED.search(native) and (found := _REQUEST_ID.search(native)):
-            keys.append(found[1].decode(errors="replace"))
+        if _ASKED.search(native) and (match := _REQUEST_ID.search(native)):
+            keys.append(match[1].decode(errors="replace"))
         for key in keys:
             if key.startswith("que_"):
                 self._asking.tell(thread.conversation, f"/question/{key}/reject", None)

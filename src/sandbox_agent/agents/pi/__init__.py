@@ -116,12 +116,12 @@ class Pi(Agent):
 
     def takes_model(self, model: str, catalogue: Catalogue) -> bool:
         """It also accepts part of a model's id or name, followed by a thinking level."""
-        wanted = {model, model.rpartition(":")[0] or model}
-        known = {text for one in catalogue.models for text in (one.id, one.name) if text}
-        if not known or wanted & known:
+        names = {model, model.rpartition(":")[0] or model}
+        listed = {text for each in catalogue.models for text in (each.id, each.name) if text}
+        if not listed or names & listed:
             return True
-        pieces = {piece.lower() for piece in wanted if "/" not in piece}
-        return any(piece in text.lower() for piece in pieces for text in known)
+        pieces = {piece.lower() for piece in names if "/" not in piece}
+        return any(piece in text.lower() for piece in pieces for text in listed)
 
 
 def _server(server: McpServer) -> dict[str, object]:

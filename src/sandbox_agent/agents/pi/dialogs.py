@@ -90,7 +90,7 @@ def ask_for(permission: PermissionTitle, call: str) -> Ask:
     path = arguments.path if kind in ("edit", "read") else None
     names = Names(path or "", path or "")
     edits = arguments.edits if path else ()
-    diff = "".join(diff_of_texts(names, one.old_text, one.new_text) or "" for one in edits)
+    diff = "".join(diff_of_texts(names, edit.old_text, edit.new_text) or "" for edit in edits)
     text = arguments.command if kind == "command" else path
     exact = Rule(tool, text if text is not None else arguments_of(permission.input))
     return Ask(
@@ -160,7 +160,7 @@ def answer_reply(dialog: Dialog, answer: Answer) -> DialogReply:
         return DialogReply(dialog.id, msgspec.json.encode(Answers(answer.answers)).decode())
     if dialog.method == "confirm":
         return DialogReply(dialog.id, confirmed=answer.answers[:1] == (("yes",),))
-    return DialogReply(dialog.id, ", ".join(label for one in answer.answers for label in one))
+    return DialogReply(dialog.id, ", ".join(label for labels in answer.answers for label in labels))
 
 
 def refusal_of(dialog: Dialog) -> DialogReply:

@@ -78,7 +78,7 @@ def catalogue_of(listed: pi.Models, callable: pi.Commands, state: pi.State | Non
         default = state.thinking_level if state and is_current and variants else None
         models.append(Model(f"{model.provider}/{model.id}", model.name, variants or None, default))
     default = current.full_name if current else None
-    commands = tuple(Command(one.name, one.description or "") for one in callable.commands)
+    commands = tuple(Command(command.name, command.description or "") for command in callable.commands)
     return Catalogue(tuple(models), MODES, default, commands)
 
 

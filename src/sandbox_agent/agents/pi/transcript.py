@@ -61,9 +61,9 @@ class PiConversation(Conversation):
         """How full the context is after a model call; a call that was cut short does not say."""
         if message.usage is None or not (tokens := message.usage.total()):
             return None
-        known = self.model
-        same = known is not None and (known.provider, known.id) == (message.provider, message.model)
-        return Usage(context_tokens=tokens, context_window=known.context_window if known and same else None)
+        model = self.model
+        same = model is not None and (model.provider, model.id) == (message.provider, message.model)
+        return Usage(context_tokens=tokens, context_window=model.context_window if model and same else None)
 
     def forget_turn(self) -> None:
         self.usage: Usage | None = None
@@ -188,8 +188,8 @@ class PiConversation(Conversation):
         scribe, calls = self.scribe, self.calls
         if dialog.method not in METHODS:
             payload = msgspec.json.decode(frame)
-            told = {name: value for name, value in payload.items() if name not in ("type", "id", "method")}
-            scribe.status(f"pi.{dialog.method}", told, dialog.message or None)
+            facts = {name: value for name, value in payload.items() if name not in ("type", "id", "method")}
+            scribe.status(f"pi.{dialog.method}", facts, dialog.message or None)
             return
         if dialog.id in scribe.pending:
             return
@@ -198,7 +198,7 @@ class PiConversation(Conversation):
             scribe.ask(dialog.id, ask_for(permission, call or permission.tool_call_id))
         elif question := questions_in(dialog):
             call = calls.key_of(question.tool_call_id)
-            scribe.question(dialog.id, (asked(one) for one in question.questions), call=call)
+            scribe.question(dialog.id, (asked(each) for each in question.questions), call=call)
         else:
             call = None
             scribe.question(dialog.id, (plain_question(dialog),))
@@ -222,8 +222,8 @@ class PiConversation(Conversation):
             case pi.MessageEnd(pi.Message("custom" | "bashExecution" | "branchSummary" as role) as message):
                 shown = message.text or message.summary or message.output or ""
                 facts = {"role": role, "customType": message.custom_type, "command": message.command}
-                told = {name: value for name, value in facts.items() if value is not None}
-                self.scribe.status("injected", {**told, "text": shown}, message.custom_type or role)
+                given = {name: value for name, value in facts.items() if value is not None}
+                self.scribe.status("injected", {**given, "text": shown}, message.custom_type or role)
             case pi.MessageEnd(pi.Message("system" | "compactionSummary")):
                 pass  # the prompt for Pi's own model, and what `compaction_end` has already reported
             case pi.MessageEnd(message):

@@ -153,7 +153,9 @@ class PiWire(Wire):
                     conversation.queued.append(message)
                 else:
                     conversation.echoes += 1
-                    pictures = (pi.Block("image", data=one.data, mime_type=one.mime_type) for one in images)
+                    pictures = (
+                        pi.Block("image", data=image.data, mime_type=image.mime_type) for image in images
+                    )
                     yield Prompted(conversation, Prompt(message, attachments_of(conversation, pictures)))
             case commands.Steer(message) | commands.FollowUp(message):
                 conversation.queued.append(message)
@@ -254,7 +256,7 @@ class PiWire(Wire):
         switched = read(response.data, pi.Switched) or pi.Switched()
         if response.success and not switched.cancelled:
             other = self._recorded(conversation.settings, native_id)
-            self._left = [one for one in (conversation, *self._left) if one.scribe is not other.scribe]
+            self._left = [each for each in (conversation, *self._left) if each.scribe is not other.scribe]
             other.announce("daemon")
 
     def _opened(self, conversation: PiConversation, state: pi.State) -> None:

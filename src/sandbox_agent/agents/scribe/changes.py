@@ -78,15 +78,15 @@ class Changes:
             del self._seen[next(iter(self._seen))]
 
     def _has_room(self, seen: dict[str, FileState]) -> bool:
-        kept = sum(len(state.data or b"") for one in self._seen.values() for state in one.values())
+        kept = sum(len(state.data or b"") for states in self._seen.values() for state in states.values())
         return len(seen) < MOST_FILES and kept < MOST_KEPT
 
     def expect_streamed(self, key: str, arguments: list[str]) -> None:
         """The beginning of the arguments: models name the file first, so we can read it early."""
         if key in self._seen or sum(map(len, arguments)) > MOST_STREAMED:
             return
-        if found := _streamed_path.search("".join(arguments)):
-            self.expect(key, [_string.decode(found[1].encode())])
+        if match := _streamed_path.search("".join(arguments)):
+            self.expect(key, [_string.decode(match[1].encode())])
 
     def expect_arguments(self, key: str, arguments: str) -> None:
         try:
@@ -124,25 +124,26 @@ class Changes:
             return None
         seen = self._seen.get(key, {}) if key else {}
         written = []
-        for told in read_diffs(diff):
-            if told.paths is not None:
-                names, whole = names_in(self.directory, *told.paths), self._whole(told.paths[0])
+        for proposed in read_diffs(diff):
+            if proposed.paths is not None:
+                names, whole = names_in(self.directory, *proposed.paths), self._whole(proposed.paths[0])
                 written.append(
-                    _proposed(told, seen.get(whole) or self._look(whole), names) or told.written(names)
+                    _proposed(proposed, seen.get(whole) or self._look(whole), names)
+                    or proposed.written(names)
                 )
-        return "".join(one for one in written if one) or None
+        return "".join(each for each in written if each) or None
 
     def _diff(self, key: str, change: FileRef) -> str | None:
         path, to = self._whole(change.path), self._whole(change.to or change.path)
         names = names_in(self.directory, change.path, change.to)
-        told = next(iter(read_diffs(change.diff)), None) if change.diff else None
+        reported = next(iter(read_diffs(change.diff)), None) if change.diff else None
         after = self._look(to)
         if after is None:
-            return told.written(names) if told else None
+            return reported.written(names) if reported else None
         before = self._seen.get(key, {}).get(path)
         others = [seen for other, seen in self._seen.items() if other != key and path in seen]
         try:
-            before, after = _settled(told, before, after, bool(others))
+            before, after = _settled(reported, before, after, bool(others))
         except UnicodeDecodeError:
             return None  # not text
         for seen in others:
@@ -154,17 +155,17 @@ class Changes:
 
 
 def _settled(
-    told: Told | None, before: FileState | None, after: FileState, in_company: bool
+    reported: Told | None, before: FileState | None, after: FileState, in_company: bool
 ) -> tuple[FileState | None, FileState]:
     """The states before and after a change, from what we read and what the agent reported.
 
     `in_company`: other calls are changing the same file, and may have done so before we read it.
     """
-    if told is None:
+    if reported is None:
         return before, after
     if before is not None:
         try:
-            made = told.after(text_of(before))
+            made = reported.after(text_of(before))
         except DoesNotFit:
             pass
         else:
@@ -172,10 +173,10 @@ def _settled(
                 return before, after
             if in_company:
                 return before, _state(made, after)
-        if told.created and before.data and not (after.data or b"").startswith(before.data):
+        if reported.created and before.data and not (after.data or b"").startswith(before.data):
             return before, after  # the file existed: the agent only says that it wrote all of it
     try:
-        was = told.before(text_of(after))
+        was = reported.before(text_of(after))
     except DoesNotFit:
         return before, after
     if before is not None and same_lines(was, text_of(before)):
@@ -187,11 +188,11 @@ def _state(text: str | None, like: FileState) -> FileState:
     return FileState() if text is None else FileState(text.encode(), like.is_executable)
 
 
-def _proposed(told: Told, before: FileState | None, names: Names) -> str | None:
+def _proposed(proposed: Told, before: FileState | None, names: Names) -> str | None:
     if before is None:
         return None
     try:
-        after = _state(told.after(text_of(before)), before)
+        after = _state(proposed.after(text_of(before)), before)
     except (DoesNotFit, UnicodeDecodeError):
         return None
     return diff_of_files(names, before, after)

@@ -122,9 +122,9 @@ class Pen:
 
     def uses(self, *, model: str | None = None, title: str | None = None) -> None:
         """The agent reports which model it uses, or its title for the session."""
-        known = self.used or Used()
-        used = Used(model or known.model, title or known.title)
-        if used != known:
+        before = self.used or Used()
+        used = Used(model or before.model, title or before.title)
+        if used != before:
             self.used = used
             self.touch()
 

@@ -52,7 +52,7 @@ class Recovery:
                     scribe.requests.pending = {**scribe.pending, id: Pending(id, id, event.data)}
                 case PermissionResolved(id) | QuestionResolved(id):
                     scribe.requests.pending = {
-                        key: one for key, one in scribe.pending.items() if one.id != id
+                        key: request for key, request in scribe.pending.items() if request.id != id
                     }
                 case ItemStarted(item):
                     self._start(item)

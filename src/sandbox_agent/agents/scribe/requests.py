@@ -108,7 +108,7 @@ class Requests:
             return False
         asked = pending.requested
         metadata = msgspec.structs.replace(asked.metadata, answers=answers, decided_by=by, message=message)
-        labels = None if answers is None else ", ".join(label for one in answers for label in one)
+        labels = None if answers is None else ", ".join(label for answer in answers for label in answer)
         self._pen.write(
             QuestionResolved(
                 asked.question_id,
@@ -150,6 +150,6 @@ class Requests:
         self.pending = {**self.pending, pending.key: pending}
 
     def _remove(self, key: str) -> None:
-        self.pending = {one: pending for one, pending in self.pending.items() if one != key}
+        self.pending = {each: pending for each, pending in self.pending.items() if each != key}
         if not self.pending and (since := self.waited.since) is not None:
             self.waited = Waited(self.waited.seconds + self._pen.world.clock() - since)

@@ -84,9 +84,9 @@ def _history(request: Body) -> Iterator[Entry]:
         for result in (block for block in blocks if block.type == "tool_result"):
             inner = _blocks(result.content or "")
             yield Entry("tool", _texts(inner), _images(inner))
-        said = [block for block in blocks if block.type != "tool_result"]
-        if said:
-            yield Entry(role, _texts(said), _images(said))
+        content = [block for block in blocks if block.type != "tool_result"]
+        if content:
+            yield Entry(role, _texts(content), _images(content))
 
 
 def _blocks(content: str | list[Block]) -> list[Block]:

@@ -65,10 +65,10 @@ class Asked(Struct, frozen=True):
     def kind(self) -> Kind:
         """A turn of the conversation, or one of the calls that agents make for themselves."""
         # In a turn the agent offers tools; its own calls have none, or contain well-known phrases.
-        said = "\n".join([*self._last_texts(), *(() if self.tools else self.system_texts)])
-        if self.title_tool or (not self.tools and _TITLE.search(said)):
+        text = "\n".join([*self._last_texts(), *(() if self.tools else self.system_texts)])
+        if self.title_tool or (not self.tools and _TITLE.search(text)):
             return "title"
-        if _COMPACTION.search(said) or (not self.tools and _SUMMARY.search(said)):
+        if _COMPACTION.search(text) or (not self.tools and _SUMMARY.search(text)):
             return "compaction"
         if self.max_tokens == 1:
             return "probe"
@@ -115,14 +115,14 @@ class Asked(Struct, frozen=True):
     @property
     def directory(self) -> str | None:
         """The agent's working directory, which every agent includes in its requests."""
-        found = [match[1].strip() for text in self._told() for match in _DIRECTORY.finditer(text)]
-        return found[-1] if found else None
+        matches = [match[1].strip() for text in self._told() for match in _DIRECTORY.finditer(text)]
+        return matches[-1] if matches else None
 
     @property
     def plan_file(self) -> str | None:
         """Where the agent wants its plan, in plan mode."""
-        found = [match[0] for text in self._told() for match in _PLAN_FILE.finditer(text)]
-        return found[-1] if found else None
+        matches = [match[0] for text in self._told() for match in _PLAN_FILE.finditer(text)]
+        return matches[-1] if matches else None
 
     @property
     def _prompt_at(self) -> int | None:

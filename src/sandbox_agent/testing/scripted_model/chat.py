@@ -63,7 +63,7 @@ def read(body: bytes) -> Asked:
         model=request.model,
         stream=request.stream,
         history=tuple(_entry(message) for message in request.messages),
-        tools=tuple(Tool(one.name, schema=one.parameters or Schema()) for one in functions),
+        tools=tuple(Tool(function.name, schema=function.parameters or Schema()) for function in functions),
         effort=request.reasoning_effort,
         max_tokens=request.max_completion_tokens or request.max_tokens,
     )

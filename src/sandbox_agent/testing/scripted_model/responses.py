@@ -204,8 +204,8 @@ def _usage(usage: Usage) -> dict[str, Any]:
 
 
 def _items(reply: Reply) -> list[dict[str, Any]]:
-    said = (part for part in reply.parts if isinstance(part, Text | Thinking | ToolUse | ToolSearch))
-    return [_item(part, reply, index) for index, part in enumerate(said)]
+    parts = (part for part in reply.parts if isinstance(part, Text | Thinking | ToolUse | ToolSearch))
+    return [_item(part, reply, index) for index, part in enumerate(parts)]
 
 
 def _item(part: Part, reply: Reply, index: int) -> dict[str, Any]:

@@ -69,8 +69,8 @@ def without_marker(prompt: str) -> str:
 def _named(name: str, arg: str, scenarios: Mapping[str, Scenario]) -> Chosen:
     scenario = scenarios.get(name)
     if scenario is None:
-        known = ", ".join(sorted(scenarios))
-        return Chosen(name, arg, (Text(f"There is no scenario {name}. There are: {known}"),))
+        names = ", ".join(sorted(scenarios))
+        return Chosen(name, arg, (Text(f"There is no scenario {name}. There are: {names}"),))
     return Chosen(name, arg, tuple(scenario(arg) if callable(scenario) else scenario))
 
 

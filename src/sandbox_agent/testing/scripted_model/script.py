@@ -155,7 +155,7 @@ def _values(chosen: Chosen, asked: Asked) -> dict[str, str]:
 def _fill(value: Any, values: Mapping[str, str]) -> Any:
     match value:
         case str():
-            return re.sub(r"{{(\w+)}}", lambda found: values.get(found[1], found[0]), value)
+            return re.sub(r"{{(\w+)}}", lambda match: values.get(match[1], match[0]), value)
         case dict():
             return {name: _fill(member, values) for name, member in value.items()}
         case list() | tuple():

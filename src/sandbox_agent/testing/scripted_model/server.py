@@ -103,15 +103,15 @@ class ScriptedModel:
         with self._arrived:
             return tuple(self._requests)
 
-    def wait_for(self, wanted: Callable[[Request], bool], timeout: float = 30.0) -> Request:
+    def wait_for(self, matches: Callable[[Request], bool], timeout: float = 30.0) -> Request:
         """The first request of a kind, as soon as it arrives."""
         with self._arrived:
-            found = self._arrived.wait_for(
-                lambda: next((one for one in self._requests if wanted(one)), None), timeout
+            request = self._arrived.wait_for(
+                lambda: next((each for each in self._requests if matches(each)), None), timeout
             )
-        if found is None:
+        if request is None:
             raise TimeoutError(f"no such request within {timeout} s")
-        return found
+        return request
 
     @contextmanager
     def without_amp_threads(self) -> Iterator[None]:

@@ -232,8 +232,10 @@ def _fit(value: Any, schema: Schema | bool | None) -> Any:
         return value
     match value:
         case dict() if schema.properties:
-            known = schema.properties
-            return {name: _fit(member, known[name]) for name, member in value.items() if name in known}
+            properties = schema.properties
+            return {
+                name: _fit(member, properties[name]) for name, member in value.items() if name in properties
+            }
         case {"label": label} if schema.type == "string":
             return label
         case list():

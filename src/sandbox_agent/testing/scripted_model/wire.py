@@ -37,12 +37,12 @@ def event(data: dict[str, Any], name: str | None = None) -> bytes:
     return head + b"data: " + msgspec.json.encode(data) + b"\n\n"
 
 
-def pieces(said: Text | Thinking) -> Iterator[str | Delay]:
+def pieces(step: Text | Thinking) -> Iterator[str | Delay]:
     """The deltas of a text, each with the delay after it."""
-    for piece in split(said.text, said.chunk):
+    for piece in split(step.text, step.chunk):
         yield piece
-        if said.delay:
-            yield Delay(said.delay)
+        if step.delay:
+            yield Delay(step.delay)
 
 
 def split(text: str, size: int) -> Iterator[str]:

@@ -71,7 +71,7 @@ class SessionsContract(Contract):
         listed: list[list[str]] = []
         before: int | None = None
         while page := store.sessions(before, 2):
-            listed.append([one.session_id for _, one in page])
+            listed.append([session.session_id for _, session in page])
             before = page[-1][0]
         assert listed == [["e", "d"], ["c", "b"], ["a"]]
 
@@ -80,8 +80,8 @@ class SessionsContract(Contract):
             store.write([SaveSession(record(name))])
         cursor = store.sessions(None, 2)[-1][0]
         store.write([DeleteSession("c"), SaveSession(record("c")), SaveSession(record("e"))])
-        assert [one.session_id for _, one in store.sessions(cursor, 9)] == ["b", "a"]
-        assert [one.session_id for _, one in store.sessions(None, 9)] == ["e", "c", "d", "b", "a"]
+        assert [session.session_id for _, session in store.sessions(cursor, 9)] == ["b", "a"]
+        assert [session.session_id for _, session in store.sessions(None, 9)] == ["e", "c", "d", "b", "a"]
 
     def test_sessions_that_need_attention_are_active(self, store: Store) -> None:
         store.write([SaveSession(record(name)) for name in ("idle", "queued", "asking", "answered", "done")])
@@ -151,13 +151,13 @@ class SessionsContract(Contract):
     def test_a_queue_is_known_without_its_messages(self, store: Store) -> None:
         plain = QueuedMessage("t0", Prompt("é" * 1000), "2026-01-03T00:00:00.000Z")
         store.write([SaveSession(record("a")), Enqueue("a", message("t9")), Enqueue("a", plain)])
-        sizes = [len(msgspec.json.encode(one)) for one in (message("t9"), plain)]
+        sizes = [len(msgspec.json.encode(queued)) for queued in (message("t9"), plain)]
         assert store.queue_heads("a") == [
             QueuedHead("t9", TIME, True, sizes[0]),
             QueuedHead("t0", "2026-01-03T00:00:00.000Z", False, sizes[1]),
         ]
-        found = [store.queued(*what) for what in (("a", "t0"), ("a", "t9"), ("a", "t1"), ("gone", "t0"))]
-        assert found == [plain, message("t9"), None, None]
+        queued = [store.queued(*what) for what in (("a", "t0"), ("a", "t9"), ("a", "t1"), ("gone", "t0"))]
+        assert queued == [plain, message("t9"), None, None]
         assert store.queue_heads("gone") == []
 
     def test_pending_requests_are_listed_in_the_order_asked(self, store: Store) -> None:
@@ -178,8 +178,8 @@ class SessionsContract(Contract):
     def test_a_key_belongs_to_its_session(self, store: Store) -> None:
         row = KeyRow(bytes(range(32)), "turn_1")
         store.write([SaveSession(record("a")), SaveSession(record("b")), RememberKey("a", "k", row)])
-        found = [store.key(*what) for what in (("a", "k"), ("a", "K"), ("b", "k"), ("none", "k"))]
-        assert found == [row, None, None, None]
+        keys = [store.key(*what) for what in (("a", "k"), ("a", "K"), ("b", "k"), ("none", "k"))]
+        assert keys == [row, None, None, None]
 
     def test_call_ids_are_remembered_once(self, store: Store) -> None:
         store.write([SaveSession(record("a")), SaveSession(record("b")), RememberCalls("a", ["x", "x#2"])])

@@ -200,9 +200,9 @@ class StoreContract(EventsContract, SessionsContract):
             return wrong | ({"not all of it"} if after != 300 else set())
 
         with ThreadPoolExecutor(4) as pool:
-            found = [pool.submit(read) for _ in range(3)]
+            readers = [pool.submit(read) for _ in range(3)]
             pool.submit(write).result()
-            assert [reader.result() for reader in found] == [set(), set(), set()]
+            assert [reader.result() for reader in readers] == [set(), set(), set()]
 
 
 class DurableStoreContract(StoreContract):
