@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sandbox_agent.agents.acp import Acp, parse_acp_agents
 from sandbox_agent.agents.acp.tools import Call
-from sandbox_agent.agents.acp.transcript import MOST_CALLS, MOST_UNSAID, AcpConversation
+from sandbox_agent.agents.acp.transcript import MOST_CALLS, MOST_UNPROMPTED, AcpConversation
 from sandbox_agent.agents.acp.wire import SECONDS_FOR_COMMANDS, AcpWire
 from sandbox_agent.agents.base import (
     Action,
@@ -1383,15 +1383,15 @@ def test_a_calls_output_is_dropped_once_reported() -> None:
     calls = session.conversation._calls
     assert (len(calls), calls["t7"]) == (
         MOST_CALLS,
-        Call("t7", "t7", "bash", status="completed", opened=True, told_title="bash"),
+        Call("t7", "t7", "bash", status="completed", opened=True, agent_title="bash"),
     )
 
 
 def test_text_outside_of_a_turn_is_written_before_it_grows_too_large() -> None:
     session = Session(opened={})
-    for _ in range(MOST_UNSAID):
+    for _ in range(MOST_UNPROMPTED):
         session.say("word ")
-    assert session.said() == [Text("word " * MOST_UNSAID)]
+    assert session.said() == [Text("word " * MOST_UNPROMPTED)]
     assert len(session.data(TurnEnded)) == 1
 
 

@@ -515,14 +515,14 @@ def test_mcp_servers_are_named_by_session_and_denied_to_other_sessions() -> None
         "name": "mcp_aaaa_web",
         "config": {"type": "remote", "url": "http://mcp", "headers": {"k": "v"}, "enabled": True},
     }
-    strangers = [
+    foreign = [
         {"permission": f"mcp_aaaa_{name}_*", "pattern": "*", "action": "deny"} for name in ("demo", "web")
     ]
     assert (denied["path"], denied["body"]) == (
         "/session/ses_nnnn?directory=/ws",
-        {"permission": strangers},
+        {"permission": foreign},
     )
-    assert Session(session.wire, name="ses_late").created["body"]["permission"][-2:] == strangers
+    assert Session(session.wire, name="ses_late").created["body"]["permission"][-2:] == foreign
     session.wire.notices.clear()
     session.respond(demo, 200, {"mcp_aaaa_demo": {"status": "connected"}})
     assert session.wire.notices == []

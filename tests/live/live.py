@@ -27,7 +27,7 @@ from sandbox_agent.testing.scripted_model import (
 )
 
 from .client import DaemonProcess, Fifo, Refused, Session, Turn
-from .tried import ways
+from .tried import behaviour
 
 REAL = os.environ.get("MODEL") == "real"
 
@@ -77,7 +77,7 @@ class Live:
 
     def __init__(self, agent: Agent, daemon: DaemonProcess, model: ScriptedModel, workspace: Path) -> None:
         self.agent = agent
-        self.ways = ways(agent.name)
+        self.behaviour = behaviour(agent.name)
         self.daemon = daemon
         self.model = model
         self.workspace = workspace
@@ -116,7 +116,7 @@ class Live:
 
     def failing(self, scenario: str) -> str:
         """A prompt whose answer fails."""
-        return self.say("late", scenario, "") if self.ways.fails_late else self.say(scenario, "", "")
+        return self.say("late", scenario, "") if self.behaviour.fails_late else self.say(scenario, "", "")
 
     def begin(self, session: Session, words: int) -> str:
         """Start a slow answer and return its turn once the agent works on it."""

@@ -48,7 +48,7 @@ def test_the_output_of_a_cancelled_command_is_complete(live: Live) -> None:
 
 @pytest.mark.skipif(REAL, reason="the usage of a real model is not known beforehand")
 def test_a_turns_usage_includes_its_sub_agents_and_the_next_ones_does_not(live: Live) -> None:
-    session = live.session(permissionMode="bypass", model=live.ways.subagent_model)
+    session = live.session(permissionMode="bypass", model=live.behaviour.subagent_model)
     first = session.run(live.say("subagent", "", SUBAGENT_WORDS))
     second = session.run(live.say("text", "", "Say hello."))
     assert first.usage is not None
@@ -59,7 +59,7 @@ def test_a_turns_usage_includes_its_sub_agents_and_the_next_ones_does_not(live: 
 
 @pytest.mark.skipif(REAL, reason="a real model may wait for its sub-agent")
 def test_a_turns_wait_for_its_sub_agents_is_bounded(live: Live) -> None:
-    session = live.session(permissionMode="bypass", model=live.ways.subagent_model)
+    session = live.session(permissionMode="bypass", model=live.behaviour.subagent_model)
     turn = session.run(live.say("subagent", "hang", SUBAGENT_WORDS))
     assert turn.stop_reason == "end_turn"
     assert session.info["state"] == "idle"

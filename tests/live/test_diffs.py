@@ -84,7 +84,9 @@ def repeat(live: Live, mode: str, kinds: Sequence[str] | dict[str, Kind]) -> Non
     session = live.session(permissionMode=mode)
     wrong = {}
     for name in kinds:
-        if why := try_kind(live, session, name, KINDS[name], mode == "bypass" and live.ways.writes_unseen):
+        if why := try_kind(
+            live, session, name, KINDS[name], mode == "bypass" and live.behaviour.writes_unseen
+        ):
             wrong[name] = why
     assert wrong == {}
 

@@ -117,7 +117,7 @@ def test_runs_a_prompt_template_of_the_workspace(live: Live) -> None:
     session = live.session()
     offered = {one["name"]: one for one in session.call("GET", "/commands")["commands"]}
     assert offered["greet"]["description"].startswith("Greets somebody.")
-    if live.ways.tells_arguments:
+    if live.behaviour.reports_arguments:
         assert offered["greet"]["arguments"] in ("<name>", "$ARGUMENTS")
     turn = session.finish(session.call("POST", "/commands/greet", {"arguments": "the world"})["turnId"])
     assert (turn.stop_reason, turn.prompt, turn.errors) == ("end_turn", "/greet the world", [])
@@ -182,14 +182,14 @@ def test_really_runs_a_command(live: Live) -> None:
     assert (live.workspace / "made.txt").exists()
     (result,) = turn.results
     assert result.output.strip() == "made-it"
-    assert result.exit_code == (0 if live.ways.tells_exit_codes else None)
+    assert result.exit_code == (0 if live.behaviour.reports_exit_codes else None)
 
 
 @feature("failing_command")
 def test_reports_that_a_command_failed(live: Live) -> None:
     turn = live.session(permissionMode="bypass").run(live.command("echo to-stderr >&2; exit 3"))
     (item,) = (item for item in turn.items if item.kind == "tool_result")
-    result = ToolResult(turn.calls[0].call_id, live.ways.failed_output, 3)
+    result = ToolResult(turn.calls[0].call_id, live.behaviour.failed_output, 3)
     assert (item.status, item.content) == ("failed", (result,))
 
 
@@ -225,7 +225,7 @@ def test_calls_a_tool_of_an_mcp_server(live: Live) -> None:
 
 @feature("subagent")
 def test_a_sub_agents_items_belong_to_its_call(live: Live) -> None:
-    session = live.session(permissionMode="bypass", model=live.ways.subagent_model)
+    session = live.session(permissionMode="bypass", model=live.behaviour.subagent_model)
     assert session.run(live.say("subagent", "", SUBAGENT_WORDS)).calls
     # An agent may let its sub-agent continue after the turn.
     session.wait(lambda event: _is_result_below_a_call(session, event, "inner-output"))
@@ -350,7 +350,7 @@ def test_goes_on_when_a_question_is_rejected(live: Live) -> None:
     session.reject(session.question(turn_id))
     turn = session.finish(turn_id)
     assert session.question_resolved().status == "rejected"
-    assert turn.stop_reason == ("interrupted" if live.ways.ends_when_rejected else "end_turn")
+    assert turn.stop_reason == ("interrupted" if live.behaviour.ends_when_rejected else "end_turn")
     assert turn.errors == []
 
 
@@ -456,7 +456,7 @@ def test_passes_the_variant_to_the_model(live: Live) -> None:
 
 @feature("switch_model")
 def test_switches_model_and_variant_while_it_runs(live: Live) -> None:
-    model, shown = live.ways.other_model
+    model, shown = live.behaviour.other_model
     session = live.session()
     prompt = live.say("settings", "", "Say hello.")
     before = session.run(prompt).text

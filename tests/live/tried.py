@@ -37,7 +37,7 @@ class AcpProgram(Struct, frozen=True):
     env: tuple[str, ...]
     """The daemon's variables that it is given."""
     gaps: dict[str, str]
-    ways: Scripted
+    behaviour: Scripted
     sample: frozenset[str]
     """The features tested unless `--agent` names it. Each session is a process that costs up to five seconds
     of a core, so `make test` only checks that the adapter still fits, and `make live` takes the minutes for
@@ -64,7 +64,7 @@ ACP_PROGRAMS = {
         msgspec.structs.replace(
             scripted(AGENTS["claude"]),
             other_model=("haiku", "claude-haiku-5-5"),
-            tells_exit_codes=False,  # only in the text that reports a failed command
+            reports_exit_codes=False,  # only in the text that reports a failed command
         ),
         SAMPLE
         | {"tools", "permission_reject", "switch_model", "cancel_stream", "daemon_killed", "terminate"},
@@ -84,7 +84,7 @@ ACP_PROGRAMS = {
             "subagent": "it shows nothing of a sub-agent and does not pass on its requests: the turn waits until it is cancelled",
             "error_cut": RETRIES,
         },
-        msgspec.structs.replace(scripted(AGENTS["opencode"]), tells_arguments=False),
+        msgspec.structs.replace(scripted(AGENTS["opencode"]), reports_arguments=False),
         SAMPLE,
     ),
 }
@@ -144,9 +144,9 @@ def installs(name: str) -> tuple[str, ...]:
     return ACP_PROGRAMS[name].installs if name in ACP_PROGRAMS else (name,)
 
 
-def ways(name: str) -> Scripted:
+def behaviour(name: str) -> Scripted:
     """An agent's peculiarities."""
-    return ACP_PROGRAMS[name].ways if name in ACP_PROGRAMS else scripted(AGENTS[name])
+    return ACP_PROGRAMS[name].behaviour if name in ACP_PROGRAMS else scripted(AGENTS[name])
 
 
 @functools.cache

@@ -167,7 +167,7 @@ def _signed(sign: str, lines: Iterable[str]) -> Iterator[str]:
 # -- diffs from agents ------------------------------------------------------------------------
 
 
-class Told(Struct, frozen=True):
+class ParsedDiff(Struct, frozen=True):
     """A parsed diff of one file."""
 
     old: str | None
@@ -193,13 +193,13 @@ class Told(Struct, frozen=True):
 
     def after(self, before: str | None) -> str | None:
         """The file after applying the diff; raises DoesNotFit."""
-        return self._turned(before, "-", "+", self.created, self.deleted)
+        return self._applied(before, "-", "+", self.created, self.deleted)
 
     def before(self, after: str | None) -> str | None:
         """The file before the diff was applied; raises DoesNotFit."""
-        return self._turned(after, "+", "-", self.deleted, self.created)
+        return self._applied(after, "+", "-", self.deleted, self.created)
 
-    def _turned(self, text: str | None, gone: str, come: str, begins: bool, ends: bool) -> str | None:
+    def _applied(self, text: str | None, gone: str, come: str, begins: bool, ends: bool) -> str | None:
         if begins and text is not None:
             raise DoesNotFit
         lines = _lines(text or "")
@@ -209,10 +209,10 @@ class Told(Struct, frozen=True):
         loose = not any("\r" in line for hunk in self.hunks for line in hunk.lines)
         crlf = loose and sum(line.endswith("\r\n") for line in lines) * 2 > len(lines)
         for hunk in self.hunks:
-            old_lines = [(sign, line) for sign, line in _told_lines(hunk) if sign != come]
+            old_lines = [(sign, line) for sign, line in _file_lines(hunk) if sign != come]
             at = _place(lines, [line for _, line in old_lines], hunk, gone, done, loose)
             made += lines[done:at]
-            for sign, line in _told_lines(hunk):
+            for sign, line in _file_lines(hunk):
                 if sign == come:
                     made.append(_with_cr(line) if crlf else line)
                 else:
@@ -226,9 +226,9 @@ class Told(Struct, frozen=True):
         return None if ends else whole
 
 
-def read_diffs(text: str) -> list[Told]:
+def read_diffs(text: str) -> list[ParsedDiff]:
     """The diffs in a text, one per file; hunks without a header belong to a file without a name."""
-    files: list[Told] = []
+    files: list[ParsedDiff] = []
     old = new = alone = None
     created = deleted = False
     hunks: list[Hunk] = []
@@ -239,7 +239,9 @@ def read_diffs(text: str) -> list[Told]:
         nonlocal old, new, alone, created, deleted, hunks
         if hunks or created or deleted or old:
             names = old or alone, new or alone
-            files.append(Told(*names, tuple(hunks), created or old == _NOTHING, deleted or new == _NOTHING))
+            files.append(
+                ParsedDiff(*names, tuple(hunks), created or old == _NOTHING, deleted or new == _NOTHING)
+            )
         old, new, alone, created, deleted, hunks = None, None, None, False, False, []
 
     while at < len(lines):
@@ -251,7 +253,7 @@ def read_diffs(text: str) -> list[Told]:
         if line.startswith(("diff --git ", "Index: ")) or (line.startswith("--- ") and (hunks or old)):
             finish()
         if line.startswith("diff --git "):
-            alone = _alone(line.removeprefix("diff --git ").rstrip("\r"))
+            alone = _only_name(line.removeprefix("diff --git ").rstrip("\r"))
         elif line.startswith("--- "):
             old = _read_name(line[4:])
         elif line.startswith("+++ "):
@@ -282,7 +284,7 @@ def _read_hunk(match: re.Match[str], lines: list[str], at: int) -> tuple[Hunk, i
     return Hunk(old_start, old_lines - max(old, 0), new_start, new_lines - max(new, 0), tuple(taken)), at
 
 
-def _told_lines(hunk: Hunk) -> Iterator[tuple[str, str]]:
+def _file_lines(hunk: Hunk) -> Iterator[tuple[str, str]]:
     """The lines of a hunk as they are in the file, each with its sign."""
     for n, line in enumerate(hunk.lines):
         if not line.startswith("\\"):
@@ -357,7 +359,7 @@ def _quoted(name: str, more: str = "") -> str:
     return '"' + _UNSAFE.sub(lambda match: _ESCAPES.get(match[0]) or f"\\{ord(match[0]):03o}", name) + '"'
 
 
-def _alone(header: str) -> str | None:
+def _only_name(header: str) -> str | None:
     """The name of the one file in a Git header; an empty file has no other header. It may contain spaces."""
     half = len(header) // 2
     old, new = header[:half], header[half + 1 :]

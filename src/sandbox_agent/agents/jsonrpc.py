@@ -111,11 +111,11 @@ def key_of(id: RequestId) -> str:
 
 # -- open requests ----------------------------------------------------------------------------
 
-Meant = TypeVar("Meant")
+Purpose = TypeVar("Purpose")
 Asked = TypeVar("Asked")
 
 
-class Rpc(Generic[Meant, Asked]):
+class Rpc(Generic[Purpose, Asked]):
     def __init__(
         self,
         send: Callable[[object], None],
@@ -128,29 +128,29 @@ class Rpc(Generic[Meant, Asked]):
         self._name_request = name_request
         self._version = version
         self._count = 0
-        self._meant: dict[RequestId, Meant] = {}
+        self._purposes: dict[RequestId, Purpose] = {}
 
     # Our requests.
 
-    def request(self, method: str, params: object, meant: Meant) -> Request:
+    def request(self, method: str, params: object, purpose: Purpose) -> Request:
         """A request to send, now or later; `purpose` comes back with its answer."""
         self._count += 1
         id = self._name_request(self._count)
-        self.expect(id, meant)
+        self.expect(id, purpose)
         return Request(id=id, method=method, params=params, version=self._version)
 
-    def call(self, method: str, params: object, meant: Meant) -> None:
-        self._send(self.request(method, params, meant))
+    def call(self, method: str, params: object, purpose: Purpose) -> None:
+        self._send(self.request(method, params, purpose))
 
-    def expect(self, id: RequestId, meant: Meant) -> None:
+    def expect(self, id: RequestId, purpose: Purpose) -> None:
         """Expect an answer to this request; a recorded client chooses its own id."""
-        if len(self._meant) >= MOST_WAITING:
-            del self._meant[next(iter(self._meant))]
-        self._meant[id] = meant
+        if len(self._purposes) >= MOST_WAITING:
+            del self._purposes[next(iter(self._purposes))]
+        self._purposes[id] = purpose
 
-    def answered(self, id: RequestId | None) -> Meant | None:
+    def answered(self, id: RequestId | None) -> Purpose | None:
         """The purpose of the answered request; None if there was no such request."""
-        return None if id is None else self._meant.pop(id, None)
+        return None if id is None else self._purposes.pop(id, None)
 
     def notify(self, method: str, params: object = UNSET) -> None:
         self._send(Notification(method=method, params=params, version=self._version))

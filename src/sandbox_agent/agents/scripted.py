@@ -39,7 +39,7 @@ class Scripted(Struct, frozen=True):
     """A model that is not the default, by the agent's name for it and by the provider's."""
     subagent_model: str | None = None
     """The model that is offered sub-agents, if not the default."""
-    tells_exit_codes: bool = True
+    reports_exit_codes: bool = True
     """It reports the exit code of a successful command."""
     failed_output: str = "to-stderr\n"
     """Its output for a command that writes `to-stderr` and exits with 3."""
@@ -49,7 +49,7 @@ class Scripted(Struct, frozen=True):
     """
     ends_when_rejected: bool = False
     """A rejected question ends the turn: the model is not called again."""
-    tells_arguments: bool = True
+    reports_arguments: bool = True
     """It reports which arguments a command takes."""
     fails_late: bool = False
     """A resumed process begins with the message that failed, until it has read the new one. If the model
@@ -62,12 +62,12 @@ def scripted(agent: Agent) -> Scripted:
     """The `Scripted` of an agent's package; ValueError if it has none."""
     name = f"{type(agent).__module__}.scripted"
     try:
-        ways: Scripted = import_module(name).SCRIPTED
+        declared: Scripted = import_module(name).SCRIPTED
     except ModuleNotFoundError as error:
         if error.name != name:
             raise
         raise ValueError(f"{agent.name} does not say how it runs on a scripted model: no {name}") from None
-    return ways
+    return declared
 
 
 def pretty(value: dict[str, Any]) -> str:

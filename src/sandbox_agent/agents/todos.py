@@ -30,7 +30,7 @@ class Entry(Struct, frozen=True):
     status: Status
 
 
-class _Told(Struct, frozen=True):
+class _NativeEntry(Struct, frozen=True):
     """An entry in any agent's format."""
 
     content: str = ""
@@ -47,7 +47,7 @@ class _Told(Struct, frozen=True):
 def entries_of(value: Any) -> tuple[Entry, ...] | None:
     """The readable entries of a list; None if it is not a list."""
     try:
-        given = msgspec.convert(value, tuple[_Told, ...])
+        given = msgspec.convert(value, tuple[_NativeEntry, ...])
     except msgspec.ValidationError:
         return None
     return tuple(entry for each in given if each.status not in DROPPED and (entry := each.entry()).text)

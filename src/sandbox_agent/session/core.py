@@ -192,7 +192,12 @@ class Core:
     def take_pieces(self) -> list[Draft] | None:
         """What was written, if it goes to the log as it is; None when there is something to decide about."""
         pen = self.scribe.pen
-        if pen.notable or pen.wish is not None or self.offer is not None or type(self.phase) in UNHEARD:
+        if (
+            pen.notable
+            or pen.requested_end is not None
+            or self.offer is not None
+            or type(self.phase) in UNHEARD
+        ):
             return None
         if pen.used is not self.record.used:
             return None

@@ -35,14 +35,14 @@ def violations(events: Iterable[Event], *, complete: bool = True) -> list[str]:
         checker.check(event)
     if complete:
         checker.finish()
-    return checker.found
+    return checker.violations
 
 
 class Checker:
-    """Checks event by event: `found` collects violations, `finish` adds what was left open."""
+    """Checks event by event: `violations` collects violations, `finish` adds what was left open."""
 
     def __init__(self) -> None:
-        self.found: list[str] = []
+        self.violations: list[str] = []
         self._sequence = 0
         self._at = 0
         self._ended = False
@@ -103,7 +103,7 @@ class Checker:
 
     def _want(self, holds: bool, otherwise: str) -> None:
         if not holds:
-            self.found.append(f"{self._at}: {otherwise}")
+            self.violations.append(f"{self._at}: {otherwise}")
 
     def _check_envelope(self, event: Event) -> None:
         self._sequence += 1

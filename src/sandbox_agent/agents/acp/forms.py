@@ -52,7 +52,9 @@ class Field(Struct, frozen=True):
     def _label(self, value: Any) -> str:
         # Compare types as well: True equals 1.
         labels = (
-            label for label, meant in self.values.items() if meant == value and type(meant) is type(value)
+            label
+            for label, meaning in self.values.items()
+            if meaning == value and type(meaning) is type(value)
         )
         return next(labels, str(value))
 

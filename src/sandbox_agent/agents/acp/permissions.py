@@ -73,8 +73,8 @@ def answer_of(decision: Decision, options: Iterable[Option]) -> PermissionAnswer
         (option.option_id for kind in _PICKS[decision.reply] for option in offered if option.kind == kind),
         None,
     )
-    unsaid = decision.reply == "always" or decision.message is not None
-    meta = OurMeta(Remark(decision.reply, decision.message)) if unsaid else UNSET
+    needs_remark = decision.reply == "always" or decision.message is not None
+    meta = OurMeta(Remark(decision.reply, decision.message)) if needs_remark else UNSET
     if picked is None:
         return PermissionAnswer(outcome=CANCELLED.outcome, meta=meta)
     return PermissionAnswer(outcome=Outcome(outcome="selected", option_id=picked), meta=meta)

@@ -69,7 +69,7 @@ class Call(Struct):
     opened: bool = False
     named: bool = False
     """The name is the tool's own, and not a title used in its place."""
-    told_title: str = ""
+    agent_title: str = ""
 
     def learn(self, update: ToolCall) -> None:
         """Apply the fields of an update."""
@@ -95,7 +95,7 @@ class Call(Struct):
             self.name, self.named = update.name, True
         elif not self.name and update.title:
             self.name = update.title  # the first title: later ones describe what the tool does
-        self.told_title = update.title or self.told_title
+        self.agent_title = update.title or self.agent_title
         self.parent = self.parent or update.parent
         self.kind = update.kind or self.kind
 
@@ -133,8 +133,8 @@ class Call(Struct):
         kind = self.tool_kind()
         if kind != "other" and (title := title_of("", self.input.value or self.asked_input.value, kind)):
             return title
-        if self.told_title != self.name:
-            return self.told_title.strip("`")
+        if self.agent_title != self.name:
+            return self.agent_title.strip("`")
         return next(
             (location.path for location in self.locations if location.path and kind in ("edit", "read")), ""
         )

@@ -54,7 +54,7 @@ FINISHED = ("end_turn", "max_tokens", "limit")
 MOST_CALLS = 10_000
 """How many calls of a process we remember by the agent's ids."""
 
-MOST_UNSAID = 1_000
+MOST_UNPROMPTED = 1_000
 """How much text we buffer outside of a turn before we write it."""
 
 
@@ -82,7 +82,7 @@ class AcpConversation(Conversation):
         self._calls: dict[str, Call] = {}
         self._message: _Message | None = None
         self._messages = 0
-        self._unsaid: list[Chunk] = []
+        self._unprompted: list[Chunk] = []
         self._title: str | None = None
         self.commands: tuple[SlashCommand, ...] | None = None
         """What the session offers; None until the agent has sent it."""
@@ -174,17 +174,17 @@ class AcpConversation(Conversation):
             self._cost = update.cost.amount if update.cost.currency == "USD" else self._cost
             if self.replays:
                 self._billed = self._cost
-            self.say_unsaid()
+            self.write_unprompted()
 
     # -- messages and thoughts ----------------------------------------------------------------
 
     def _hear_chunk(self, chunk: Chunk) -> None:
         if self.scribe.turn is None:
-            self._unsaid.append(chunk)
-            if len(self._unsaid) >= MOST_UNSAID:
-                self.say_unsaid()
+            self._unprompted.append(chunk)
+            if len(self._unprompted) >= MOST_UNPROMPTED:
+                self.write_unprompted()
         else:
-            self.say_unsaid()
+            self.write_unprompted()
             self._say(chunk)
 
     def _say(self, chunk: Chunk) -> None:
@@ -196,11 +196,8 @@ class AcpConversation(Conversation):
             return
         thinks = isinstance(chunk, ThoughtChunk)
         message = self._message
-        if message and (message.thinks, message.native_id, message.parent) != (
-            thinks,
-            chunk.message_id,
-            chunk.parent,
-        ):
+        arrived = (thinks, chunk.message_id, chunk.parent)
+        if message and (message.thinks, message.native_id, message.parent) != arrived:
             self.end_message()
             message = None
         if message is None:
@@ -231,11 +228,11 @@ class AcpConversation(Conversation):
         self.end_message()
         self.scribe.status(content.type, facts)
 
-    def say_unsaid(self) -> None:
+    def write_unprompted(self) -> None:
         """Text outside of a turn becomes a turn of its own, which the agent began by itself."""
-        if not self._unsaid:
+        if not self._unprompted:
             return
-        chunks, self._unsaid = self._unsaid, []
+        chunks, self._unprompted = self._unprompted, []
         in_turn = self.scribe.turn is not None
         self.scribe.start_turn(source="agent")
         for chunk in chunks:
@@ -279,7 +276,7 @@ class AcpConversation(Conversation):
             self.end_message()
         outside = self.scribe.turn is None and not call.opened
         if outside:
-            self.say_unsaid()
+            self.write_unprompted()
             self.scribe.start_turn(source="agent")
         self._tell_call(call)
         if outside:

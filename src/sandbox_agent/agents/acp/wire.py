@@ -313,7 +313,7 @@ class AcpWire(Wire):
             self.notices.append(Listed(offer.catalogue(self._listed)))
 
     def _finish_turn(self, conversation: AcpConversation, failed: RpcError | None, result: Raw) -> None:
-        conversation.say_unsaid()
+        conversation.write_unprompted()
         if failed is None:
             try:
                 over = msgspec.json.decode(result, type=PromptOver)

@@ -157,7 +157,7 @@ class AmpConversation(Conversation):
         parts = block.content if isinstance(block.content, tuple) else ()
         text = block.content if isinstance(block.content, str) else "".join(part.text for part in parts)
         if tool == "create_file" and self.settings.permission_mode == "bypass":
-            self._doubt(key, given)
+            self._discard_late_snapshot(key, given)
         facts = read(text)
         result = convert(facts, ToolOutput) or ToolOutput()
         extra: list[ContentPart] = [] if block.is_error else changes_of(tool, given, result)
@@ -173,7 +173,7 @@ class AmpConversation(Conversation):
         if tool == "todo_write" and not block.is_error and (entries := entries_of(given.todos)) is not None:
             tell(scribe, entries)
 
-    def _doubt(self, key: str, given: ToolInput) -> None:
+    def _discard_late_snapshot(self, key: str, given: ToolInput) -> None:
         """Amp did not wait until we had read the file, so a snapshot that begins like the new content may be
         too late.
         """
@@ -184,7 +184,7 @@ class AmpConversation(Conversation):
             and seen.data is not None
             and (given.content or "").encode().startswith(seen.data)
         ):
-            changes.unsee(key, path)
+            changes.discard(key, path)
 
     def finish(self, result: Result) -> Ending:
         """The process is about to end: at the end of its input, by an error, or by a signal."""

@@ -123,7 +123,7 @@ class AmpWire(Wire):
     # -- frames
 
     def feed(self, frame: InFrame) -> None:
-        conversation = self._told()
+        conversation = self._current()
         match frame:
             case bytes() if conversation is not None:
                 self._line(conversation, frame)
@@ -163,7 +163,7 @@ class AmpWire(Wire):
 
     # -- helpers
 
-    def _told(self) -> AmpConversation | None:
+    def _current(self) -> AmpConversation | None:
         """The conversation; a recording without a beginning starts with its first frame."""
         if self._conversation is None and self.recorded_start is not None:
             self._recorded(Settings(""), None).announce("daemon")

@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 
 from ...schema.events import AskedQuestion, Choice
 from ...schema.items import FileAction, FileRef, ToolKind, arguments_of
-from ..diffs import Hunk, Names, Told, diff_of_texts
+from ..diffs import Hunk, Names, ParsedDiff, diff_of_texts
 from ..scribe import Ask, AskKind, Rule
 from ..titles import mcp_title, mcp_tool, title_of
 from .frames import AnyToolUse, CanUseTool, McpToolUse
@@ -198,13 +198,13 @@ def file_ref_of(tool: str, path: str | None, result: Raw) -> FileRef | None:
     action = EDITS.get(tool)
     if action is None:
         return None
-    for change in (_told_change(action, result), _told_notebook(action, result)):
+    for change in (_reported_change(action, result), _notebook_change(action, result)):
         if change is not None:
             return change
     return FileRef(path, action) if path else None
 
 
-def _told_change(action: FileAction, result: Raw) -> FileRef | None:
+def _reported_change(action: FileAction, result: Raw) -> FileRef | None:
     try:
         change = _changed.decode(result)
     except msgspec.ValidationError:
@@ -216,11 +216,11 @@ def _told_change(action: FileAction, result: Raw) -> FileRef | None:
         diff = diff_of_texts(names, None, change.content)
     else:
         hunks = (Hunk(*msgspec.structs.astuple(patch)) for patch in change.structured_patch)
-        diff = Told(None, None, tuple(hunks)).written(names)
+        diff = ParsedDiff(None, None, tuple(hunks)).written(names)
     return FileRef(change.file_path, action, diff=diff)
 
 
-def _told_notebook(action: FileAction, result: Raw) -> FileRef | None:
+def _notebook_change(action: FileAction, result: Raw) -> FileRef | None:
     try:
         change = _notebook.decode(result)
     except msgspec.ValidationError:

@@ -34,7 +34,7 @@ class CodexConversation(Conversation):
         """The model that codex chose, if the settings name none."""
         self.went_on = False
         """The thread has a history that this process did not see: it was resumed or forked."""
-        self.told: Settings | None = None
+        self.sent_settings: Settings | None = None
         """The settings codex works with; None if we do not know them all."""
         self.wants_interrupt = False
         self.closed = False
@@ -92,7 +92,7 @@ class CodexConversation(Conversation):
 def turn_params(thread: Thread, prompt: Prompt) -> StartTurn:
     """A prompt, with the settings that codex does not use yet."""
     conversation = thread.conversation
-    settings, sent = conversation.settings, conversation.told
+    settings, sent = conversation.settings, conversation.sent_settings
     policy, sandbox = access(settings.permission_mode)
     params = StartTurn(
         thread_id=thread.id, input=input_of(prompt), sandbox_policy=SandboxPolicy(type=sandbox)

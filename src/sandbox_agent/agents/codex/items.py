@@ -239,7 +239,7 @@ class Items:
         written = overwritten(change, self._thread.turn_diff) if self._was_seen_late(key, change) else None
         if written is None:
             return file_ref(change)
-        self.scribe.calls.changes.unsee(key, change.path)
+        self.scribe.calls.changes.discard(key, change.path)
         return written
 
     def _was_seen_late(self, key: str, change: Change) -> bool:

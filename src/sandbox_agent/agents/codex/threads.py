@@ -58,10 +58,10 @@ class Threads:
             return [frame]
         self._orphans.setdefault(thread_id, []).append(frame)
         self._orphaned_bytes += len(frame)
-        unheard: list[bytes] = []
+        dropped: list[bytes] = []
         while len(self._orphans) > MOST_ORPHANS or self._orphaned_bytes > MOST_ORPHANED_BYTES:
-            unheard += self._take(next(iter(self._orphans)))
-        return unheard
+            dropped += self._take(next(iter(self._orphans)))
+        return dropped
 
     def claim(self) -> list[bytes]:
         """The frames that waited for these threads' owner."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..diffs import Told, read_diffs
+from ..diffs import ParsedDiff, read_diffs
 
 
 class TurnDiff:
     def __init__(self) -> None:
         self._text = ""
-        self._files: tuple[Told, ...] = ()
-        self._earlier: tuple[Told, ...] = ()
+        self._files: tuple[ParsedDiff, ...] = ()
+        self._earlier: tuple[ParsedDiff, ...] = ()
         """As it was before the last patch."""
 
     def update(self, text: str) -> None:
@@ -32,7 +32,7 @@ class TurnDiff:
         return earlier.after(at_first) if earlier else at_first
 
 
-def _find(files: Iterable[Told], path: str) -> Told | None:
+def _find(files: Iterable[ParsedDiff], path: str) -> ParsedDiff | None:
     """The diff of this file. Its names are relative to a directory that codex does not name: the longest
     match is best.
     """

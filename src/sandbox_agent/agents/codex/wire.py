@@ -141,7 +141,7 @@ class CodexWire(Wire):
             self._call("thread/compact/start", OnThread(thread_id=thread.id), prompting(thread, ()))
             return
         params = turn_params(thread, prompt)
-        thread.conversation.told = thread.conversation.settings
+        thread.conversation.sent_settings = thread.conversation.settings
         self._call("turn/start", params, prompting(thread, params.input))
 
     def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:
@@ -311,8 +311,8 @@ class CodexWire(Wire):
             owner.scribe.unknown(msgspec.json.decode(frame))
 
     def _keep(self, thread_id: str, frame: bytes) -> None:
-        for unheard in self._threads.keep(thread_id, frame):
-            if isinstance(message := read(unheard), Call):
+        for dropped in self._threads.keep(thread_id, frame):
+            if isinstance(message := read(dropped), Call):
                 self._rpc.refuse(message.id, "no client can answer")
 
     def _hear_request(self, call: Call, frame: bytes) -> None:
@@ -382,8 +382,8 @@ class CodexWire(Wire):
         conversation.opened(thread, answer)
         # A new thread uses the settings it was opened with, except the collaboration mode, which only a turn
         # can set.
-        unsaid = opening.resumes or plans(conversation.settings)
-        conversation.told = None if unsaid else conversation.settings
+        unsent = opening.resumes or plans(conversation.settings)
+        conversation.sent_settings = None if unsent else conversation.settings
         self._threads.own(thread)
         if conversation.closed:
             self._threads.leave(thread)
@@ -426,7 +426,7 @@ def _tell_refused(prompting: Prompting, failed: RpcError) -> None:
     if prompting.text in thread.prompts:
         thread.prompts.remove(prompting.text)
     thread.conversation.wants_interrupt = False
-    thread.conversation.told = None
+    thread.conversation.sent_settings = None
     failure = failure_of(TurnError(message=failed.message, codex_error_info="badRequest"))
     thread.scribe.error(failure.message, failure.code, {"code": failed.code})
     if not prompting.joins:

@@ -207,5 +207,5 @@ class Calls:
 
 def _tool(part: ToolPart) -> str:
     """The tool the model meant: a call that cannot be made continues under the name `invalid`."""
-    meant = part.state.input.get("tool") if part.tool == "invalid" else None
-    return meant if isinstance(meant, str) else part.tool
+    tool = part.state.input.get("tool") if part.tool == "invalid" else None
+    return tool if isinstance(tool, str) else part.tool

@@ -49,7 +49,7 @@ class CatchUp:
             if status != 200:
                 return
             busy = msgspec.json.decode(body, type=dict[str, Any]).keys()
-            for conversation in self._threads.those_in(directory):
+            for conversation in self._threads.in_directory(directory):
                 if conversation.turn.lost:
                     conversation.turn.lost = False
                     self._ask_messages(conversation, running=conversation.native_id in busy)

@@ -28,13 +28,13 @@ _READS = frozenset({"read", "glob", "grep", "list", "lsp", "webfetch", "websearc
 
 
 def session_rules(
-    mode: PermissionMode, strangers: Iterable[str], plan_file: str | None = None
+    mode: PermissionMode, foreign_servers: Iterable[str], plan_file: str | None = None
 ) -> tuple[PermissionRule, ...]:
-    """The rules of a session; `strangers` are MCP servers that other sessions added to its directory.
+    """The rules of a session; `foreign_servers` are MCP servers that other sessions added to its directory.
 
     `plan_file`: the session plans, and may write this file.
     """
-    denied = tuple(PermissionRule(f"{server}_*", "*", "deny") for server in strangers)
+    denied = tuple(PermissionRule(f"{server}_*", "*", "deny") for server in foreign_servers)
     if mode == "bypass":
         # Sub-agents inherit rules about directories, so this one is named.
         allowed = (PermissionRule("*", "*", "allow"), PermissionRule("external_directory", "*", "allow"))

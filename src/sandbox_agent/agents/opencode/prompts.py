@@ -148,10 +148,10 @@ class Rules:
 
     def of(self, conversation: OpenCodeConversation) -> tuple[PermissionRule, ...]:
         neighbours = self._neighbours(conversation)
-        strangers = [server for other in neighbours for server in other.mcp_servers()]
+        foreign_servers = [server for other in neighbours for server in other.mcp_servers()]
         settings = conversation.settings
         plan_file = conversation.plan.file if agent_of(settings) == "plan" else None
-        return session_rules(settings.permission_mode, strangers, plan_file or None)
+        return session_rules(settings.permission_mode, foreign_servers, plan_file or None)
 
     def renew(self, conversation: OpenCodeConversation) -> None:
         """The mode has changed, or the other sessions in the directory may have."""
@@ -178,6 +178,6 @@ class Rules:
     def _neighbours(self, conversation: OpenCodeConversation) -> list[OpenCodeConversation]:
         return [
             other
-            for other in self._threads.those_in(conversation.directory)
+            for other in self._threads.in_directory(conversation.directory)
             if other is not conversation and other.native_id
         ]

@@ -38,7 +38,7 @@ _SESSION = re.compile(r"^/session/(?P<id>[^/]+)(?:/(?P<verb>[^/]+)(?:/(?P<arg>[^
 _REQUEST = re.compile(r"^/(?P<kind>permission|question)/(?P<id>[^/]+)/(?P<verb>reply|reject)$")
 
 
-class Recorded:
+class RecordedClient:
     def __init__(self, asking: Asking, threads: Threads, prompts: Prompts, opening: Opening) -> None:
         self._asking = asking
         self._threads = threads

@@ -52,7 +52,7 @@ class Threads:
     def get(self, native_id: str | None) -> Thread | None:
         return self._threads.get(native_id or "")
 
-    def those_in(self, directory: str | None) -> list[OpenCodeConversation]:
+    def in_directory(self, directory: str | None) -> list[OpenCodeConversation]:
         return [
             conversation
             for conversation in self.conversations
@@ -87,7 +87,7 @@ class Threads:
             case SessionDeleted() as deleted:
                 self._session_deleted(deleted)
             case SessionError(sessionID="", error=NativeError() as error):
-                for conversation in self.those_in(heard.directory):
+                for conversation in self.in_directory(heard.directory):
                     conversation.scribe.system(error.data.message or error.name)
             case InstanceDisposed(directory=directory):
                 self._forget(directory)
@@ -157,7 +157,7 @@ class Threads:
         thread = self.get(unknown.sessionID)
         if thread is None and unknown.sessionID:
             return
-        for conversation in [thread.conversation] if thread else self.those_in(heard.directory):
+        for conversation in [thread.conversation] if thread else self.in_directory(heard.directory):
             conversation.scribe.unknown(unknown.payload)
 
     def _keep(self, keeps: Callable[[Thread], bool]) -> None:

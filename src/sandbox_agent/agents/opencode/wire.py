@@ -38,7 +38,7 @@ from .conversation import OpenCodeConversation
 from .opening import Opening
 from .permissions import APPROVE
 from .prompts import Prompts, Rules
-from .recorded import Recorded
+from .recorded import RecordedClient
 from .requests import agent_of
 from .threads import Threads
 
@@ -60,7 +60,7 @@ class OpenCodeWire(Wire):
             self, self._asking, self._threads, self._rules, self._prompts, self._bootstrap.windows
         )
         self._catch_up = CatchUp(self._asking, self._threads)
-        self._recorded = Recorded(self._asking, self._threads, self._prompts, self._opening)
+        self._recorded = RecordedClient(self._asking, self._threads, self._prompts, self._opening)
 
     def conversations(self) -> Iterable[Conversation]:
         return tuple(self._threads.conversations)
@@ -142,7 +142,7 @@ class OpenCodeWire(Wire):
 
     def recorded_frame(self, frame: bytes) -> InFrame:
         try:
-            line = msgspec.json.decode(frame, type=_Told)
+            line = msgspec.json.decode(frame, type=_RecordedLine)
         except msgspec.DecodeError:
             return frame
         if line.status is not None:
@@ -191,7 +191,7 @@ class OpenCodeWire(Wire):
                 self._asking.tell(thread.conversation, f"/permission/{key}/reply", refusal)
 
 
-class _Told(Struct, frozen=True):
+class _RecordedLine(Struct, frozen=True):
     """What a server sent, as a recording stores it: an answer (`status`), an event (`data`), or the end of
     the stream (`closed`).
     """

@@ -136,7 +136,7 @@ class PiConversation(Conversation):
         code = "invalid_request" if failure.code == "agent_error" else failure.code
         self.scribe.error(failure.message, code, {"command": response.command})
 
-    def end_unheard(self, stop: StopReason) -> None:
+    def end_without_model_call(self, stop: StopReason) -> None:
         """No model call follows this prompt, unless an extension has begun one of its own."""
         self.echoes = max(0, self.echoes - 1)
         if not self.active:
@@ -207,7 +207,7 @@ class PiConversation(Conversation):
 
     # -- messages
 
-    def told(self, frame: pi.MessageStart | pi.MessageUpdate | pi.MessageEnd) -> None:
+    def hear_message(self, frame: pi.MessageStart | pi.MessageUpdate | pi.MessageEnd) -> None:
         match frame:
             case pi.MessageUpdate(update):
                 self._update(update)

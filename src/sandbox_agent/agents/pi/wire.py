@@ -195,7 +195,7 @@ class PiWire(Wire):
             case pi.Response():
                 self._response(conversation, message)
             case pi.MessageStart() | pi.MessageUpdate() | pi.MessageEnd():
-                conversation.told(message)
+                conversation.hear_message(message)
             case pi.ToolStart() | pi.ToolUpdate() | pi.ToolEnd():
                 conversation.tool(message)
             case pi.Dialog():
@@ -234,11 +234,11 @@ class PiWire(Wire):
             case "prompt" if response.success:
                 accepted = read(response.data, pi.Accepted) or pi.Accepted()
                 if accepted.disposition == "handled":
-                    conversation.end_unheard("end_turn")
+                    conversation.end_without_model_call("end_turn")
             case "prompt":
                 conversation.refuse(response)
                 if not conversation.active:
-                    conversation.end_unheard("error")
+                    conversation.end_without_model_call("error")
                 else:
                     conversation.echoes = max(0, conversation.echoes - 1)
             case "set_model" if response.success:

@@ -67,7 +67,7 @@ class Calls:
         call = self.open.get(key)
         if call and not call.completed and fragment:
             call.chunks.append(fragment)
-            self._pen.delta(call.ends, fragment, "agent")
+            self._pen.delta(call.template, fragment, "agent")
             if call.kind == "edit":
                 self.changes.expect_streamed(key, call.chunks)
 
@@ -112,7 +112,7 @@ class Calls:
         if call and fragment:
             self._start_result(call, "agent")
             call.chunks.append(fragment)
-            self._pen.delta(call.ends, fragment, "agent")
+            self._pen.delta(call.template, fragment, "agent")
 
     def start_result(self, key: str) -> None:
         """The tool runs: open its result, so that readers see it before there is output."""

@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 
 from ...schema.items import ContentPart, FileRef
 from ...schema.world import FileState, World
-from ..diffs import DoesNotFit, Names, Told, diff_of_files, names_in, read_diffs, same_lines, text_of
+from ..diffs import DoesNotFit, Names, ParsedDiff, diff_of_files, names_in, read_diffs, same_lines, text_of
 
 MOST_FILES = 32
 """How many files of one call we read."""
@@ -99,7 +99,7 @@ class Changes:
         """The state of a file read for a call; None if it was not read."""
         return self._seen.get(key, {}).get(self._whole(path))
 
-    def unsee(self, key: str, path: str) -> None:
+    def discard(self, key: str, path: str) -> None:
         """The file was read too late: only the agent's own report counts."""
         self._seen.get(key, {}).pop(self._whole(path), None)
 
@@ -155,11 +155,11 @@ class Changes:
 
 
 def _settled(
-    reported: Told | None, before: FileState | None, after: FileState, in_company: bool
+    reported: ParsedDiff | None, before: FileState | None, after: FileState, concurrent: bool
 ) -> tuple[FileState | None, FileState]:
     """The states before and after a change, from what we read and what the agent reported.
 
-    `in_company`: other calls are changing the same file, and may have done so before we read it.
+    `concurrent`: other calls are changing the same file, and may have done so before we read it.
     """
     if reported is None:
         return before, after
@@ -171,7 +171,7 @@ def _settled(
         else:
             if same_lines(made, text_of(after)):
                 return before, after
-            if in_company:
+            if concurrent:
                 return before, _state(made, after)
         if reported.created and before.data and not (after.data or b"").startswith(before.data):
             return before, after  # the file existed: the agent only says that it wrote all of it
@@ -188,7 +188,7 @@ def _state(text: str | None, like: FileState) -> FileState:
     return FileState() if text is None else FileState(text.encode(), like.is_executable)
 
 
-def _proposed(proposed: Told, before: FileState | None, names: Names) -> str | None:
+def _proposed(proposed: ParsedDiff, before: FileState | None, names: Names) -> str | None:
     if before is None:
         return None
     try:

@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 MOST_CLOSED = 10_000
 """How many complete items we remember by key: an older key counts as a new item."""
 
-ROOM = 500
+RESERVED_LEVELS = 500
 """Levels of nesting reserved for readers, which may decode the data from a deeper stack than the one that
 wrote it.
 """
-PLAIN = 256
+SAFE_BRACKETS = 256
 """Data with at most this many brackets is never too deep."""
 
 _ITEM_EVENTS = frozenset((ItemDelta, ItemStarted, ItemCompleted))
 
 
-class Ends:
+class DeltaTemplate:
     """The encoded parts of an item's delta before and after its text."""
 
     __slots__ = ("after", "before")
@@ -70,7 +70,7 @@ class Pen:
         self.native_session_id: str | None = None
         self.turn: Turn | None = None
         self.ended = False
-        self.wish: SessionEnded | None = None
+        self.requested_end: SessionEnded | None = None
         """The agent has ended the conversation; the session writes this after everything else that ends with
         it.
         """
@@ -86,7 +86,7 @@ class Pen:
         if self.ended:
             return
         body = encode(data)
-        if len(body) > PLAIN and body.count(b"[") + body.count(b"{") > PLAIN:
+        if len(body) > SAFE_BRACKETS and body.count(b"[") + body.count(b"{") > SAFE_BRACKETS:
             _require_room(data)
         if type(data) not in _ITEM_EVENTS:
             self.notable.append((len(self.drafts), data))
@@ -94,7 +94,7 @@ class Pen:
             self.touch()
         self.drafts.append(Draft(data.TYPE, body, source, self.native_session_id, self.frame.bytes))
 
-    def delta(self, ends: Ends, text: str, source: Source) -> None:
+    def delta(self, template: DeltaTemplate, text: str, source: Source) -> None:
         """A piece of an item: most of what is ever written."""
         if self.ended:
             return
@@ -103,7 +103,7 @@ class Pen:
         self.drafts.append(
             Draft(
                 "item.delta",
-                b"%b%b%b" % (ends.before, encode(text), ends.after),
+                b"%b%b%b" % (template.before, encode(text), template.after),
                 source,
                 self.native_session_id,
                 self.frame.bytes,
@@ -198,12 +198,12 @@ class Pen:
         item_id = self.make_id("itm")
         self.start(item_id, native_id, parent, kind, role, content, source)
         if delta:
-            self.delta(Ends(item_id, native_id, kind, role, None, parent), delta, source)
+            self.delta(DeltaTemplate(item_id, native_id, kind, role, None, parent), delta, source)
         self.complete(Item(item_id, native_id, parent, kind, role, "completed", content), source)
 
 
 def _require_room(data: Any) -> None:
     """Raises if the data is nested too deep to be encoded with some levels around it."""
-    for _ in range(ROOM):
+    for _ in range(RESERVED_LEVELS):
         data = [data]
     encode(data)

@@ -104,8 +104,8 @@ class Scribe:
         return self.pen.ended
 
     @property
-    def wish(self) -> SessionEnded | None:
-        return self.pen.wish
+    def requested_end(self) -> SessionEnded | None:
+        return self.pen.requested_end
 
     @property
     def used(self) -> Used | None:

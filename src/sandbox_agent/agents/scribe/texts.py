@@ -9,7 +9,7 @@ from ...schema.events import ItemStarted, Source
 from ...schema.inputs import Attachment
 from ...schema.items import ContentPart, FileRef, Image, Item, Text, Visibility
 from .open_items import OpenText
-from .pen import Ends, Pen
+from .pen import DeltaTemplate, Pen
 
 
 class Texts:
@@ -38,7 +38,7 @@ class Texts:
         item_id = pen.make_id("itm")
         pen.start(item_id, native_id, parent, "message", "user", (), source)
         if text:
-            pen.delta(Ends(item_id, native_id, "message", "user", None, parent), text, source)
+            pen.delta(DeltaTemplate(item_id, native_id, "message", "user", None, parent), text, source)
         pen.complete(Item(item_id, native_id, parent, "message", "user", "completed", tuple(parts)), source)
 
     def text(
@@ -65,7 +65,7 @@ class Texts:
         elif not delta:
             return open_text.item_id
         open_text.chunks.append(delta)
-        self._pen.delta(open_text.ends, delta, source)
+        self._pen.delta(open_text.template, delta, source)
         return open_text.item_id
 
     def end_text(
@@ -102,7 +102,7 @@ class Texts:
         if failed or final is None or final == streamed:
             return self._close(key, open_text, streamed, failed)
         if final.startswith(streamed):
-            self._pen.delta(open_text.ends, final[len(streamed) :], "daemon")
+            self._pen.delta(open_text.template, final[len(streamed) :], "daemon")
             return self._close(key, open_text, final, failed)
         self._close(key, open_text, streamed, failed=True, source="daemon")
         del self._pen.closed[key]

@@ -40,8 +40,8 @@ class Turns:
     def agent_left(self, reason: Literal["completed", "error", "terminated"], by: Source = "agent") -> None:
         """The agent has ended the conversation: nothing more will follow."""
         pen = self._pen
-        if not pen.ended and pen.wish is None:
-            pen.wish = SessionEnded(reason, by)
+        if not pen.ended and pen.requested_end is None:
+            pen.requested_end = SessionEnded(reason, by)
             pen.touch()
 
     def end_session(

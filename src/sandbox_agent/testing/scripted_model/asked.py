@@ -115,13 +115,13 @@ class Asked(Struct, frozen=True):
     @property
     def directory(self) -> str | None:
         """The agent's working directory, which every agent includes in its requests."""
-        matches = [match[1].strip() for text in self._told() for match in _DIRECTORY.finditer(text)]
+        matches = [match[1].strip() for text in self._input_texts() for match in _DIRECTORY.finditer(text)]
         return matches[-1] if matches else None
 
     @property
     def plan_file(self) -> str | None:
         """Where the agent wants its plan, in plan mode."""
-        matches = [match[0] for text in self._told() for match in _PLAN_FILE.finditer(text)]
+        matches = [match[0] for text in self._input_texts() for match in _PLAN_FILE.finditer(text)]
         return matches[-1] if matches else None
 
     @property
@@ -139,7 +139,7 @@ class Asked(Struct, frozen=True):
         users = [entry for entry in self.history if entry.role == "user"]
         return users[-1].texts if users else ()
 
-    def _told(self) -> Iterable[str]:
+    def _input_texts(self) -> Iterable[str]:
         for entry in self.history:
             if entry.role in ("system", "user"):
                 yield from entry.texts
