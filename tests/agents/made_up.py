@@ -34,11 +34,11 @@ class MadeUp:
             if key in schema:
                 return self._merged([self._alternative(schema[key], depth)], schema, depth)
         if "allOf" in schema:
-            return self._merged([self._of(one, depth + 1) for one in schema["allOf"]], schema, depth)
+            return self._merged([self._of(part, depth + 1) for part in schema["allOf"]], schema, depth)
         return self._typed(schema, depth)
 
     def _alternative(self, alternatives: list[Any], depth: int) -> Any:
-        ends = [one for one in alternatives if one.get("type") == "null"] if depth > TOO_DEEP else []
+        ends = [each for each in alternatives if each.get("type") == "null"] if depth > TOO_DEEP else []
         return self._of(self.chance.choice(ends or alternatives), depth + 1)
 
     def _merged(self, values: list[Any], schema: dict[str, Any], depth: int) -> Any:

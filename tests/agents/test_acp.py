@@ -278,11 +278,11 @@ def read_back(session: Session, *received: dict[str, Any]) -> list[Action]:
 def test_a_command_becomes_an_agent_of_that_name() -> None:
     agents = parse_acp_agents(["gem=gemini --acp", "cl-2='/opt/my agent/claude-acp' --flag 'a b'"])
     place = Place(Path("/bin/found"), Path("/data"), {})
-    told = {
+    facts = {
         name: (agent.name, agent.title, agent.executables, agent.launch(place, Settings("/ws"), None, False))
         for name, agent in agents.items()
     }
-    assert told == {
+    assert facts == {
         "gem": ("gem", "gem (ACP)", ("gemini",), Launch(["/bin/found", "--acp"])),
         "cl-2": (
             "cl-2",
@@ -503,7 +503,8 @@ def test_a_conversation_that_cannot_be_resumed_now_is_not_gone(message: str) -> 
 def chosen(**values: str) -> dict[str, Any]:
     return {
         "configOptions": [
-            {**one, "currentValue": values.get(str(one["id"]), one["currentValue"])} for one in CHOICES
+            {**choice, "currentValue": values.get(str(choice["id"]), choice["currentValue"])}
+            for choice in CHOICES
         ]
     }
 
@@ -566,7 +567,7 @@ def test_older_agents_without_options_are_set_by_separate_requests() -> None:
     [model] = session.written()
     session.feed(id=model["id"], result=None)
     [mode] = session.written()
-    assert [(one["method"], one["params"]) for one in (model, mode)] == [
+    assert [(message["method"], message["params"]) for message in (model, mode)] == [
         ("session/set_model", {"sessionId": "s1", "modelId": "two"}),
         ("session/set_mode", {"sessionId": "s1", "modeId": "plan"}),
     ]
@@ -582,7 +583,7 @@ def test_a_prompt_waits_until_all_choices_are_made() -> None:
     session.prompt()
     assert session.written() == []
     session.feed(id=choice["id"], result=chosen(model="two"))
-    assert [one["method"] for one in session.written()] == ["session/prompt"]
+    assert [message["method"] for message in session.written()] == ["session/prompt"]
 
 
 def test_a_waiting_prompt_is_cancelled_without_the_agent() -> None:
@@ -590,8 +591,8 @@ def test_a_waiting_prompt_is_cancelled_without_the_agent() -> None:
     session.wire.configure(session.conversation, Settings("/ws", model="two"))
     session.prompt()
     session.wire.cancel(session.conversation)
-    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["interrupted"]
-    assert [one["method"] for one in session.written()] == []
+    assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == ["interrupted"]
+    assert [message["method"] for message in session.written()] == []
 
 
 def test_a_choice_that_fails_later_is_an_error() -> None:
@@ -637,8 +638,8 @@ def test_an_open_session_with_known_commands_lists_the_catalogue_at_once() -> No
     assert session.written() == []
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_the_wait_for_commands_is_bounded(told: bool) -> None:
+@pytest.mark.parametrize("sends_commands", [True, False])
+def test_the_wait_for_commands_is_bounded(sends_commands: bool) -> None:
     session = Session(opened=chosen())
     session.wire.notices.clear()
     session.wire.list_catalogue("/ws")
@@ -646,11 +647,11 @@ def test_the_wait_for_commands_is_bounded(told: bool) -> None:
         [Wait(session.conversation, SECONDS_FOR_COMMANDS)],
         [],
     )
-    if told:
+    if sends_commands:
         session.update("available_commands_update", availableCommands=[{"name": "review"}])
     session.wire.waited(session.conversation)
-    [listed] = [one for one in session.wire.notices if isinstance(one, Listed)]
-    assert [command.name for command in listed.catalogue.commands] == (["review"] if told else [])
+    [listed] = [notice for notice in session.wire.notices if isinstance(notice, Listed)]
+    assert [command.name for command in listed.catalogue.commands] == (["review"] if sends_commands else [])
     session.wire.list_catalogue("/ws")
     assert session.wire.notices[-1] == listed  # at once
 
@@ -747,8 +748,8 @@ def test_the_answers_to_a_form_are_read_back(answer: Answer, content: dict[str, 
     session.feed(id=7, method="elicitation/create", params=FORM)
     [question] = session.data(QuestionRequested)
     asked = [
-        (one.question, one.header, [label.label for label in one.options], one.multi_select)
-        for one in question.metadata.questions
+        (each.question, each.header, [label.label for label in each.options], each.multi_select)
+        for each in question.metadata.questions
     ]
     assert asked == [
         ("Which colour?", "Colour", ["Red", "Blue"], False),
@@ -758,8 +759,8 @@ def test_the_answers_to_a_form_are_read_back(answer: Answer, content: dict[str, 
     ]
     session.wire.answer(session.conversation, "7", answer)
     action = "decline" if content is None else "accept"
-    told = {"action": action} if content is None else {"action": action, "content": content}
-    assert session.peek()[-1]["result"] == told
+    form_answer = {"action": action} if content is None else {"action": action, "content": content}
+    assert session.peek()[-1]["result"] == form_answer
     [read] = read_back(session, {"id": 7, "method": "elicitation/create", "params": FORM})
     assert isinstance(read, Answered)
     assert read.answer == answer
@@ -847,7 +848,7 @@ def test_text_after_the_turn_is_a_turn_the_agent_began() -> None:
     assert len(session.data(TurnStarted)) == 1
     session.update("usage_update", used=1, size=2, cost={"amount": 0.5, "currency": "USD"})
     assert session.said() == [Text("By the way")]
-    assert [one.metadata.usage for one in session.data(TurnEnded)] == [
+    assert [end.metadata.usage for end in session.data(TurnEnded)] == [
         None,
         Usage(cost_usd=0.5, context_tokens=1, context_window=2),
     ]
@@ -895,7 +896,7 @@ def test_a_call_grows_and_its_output_is_previewed() -> None:
         content=_shown("a\nb\nc"),
     )
     session.update("tool_call_update", toolCallId="t1", status="completed", rawOutput="again")
-    deltas = [one.delta for one in session.data() if type(one).__name__ == "ItemDelta"]
+    deltas = [data.delta for data in session.data() if type(data).__name__ == "ItemDelta"]
     assert deltas[1:] == ["a\n", "b\n"]
     assert session.said() == [
         ToolCall("bash", '{"command":"ls"}', "t1", "command", "ls"),
@@ -1035,13 +1036,13 @@ def test_a_cancel_answers_pending_requests() -> None:
     session.ask()
     session.feed(id="f", method="elicitation/create", params=FORM)
     session.wire.cancel(session.conversation)
-    assert [(one.get("method"), one.get("result")) for one in session.written()] == [
+    assert [(message.get("method"), message.get("result")) for message in session.written()] == [
         ("session/cancel", None),
         (None, {"outcome": {"outcome": "cancelled"}}),
         (None, {"action": "cancel"}),
     ]
     session.end("cancelled")
-    assert [one.status for one in session.data(PermissionResolved, QuestionResolved)] == [
+    assert [resolved.status for resolved in session.data(PermissionResolved, QuestionResolved)] == [
         "reject",
         "rejected",
     ]
@@ -1053,7 +1054,7 @@ def test_a_cancelled_turn_is_interrupted_whatever_the_agents_stop_reason() -> No
     session.conversation.cancelling = True
     session.wire.cancel(session.conversation)
     session.end("end_turn")
-    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["interrupted"]
+    assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == ["interrupted"]
 
 
 def test_an_end_of_turn_answers_pending_requests() -> None:
@@ -1078,7 +1079,7 @@ def test_a_request_of_an_unknown_session_is_a_sub_agents() -> None:
     session = in_turn()
     params = {"sessionId": "child", "toolCall": {"toolCallId": "t1", "title": "ls"}, "options": OPTIONS}
     session.feed(id=1, method="session/request_permission", params=params)
-    assert [one.action for one in session.data(PermissionRequested)] == ["ls"]
+    assert [request.action for request in session.data(PermissionRequested)] == ["ls"]
 
 
 def test_a_page_to_visit_and_an_invisible_form_are_declined() -> None:
@@ -1086,7 +1087,7 @@ def test_a_page_to_visit_and_an_invisible_form_are_declined() -> None:
     session.feed(id=1, method="elicitation/create", params=FORM)
     session.prompt()
     session.feed(id=2, method="elicitation/create", params={**FORM, "mode": "url", "url": "http://x"})
-    assert [one.get("result") for one in session.written()][-1] == {"action": "decline"}
+    assert [message.get("result") for message in session.written()][-1] == {"action": "decline"}
     assert session.data(QuestionRequested) == []
     assert [label for label, _ in session.statuses()] == ["session", "elicitation", "elicitation"]
 
@@ -1127,11 +1128,11 @@ def test_requests_meant_for_an_editor_are_refused(method: str) -> None:
 def test_a_turn_ends_with_its_stop_reason(native: str, ours: str) -> None:
     session = in_turn()
     session.end(native)
-    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == [ours]
+    assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == [ours]
 
 
 @pytest.mark.parametrize(
-    ("told", "usage"),
+    ("counts", "usage"),
     [
         ({"totalTokens": 120, "inputTokens": 100, "outputTokens": 20}, Usage(100, 20)),
         (
@@ -1167,9 +1168,11 @@ def test_a_turn_ends_with_its_stop_reason(native: str, ours: str) -> None:
         ({"totalTokens": 0, "inputTokens": 0, "outputTokens": 0}, None),
     ],
 )
-def test_input_includes_cache_and_output_includes_thinking(told: dict[str, int], usage: Usage | None) -> None:
+def test_input_includes_cache_and_output_includes_thinking(
+    counts: dict[str, int], usage: Usage | None
+) -> None:
     session = in_turn()
-    session.end(usage=told)
+    session.end(usage=counts)
     assert session.data(TurnEnded)[0].metadata.usage == usage
 
 
@@ -1180,7 +1183,7 @@ def test_a_turns_cost_is_the_increase_of_the_sessions_cost() -> None:
     session.prompt()
     session.update("usage_update", used=20, size=100, cost={"amount": 0.3, "currency": "USD"})
     session.end()
-    assert [one.metadata.usage for one in session.data(TurnEnded)] == [
+    assert [end.metadata.usage for end in session.data(TurnEnded)] == [
         Usage(cost_usd=0.1, context_tokens=10, context_window=100),
         Usage(cost_usd=0.2, context_tokens=20, context_window=100),
     ]
@@ -1191,7 +1194,7 @@ def test_a_turns_cost_is_the_increase_of_the_sessions_cost() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "expected"),
     [
         (
             (-32000, "Authentication required"),
@@ -1213,12 +1216,12 @@ def test_a_turns_cost_is_the_increase_of_the_sessions_cost() -> None:
         ((-1, "Something"), ("Something", "agent_error", {"code": -1})),
     ],
 )
-def test_a_prompt_that_fails_is_one_error(error: tuple[Any, ...], told: tuple[Any, ...]) -> None:
+def test_a_prompt_that_fails_is_one_error(error: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
     session = in_turn()
     code, message, *data = error
     session.fail(code, message, **({"data": data[0]} if data else {}))
-    assert session.data(ErrorEvent) == [ErrorEvent(*told)]
-    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["error"]
+    assert session.data(ErrorEvent) == [ErrorEvent(*expected)]
+    assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == ["error"]
 
 
 def test_an_error_after_a_cancel_is_ignored() -> None:
@@ -1226,7 +1229,7 @@ def test_an_error_after_a_cancel_is_ignored() -> None:
     session.conversation.cancelling = True
     session.fail(-32603, "aborted")
     assert session.data(ErrorEvent) == []
-    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["interrupted"]
+    assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == ["interrupted"]
 
 
 # -- facts ------------------------------------------------------------------------------------------
@@ -1321,7 +1324,7 @@ def test_a_request_that_is_nested_too_deep_is_refused_and_the_turn_goes_on(
     assert (session.scribe.pending, session.wire._rpc.asked) == ({}, {})
     session.update("tool_call_update", toolCallId="t1", title="bash", status="completed", rawOutput="a")
     session.end()
-    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["end_turn"]
+    assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == ["end_turn"]
     assert session.said() == ([ToolCall("bash", "{}", "t1", title="bash"), ToolResult("t1", "a")])
 
 
@@ -1338,7 +1341,7 @@ def test_a_request_of_any_depth_is_shown_or_refused() -> None:
         ends.add((asked, len(session.written())))
     assert ends == {(True, 0), (False, 1)}
     session.end()
-    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["end_turn"]
+    assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == ["end_turn"]
 
 
 @pytest.mark.parametrize("levels", [985, 3_000])
@@ -1364,7 +1367,7 @@ def test_the_end_of_a_turn_counts_at_any_depth(levels: int) -> None:
 def test_an_unknown_stop_reason_is_an_error() -> None:
     session = in_turn()
     session.end(7)  # type: ignore[arg-type]
-    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["error"]
+    assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == ["error"]
     assert isinstance(session.data()[-1], AgentUnparsed)
 
 
@@ -1400,7 +1403,7 @@ def test_the_number_of_open_requests_is_bounded() -> None:
     params = {"sessionId": "s1", "toolCall": {"toolCallId": "t1", "title": "bash"}}
     for id in range(MOST_WAITING + 2):
         session.feed(id=f"ask {id}", method="session/request_permission", params=params)
-    assert [one["id"] for one in session.written()] == ["ask 1000", "ask 1001"]
+    assert [message["id"] for message in session.written()] == ["ask 1000", "ask 1001"]
     assert len(session.scribe.pending) == MOST_WAITING
 
 

@@ -35,8 +35,8 @@ ANSWERS: dict[str, type] = {
 def definitions() -> dict[str, Any]:
     if not SCHEMA.exists():
         pytest.skip("claude-agent-acp is not in the cache: `make agents`")
-    found: dict[str, Any] = msgspec.json.decode(SCHEMA.read_bytes())["$defs"]
-    return found
+    schemas: dict[str, Any] = msgspec.json.decode(SCHEMA.read_bytes())["$defs"]
+    return schemas
 
 
 def test_every_update_and_request_is_understood_and_violates_no_rule(definitions: dict[str, Any]) -> None:
@@ -74,5 +74,7 @@ def test_every_answer_is_understood(definitions: dict[str, Any], name: str) -> N
 
 
 def test_every_kind_of_update_has_a_name_in_the_adapter(definitions: dict[str, Any]) -> None:
-    kinds = {one["properties"]["sessionUpdate"]["const"] for one in definitions["SessionUpdate"]["oneOf"]}
+    kinds = {
+        update["properties"]["sessionUpdate"]["const"] for update in definitions["SessionUpdate"]["oneOf"]
+    }
     assert kinds <= frames.UPDATES.keys() | frames.IGNORED_UPDATES

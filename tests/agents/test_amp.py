@@ -101,7 +101,7 @@ class Session:
         return [draft.data for draft in self.scribe.drafts if draft.type in types]
 
     def items(self, kind: str) -> list[Item]:
-        return [one.item for one in self.data(ItemCompleted) if one.item.kind == kind]
+        return [data.item for data in self.data(ItemCompleted) if data.item.kind == kind]
 
     def broken_rules(self) -> list[str]:
         events = [
@@ -111,8 +111,8 @@ class Session:
         return violations(events)
 
 
-def text(said: str) -> dict[str, str]:
-    return {"type": "text", "text": said}
+def text(content: str) -> dict[str, str]:
+    return {"type": "text", "text": content}
 
 
 def result(content: Any, id: str = "toolu_1", *, failed: bool = False) -> dict[str, Any]:
@@ -290,7 +290,7 @@ def test_a_conversation_is_open_when_amp_names_its_thread() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "stop", "reason"),
+    ("answer", "stop", "reason"),
     [
         ("done", "end_turn", "end_turn"),
         ("cut o", None, "max_tokens"),
@@ -299,11 +299,11 @@ def test_a_conversation_is_open_when_amp_names_its_thread() -> None:
         ("cut o", "max_tokens", "max_tokens"),
     ],
 )
-def test_a_message_without_a_call_ends_the_turn(said: str, stop: str | None, reason: str) -> None:
+def test_a_message_without_a_call_ends_the_turn(answer: str, stop: str | None, reason: str) -> None:
     session = Session()
     session.prompt()
-    session.say(text(said), stop=stop)
-    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == [reason]
+    session.say(text(answer), stop=stop)
+    assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == [reason]
     assert session.broken_rules() == []
 
 
@@ -392,8 +392,8 @@ def test_results_have_exit_code_and_change() -> None:
     edit = {"type": "tool_use", "id": "toolu_2", "name": "edit_file", "input": {"path": "a.py"}}
     session.say(BASH, edit, stop="tool_use")
     diff = "```diff\n--- a.py\n+++ a.py\n@@ -1 +1 @@\n-a\n+b\n```"
-    told = json.dumps({"diff": diff, "lineRange": [1, 1]})
-    session.tell(result('{"output":"no\\n","exitCode":2}', failed=True), result(told, "toolu_2"))
+    output = json.dumps({"diff": diff, "lineRange": [1, 1]})
+    session.tell(result('{"output":"no\\n","exitCode":2}', failed=True), result(output, "toolu_2"))
     session.say(text("done"))
     ran, changed = (item.content for item in session.items("tool_result"))
     assert ran == (ToolResult("toolu_1", "no\n", 2),)
@@ -405,7 +405,7 @@ def test_results_have_exit_code_and_change() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "output"),
+    ("native", "output"),
     [
         (
             {"output": "end", "truncation": {"prefixLinesOmitted": 7}},
@@ -424,11 +424,11 @@ def test_results_have_exit_code_and_change() -> None:
         ),
     ],
 )
-def test_a_result_is_reported_as_the_model_reads_it(told: Any, output: str) -> None:
+def test_a_result_is_reported_as_the_model_reads_it(native: Any, output: str) -> None:
     session = Session()
     session.prompt()
     session.say(BASH, stop="tool_use")
-    session.tell(result(msgspec.json.encode(told).decode()))
+    session.tell(result(msgspec.json.encode(native).decode()))
     (item,) = session.items("tool_result")
     assert item.content == (ToolResult("toolu_1", output),)
 
@@ -542,9 +542,9 @@ def test_a_question_too_deep_to_be_written_is_refused() -> None:
 
 def test_a_question_is_read_back_from_a_recording() -> None:
     asked = DelegateAsk("d1", b'{"tool":"Bash","input":{"cmd":"ls"}}')
-    told = b'{"tool":"Bash","input":{"cmd":"ls"},"type":"delegate","id":"d1"}'
-    assert encode_frame(asked) == told
-    assert AmpWire(counted()).recorded_frame(told) == asked
+    recorded = b'{"tool":"Bash","input":{"cmd":"ls"},"type":"delegate","id":"d1"}'
+    assert encode_frame(asked) == recorded
+    assert AmpWire(counted()).recorded_frame(recorded) == asked
     line = b'{"type":"system","subtype":"delegate"}'
     assert AmpWire(counted()).recorded_frame(line) == line
 
@@ -632,8 +632,8 @@ def test_in_bypass_a_file_that_may_have_been_read_too_late_has_no_diff(
     session.say({"type": "tool_use", "id": "toolu_1", "name": "create_file", "input": given}, stop="tool_use")
     file.write_text("new\n")
     session.tell(result(f"Successfully created file {file}"))
-    (told,) = session.items("tool_result")
-    assert told.content[1:] == (FileRef(str(file), "write", diff=diff),)
+    (item,) = session.items("tool_result")
+    assert item.content[1:] == (FileRef(str(file), "write", diff=diff),)
 
 
 # -- questions ---------------------------------------------------------------------------------
@@ -708,8 +708,8 @@ def call_server(tmp_path: Path, *requests: dict[str, Any]) -> dict[Any, Any]:
         for request in requests:
             process.stdin.write(msgspec.json.encode({"jsonrpc": "2.0", **request}) + b"\n")
         process.stdin.flush()
-        wanted = sum("id" in request for request in requests)
-        replies = [msgspec.json.decode(process.stdout.readline()) for _ in range(wanted)]
+        expected = sum("id" in request for request in requests)
+        replies = [msgspec.json.decode(process.stdout.readline()) for _ in range(expected)]
         process.stdin.close()
         assert process.wait(10) == 0
     return {reply.pop("id"): reply for reply in replies}
@@ -733,19 +733,19 @@ def test_the_question_server_lists_its_tool(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "reply"),
     [
         (b'{"allow":true,"answers":[["Red","Blue"]]}\n', "Which?\nRed, Blue"),
         (b'{"allow":false,"answers":null}\n', "The user did not answer."),
         (b"", "The user did not answer."),
     ],
 )
-def test_the_question_server_asks_and_returns_the_answer(tmp_path: Path, answer: bytes, told: str) -> None:
+def test_the_question_server_asks_and_returns_the_answer(tmp_path: Path, answer: bytes, reply: str) -> None:
     asked = {"question": "Which?", "options": ["Red", {"label": "Blue", "description": "sky"}]}
     call = {"name": "ask_user", "arguments": {"questions": [asked]}}
     with listening(tmp_path / "s", answer) as heard:
         replies = call_server(tmp_path, {"id": 1, "method": "tools/call", "params": call})
-    assert replies[1]["result"] == {"content": [{"type": "text", "text": told}], "isError": False}
+    assert replies[1]["result"] == {"content": [{"type": "text", "text": reply}], "isError": False}
     (line,) = heard
     assert msgspec.json.decode(line) == {
         "questions": [
@@ -820,4 +820,4 @@ def test_no_line_breaks_the_wire(changed: list[tuple[bytes, Any, int]]) -> None:
         session.wire.receive(msgspec.json.encode(value))
         session.wire.receive(DelegateAsk("d", msgspec.json.encode(value)))
     session.scribe.end_session("terminated")
-    assert [found for found in session.broken_rules() if "agent.unparsed" not in found] == []
+    assert [violation for violation in session.broken_rules() if "agent.unparsed" not in violation] == []

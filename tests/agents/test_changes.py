@@ -27,9 +27,9 @@ class Workspace:
         self.scribe.end_call(key, "edit", f'{{"path":"{self.file}"}}', kind="edit")
 
     def result(
-        self, told: str | None = None, action: FileAction = "patch", to: str | None = None, key: str = "c"
+        self, diff: str | None = None, action: FileAction = "patch", to: str | None = None, key: str = "c"
     ) -> str | None:
-        self.scribe.result(key, "", extra=[FileRef("x", action, to, told)])
+        self.scribe.result(key, "", extra=[FileRef("x", action, to, diff)])
         last = self.scribe.drafts[-1].data
         assert isinstance(last, ItemCompleted)
         change = last.item.content[1]
@@ -140,8 +140,8 @@ def test_two_concurrent_calls_each_have_their_own_part(workspace: Workspace) -> 
 
 def test_a_permission_shows_where_the_change_will_be(workspace: Workspace) -> None:
     workspace.file.write_text("zero\none\ntwo\n")
-    told = "--- x\n+++ x\n@@ -1 +1 @@\n-two\n+zwei\n"
-    workspace.scribe.ask("a", Ask("edit", {}, "edit", "c", (str(workspace.file),), told))
+    diff = "--- x\n+++ x\n@@ -1 +1 @@\n-two\n+zwei\n"
+    workspace.scribe.ask("a", Ask("edit", {}, "edit", "c", (str(workspace.file),), diff))
     asked = workspace.scribe.drafts[-1].data
     assert isinstance(asked, PermissionRequested)
     assert asked.metadata is not None

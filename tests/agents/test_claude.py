@@ -106,7 +106,7 @@ class Session:
 
     def answer_request(self, subtype: str, **reply: Any) -> None:
         """Answer the last request of this subtype that the wire has written."""
-        sent = [one for one in self.peek() if one.get("request", {}).get("subtype") == subtype]
+        sent = [line for line in self.peek() if line.get("request", {}).get("subtype") == subtype]
         status = "error" if "error" in reply else "success"
         self.feed(
             type="control_response",
@@ -617,7 +617,7 @@ def test_an_unreadable_question_is_refused_so_that_claude_does_not_wait() -> Non
     session = Session()
     session.prompt()
     key = session.ask("AskUserQuestion", {"questions": [{"question": 7}]})
-    [reply] = [one["response"] for one in session.written()]
+    [reply] = [line["response"] for line in session.written()]
     assert (reply["subtype"], reply["request_id"], reply["error"]) == (
         "error",
         key,
@@ -637,7 +637,7 @@ def test_a_request_that_is_nested_too_deep_is_refused_and_the_turn_goes_on(frame
     session = Session()
     session.prompt()
     session.wire.receive(frame % (b"[" * levels + b"]" * levels))
-    [reply] = [one["response"] for one in session.written()]
+    [reply] = [line["response"] for line in session.written()]
     assert (reply["subtype"], reply["request_id"]) == ("error", "r1")
     assert isinstance(session.data()[-1], AgentUnparsed)
     assert (session.conversation.requests, session.scribe.pending) == ({}, {})
@@ -756,7 +756,7 @@ RAN = {"stdout": "a", "stderr": "", "interrupted": False, "isImage": False}
 
 
 @pytest.mark.parametrize(
-    ("told", "code"),
+    ("result", "code"),
     [
         (RAN, 0),
         (RAN | {"interrupted": True}, None),
@@ -766,12 +766,12 @@ RAN = {"stdout": "a", "stderr": "", "interrupted": False, "isImage": False}
         (None, None),
     ],
 )
-def test_the_exit_code_of_a_successful_command_is_reported(told: Any, code: int | None) -> None:
+def test_the_exit_code_of_a_successful_command_is_reported(result: Any, code: int | None) -> None:
     session = Session()
     session.prompt()
     session.assistant({"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": BASH})
     block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "a"}
-    session.feed(type="user", message={"content": [block]}, tool_use_result=told)
+    session.feed(type="user", message={"content": [block]}, tool_use_result=result)
     assert session.items()[-1].content == (ToolResult("toolu_1", "a", code),)
 
 
@@ -783,8 +783,8 @@ def test_long_output_is_reported_as_far_as_claude_sends_it() -> None:
         "<persisted-output>\nOutput too large (200KB). Full output saved to: /t\n\nPreview (first 2KB):\nxx"
     )
     block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": shown}
-    told = RAN | {"stdout": "x" * 30_000, "stderr": "oops"}
-    session.feed(type="user", message={"content": [block]}, tool_use_result=told)
+    result = RAN | {"stdout": "x" * 30_000, "stderr": "oops"}
+    session.feed(type="user", message={"content": [block]}, tool_use_result=result)
     assert session.items()[-1].content == (ToolResult("toolu_1", "x" * 30_000 + "\noops", 0),)
 
 

@@ -477,10 +477,10 @@ def test_a_turns_wait_for_the_output_of_its_command_is_bounded(ends_by: str) -> 
         link.wire.cancel(link.conversation)
     else:
         link.tell("turn/started", turn={"id": "t2"})
-    told = [event.data for event in link.events() if isinstance(event.data, TurnStarted | TurnEnded)]
-    assert isinstance(told[1], TurnEnded)
-    assert told[1].metadata.stop_reason == "interrupted"
-    assert len(told) == (3 if ends_by == "turn" else 2)
+    turns = [event.data for event in link.events() if isinstance(event.data, TurnStarted | TurnEnded)]
+    assert isinstance(turns[1], TurnEnded)
+    assert turns[1].metadata.stop_reason == "interrupted"
+    assert len(turns) == (3 if ends_by == "turn" else 2)
     assert violations(link.events(), complete=ends_by != "turn") == []
 
 
@@ -531,12 +531,12 @@ def test_changed_settings_are_sent_once_with_the_next_prompt() -> None:
     link.wire.prompt(link.conversation, Prompt("two"), {})
     link.wire.configure(link.conversation, HOME)
     link.wire.prompt(link.conversation, Prompt("three"), {})
-    told = [
+    turns = [
         {name: value for name, value in frame["params"].items() if name not in ("threadId", "input")}
         for frame in link.written()
     ]
     collaboration = {"model": "gpt-5.5", "reasoning_effort": "high", "developer_instructions": None}
-    assert told == [
+    assert turns == [
         {
             "model": "gpt-5.5",
             "effort": "high",
@@ -572,13 +572,13 @@ def test_the_catalogue_is_read_page_by_page() -> None:
     link.wire.notices.clear()
     link.wire.list_catalogue("/ws")
     efforts = [{"reasoningEffort": "low", "description": ""}, {"reasoningEffort": "high", "description": ""}]
-    one = {
+    model = {
         "id": "a",
         "displayName": "A",
         "supportedReasoningEfforts": efforts,
         "defaultReasoningEffort": "low",
     }
-    link.answer(data=[{**one, "isDefault": True}], nextCursor="more")
+    link.answer(data=[{**model, "isDefault": True}], nextCursor="more")
     assert link.written() == [{"method": "model/list", "params": {"cursor": "more"}}]
     link.answer(data=[{"id": "b"}], nextCursor=None)
     models = (Model("a", "A", ("low", "high"), "low"), Model("b"))
@@ -682,8 +682,8 @@ def test_a_file_read_while_it_is_written_is_reported_as_it_was(tmp_path: Path, s
     link = Link(Settings(str(tmp_path), permission_mode="bypass"))
     link.start_turn()
     diff = _turn_diff("x.txt", "@@ -1,2 +1 @@", "-old", "-file", "+new")
-    told = _write(link, tmp_path / "x.txt", "new\n", diff, seen=seen)
-    assert told == "--- a/x.txt\n+++ b/x.txt\n@@ -1,2 +1 @@\n-old\n-file\n+new\n"
+    written = _write(link, tmp_path / "x.txt", "new\n", diff, seen=seen)
+    assert written == "--- a/x.txt\n+++ b/x.txt\n@@ -1,2 +1 @@\n-old\n-file\n+new\n"
 
 
 def test_a_missing_file_written_empty_is_new(tmp_path: Path) -> None:
@@ -807,8 +807,8 @@ def test_a_sub_agents_early_frames_belong_to_its_call() -> None:
     link.tell("thread/tokenUsage/updated", "child", turnId="t9", tokenUsage={"total": tokens, "last": tokens})
     link.end_turn(thread="child", turn="t9")
     [call] = link.items("tool_call")
-    said = link.items("message")[-1]
-    assert (said.parent_id, said.content) == (call.item_id, (Text("hi"),))
+    message = link.items("message")[-1]
+    assert (message.parent_id, message.content) == (call.item_id, (Text("hi"),))
     turns = [event.data for event in link.events() if isinstance(event.data, TurnStarted | TurnEnded)]
     assert len(turns) == 2
     assert violations(link.events()) == []
@@ -876,14 +876,14 @@ def test_a_forks_usage_excludes_its_inherited_history() -> None:
         ("out", used("t1", 150)),
         ("out", turn("turn/completed", status="completed")),
     )
-    data = [one.event.data for one in translate(Codex(), lines)]
+    data = [line.event.data for line in translate(Codex(), lines)]
     assert isinstance(data[0], SessionStarted)
     assert data[0].metadata is not None
     assert data[0].metadata.directory == "/ws"  # it is not named: it is the one the other works in
-    [ended] = [one for one in data if isinstance(one, TurnEnded)]
+    [ended] = [each for each in data if isinstance(each, TurnEnded)]
     assert ended.metadata.usage is not None
     assert ended.metadata.usage.input_tokens == 50
-    assert [one.item.content[0] for one in data if isinstance(one, ItemCompleted)] == [StatusPart("usage")]
+    assert [each.item.content[0] for each in data if isinstance(each, ItemCompleted)] == [StatusPart("usage")]
 
 
 def test_a_sub_agent_that_waits_at_the_end_of_the_turn_is_refused() -> None:
@@ -973,16 +973,16 @@ def test_another_clients_message_is_a_user_item_of_the_agent() -> None:
         item = {"type": "userMessage", "id": text, "content": [{"type": "text", "text": text}]}
         link.tell("item/started", item=item)
         link.tell("item/completed", item=item)
-    said = [(item.native_item_id, item.content) for item in link.items("message")]
-    assert said == [(None, (Text("mine"),)), ("theirs", (Text("theirs"),))]
+    messages = [(item.native_item_id, item.content) for item in link.items("message")]
+    assert messages == [(None, (Text("mine"),)), ("theirs", (Text("theirs"),))]
 
 
 def test_a_turn_that_codex_begins_by_itself_has_no_user_message() -> None:
     link = Link()
     link.tell("turn/started", turn={"id": "t1"})
     link.end_turn()
-    told = [(event.type, event.source) for event in link.events()[1:]]
-    assert told == [("turn.started", "agent"), ("turn.ended", "agent")]
+    events = [(event.type, event.source) for event in link.events()[1:]]
+    assert events == [("turn.started", "agent"), ("turn.ended", "agent")]
 
 
 def test_a_tools_image_is_stored() -> None:
@@ -1108,7 +1108,7 @@ def test_a_request_that_is_nested_too_deep_is_refused_and_reported(levels: int) 
     ):
         link.wire.receive(frame)
     refusals = [json.loads(encode_frame(frame)) for frame in link.wire.outbox]
-    assert [(one["id"], one["error"]["code"]) for one in refusals] == [(7, -32602)]
+    assert [(refusal["id"], refusal["error"]["code"]) for refusal in refusals] == [(7, -32602)]
     assert [type(event.data) for event in link.events()[-2:]] == [AgentUnparsed] * 2
     assert (link.scribe.pending, link.wire._rpc.asked) == ({}, {})
     link.end_turn()
@@ -1156,7 +1156,7 @@ def test_a_turn_ends_whatever_the_shape_of_its_end(params: bytes, reason: str) -
     [ended] = [data for data in events if isinstance(data, TurnEnded)]
     assert ended.metadata.stop_reason == reason
     assert len([data for data in events if isinstance(data, ErrorEvent)]) == (reason == "error")
-    assert [one for one in violations(link.events()) if "agent.unparsed" not in one] == []
+    assert [violation for violation in violations(link.events()) if "agent.unparsed" not in violation] == []
     assert len([data for data in events if isinstance(data, AgentUnparsed)]) == 1
 
 

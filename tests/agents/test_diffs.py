@@ -62,10 +62,10 @@ def test_patch_renames_a_file_and_changes_it(before: str, after: str, executable
 @given(before=st.none() | TEXTS, after=st.none() | TEXTS)
 def test_a_parsed_diff_applies_in_both_directions(before: str | None, after: str | None) -> None:
     diff = diff_of_texts(Names("a/x", "b/x"), before, after)
-    for told in read_diffs(diff or ""):
-        assert told.after(before) == after
-        assert told.before(after) == before
-        assert told.written(Names("a/x", "b/x")) == diff
+    for parsed in read_diffs(diff or ""):
+        assert parsed.after(before) == after
+        assert parsed.before(after) == before
+        assert parsed.written(Names("a/x", "b/x")) == diff
 
 
 def test_a_file_outside_of_the_directory_keeps_its_whole_name(tmp_path: Path) -> None:
@@ -99,31 +99,31 @@ def test_a_change_too_large_to_compare_line_by_line_is_replaced_as_a_whole() -> 
     before = "same\n" * 5 + "".join(f"a{n % 7}\n" for n in range(count)) + "end\n"
     after = "same\n" * 5 + "".join(f"a{n % 5}\n" for n in range(count)) + "end\n"
     diff = diff_of_texts(Names("a/x", "b/x"), before, after)
-    (told,) = read_diffs(diff or "")
-    assert len(told.hunks) == 1
-    assert told.after(before) == after
+    (parsed,) = read_diffs(diff or "")
+    assert len(parsed.hunks) == 1
+    assert parsed.after(before) == after
 
 
 def test_an_agents_diff_without_carriage_returns_fits_a_file_that_has_them() -> None:
-    (told,) = read_diffs("--- x\n+++ x\n@@ -1,3 +1,4 @@\n one\n-two\n+zwei\n+drei\n four\n")
-    assert told.after("one\r\ntwo\r\nfour\r\n") == "one\r\nzwei\r\ndrei\r\nfour\r\n"
-    assert told.before("one\r\nzwei\r\ndrei\r\nfour\r\n") == "one\r\ntwo\r\nfour\r\n"
+    (parsed,) = read_diffs("--- x\n+++ x\n@@ -1,3 +1,4 @@\n one\n-two\n+zwei\n+drei\n four\n")
+    assert parsed.after("one\r\ntwo\r\nfour\r\n") == "one\r\nzwei\r\ndrei\r\nfour\r\n"
+    assert parsed.before("one\r\nzwei\r\ndrei\r\nfour\r\n") == "one\r\ntwo\r\nfour\r\n"
 
 
 def test_an_agents_diff_is_relocated_only_to_a_unique_position() -> None:
-    (told,) = read_diffs("@@ -1 +1 @@\n-two\n+zwei\n")
-    assert told.after("one\ntwo\n") == "one\nzwei\n"
+    (parsed,) = read_diffs("@@ -1 +1 @@\n-two\n+zwei\n")
+    assert parsed.after("one\ntwo\n") == "one\nzwei\n"
     for text in ("", "one\n", "one\ntwo\ntwo\n", None):
         with pytest.raises(DoesNotFit):
-            told.after(text)
+            parsed.after(text)
 
 
 def test_the_diffs_of_several_files_are_read_one_by_one() -> None:
-    one = (
+    text = (
         "Index: /ws/a.txt\n=====\n--- /ws/a.txt\toriginal\n+++ /ws/a.txt\tmodified\n@@ -1,1 +1,1 @@\n-a\n+b\n"
     )
     two = "--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+--- x\n"
-    first, second = read_diffs(one + two)
+    first, second = read_diffs(text + two)
     assert (first.paths, first.created) == (("/ws/a.txt", "/ws/a.txt"), False)
     assert (second.paths, second.created) == (("b.txt", "b.txt"), True)
     assert first.written(Names("a/a.txt", "b/a.txt")) == "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b\n"
@@ -169,5 +169,5 @@ def apply(diff: str, folder: str) -> None:
 
 @pytest.mark.parametrize("name", ["x.txt", "a b/x y.txt", "x b/x"])
 def test_an_empty_file_has_its_name_in_the_git_header(name: str) -> None:
-    (told,) = read_diffs(f"diff --git a/{name} b/{name}\nnew file mode 100644\nindex 0000000..e69de29\n")
-    assert (told.paths, told.created, told.after(None)) == ((name, name), True, "")
+    (parsed,) = read_diffs(f"diff --git a/{name} b/{name}\nnew file mode 100644\nindex 0000000..e69de29\n")
+    assert (parsed.paths, parsed.created, parsed.after(None)) == ((name, name), True, "")

@@ -26,7 +26,7 @@ class Peer:
 
 
 @pytest.mark.parametrize(
-    ("frame", "told"),
+    ("frame", "message"),
     [
         (b'{"id":1,"result":{"a":1}}', Reply(1, None, Raw(b'{"a":1}'))),
         (b'{"id":"x","error":{"message":"no","code":5}}', Reply("x", RpcError("no", 5), Raw(b"null"))),
@@ -36,8 +36,8 @@ class Peer:
         (b'{"id":0,"method":"m","params":{}}', Call(0, "m", Raw(b"{}"))),
     ],
 )
-def test_a_frame_is_an_answer_a_notification_or_a_request(frame: bytes, told: object) -> None:
-    assert read(frame) == told
+def test_a_frame_is_an_answer_a_notification_or_a_request(frame: bytes, message: object) -> None:
+    assert read(frame) == message
 
 
 def test_an_answer_matches_its_request_once() -> None:
@@ -76,7 +76,7 @@ def test_requests_beyond_the_bound_are_refused() -> None:
     peer.rpc.asked = dict.fromkeys(map(key_of, range(MOST_WAITING)), "asked")
     peer.rpc.attend(Call("late", "m", Raw(b"{}")), put.append)
     assert put == []
-    assert [one["id"] for one in peer.sent] == ["late"]
+    assert [refusal["id"] for refusal in peer.sent] == ["late"]
 
 
 DEEP = b"[" * 5_000 + b"]" * 5_000
@@ -89,13 +89,13 @@ DEEP = b"[" * 5_000 + b"]" * 5_000
 def test_a_request_that_is_nested_too_deep_is_refused(frame: bytes, refused: list[int]) -> None:
     peer = Peer()
     assert peer.rpc.read_surface(frame % DEEP) is None
-    assert [one["id"] for one in peer.sent] == refused
+    assert [refusal["id"] for refusal in peer.sent] == refused
 
 
 def test_an_answer_that_is_nested_too_deep_loses_its_deeper_levels() -> None:
-    told = Peer().rpc.read_surface(b'{"id":1,"result":{"a":%b,"b":[1]}}' % DEEP)
-    assert isinstance(told, Reply)
-    assert msgspec.json.decode(told.result)["b"] == [1]
+    answer = Peer().rpc.read_surface(b'{"id":1,"result":{"a":%b,"b":[1]}}' % DEEP)
+    assert isinstance(answer, Reply)
+    assert msgspec.json.decode(answer.result)["b"] == [1]
 
 
 # -- nesting ----------------------------------------------------------------------------------
@@ -117,9 +117,9 @@ def cut(value: Any, levels: int) -> Any:
         case list() | dict() if levels == 0:
             return None
         case list():
-            return [cut(one, levels - 1) for one in value]
+            return [cut(item, levels - 1) for item in value]
         case dict():
-            return {name: cut(one, levels - 1) for name, one in value.items()}
+            return {name: cut(member, levels - 1) for name, member in value.items()}
     return value
 
 

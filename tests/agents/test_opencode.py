@@ -173,7 +173,7 @@ class Session:
         return [draft.data for draft in self.scribe.drafts if isinstance(draft.data, kinds)]
 
     def items(self) -> list[Item]:
-        return [told.item for told in self.told(ItemCompleted)]
+        return [data.item for data in self.told(ItemCompleted)]
 
     def violations(self) -> list[str]:
         return violations(
@@ -398,7 +398,7 @@ def test_the_servers_settings_make_sub_agents_ask_and_keep_the_users_denials() -
 
 
 @pytest.mark.parametrize(
-    ("request_", "echo", "said"),
+    ("request_", "echo", "text"),
     [
         (
             ("prompt_async", {"parts": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]}),
@@ -418,7 +418,7 @@ def test_the_servers_settings_make_sub_agents_ask_and_keep_the_users_denials() -
     ],
 )
 def test_a_recorded_prompt_is_reported_once_and_its_turn_ends(
-    request_: tuple[str, Any], echo: list[dict[str, Any]], said: str
+    request_: tuple[str, Any], echo: list[dict[str, Any]], text: str
 ) -> None:
     def event(kind: str, **properties: Any) -> tuple[str, Any]:
         properties = {"sessionID": "ses_1", **properties}
@@ -442,9 +442,9 @@ def test_a_recorded_prompt_is_reported_once_and_its_turn_ends(
         event("session.idle"),
     ]
     lines = [msgspec.json.encode({"dir": dir, "t": 0, "msg": msg}) for dir, msg in steps]
-    data = [one.event.data for one in translate(OpenCode(), lines)]
-    assert [one.item.content for one in data if isinstance(one, ItemCompleted)] == [(Text(said),)]
-    assert [one.metadata.stop_reason for one in data if isinstance(one, TurnEnded)] == ["end_turn"]
+    data = [line.event.data for line in translate(OpenCode(), lines)]
+    assert [each.item.content for each in data if isinstance(each, ItemCompleted)] == [(Text(text),)]
+    assert [each.metadata.stop_reason for each in data if isinstance(each, TurnEnded)] == ["end_turn"]
 
 
 # -- opening ----------------------------------------------------------------------------------
@@ -599,7 +599,7 @@ def call(session: Session, text: str) -> dict[str, Any]:
 
 def ends(session: Session) -> list[str]:
     drafts = session.scribe.take()
-    return [one.data.metadata.stop_reason for one in drafts if isinstance(one.data, TurnEnded)]
+    return [draft.data.metadata.stop_reason for draft in drafts if isinstance(draft.data, TurnEnded)]
 
 
 def test_a_command_is_run_by_its_name_and_blocks_nothing() -> None:
@@ -1116,7 +1116,7 @@ def test_a_rejection_ends_all_open_requests_of_its_session() -> None:
     session.wire.decide(session.conversation, "per_1", Decision("reject"))
     assert list(session.scribe.pending) == ["que_1"]
     session.event("permission.replied", requestID="per_2", reply="reject")
-    resolved = [(one.status, one.metadata.decided_by) for one in session.told(PermissionResolved)]
+    resolved = [(answer.status, answer.metadata.decided_by) for answer in session.told(PermissionResolved)]
     assert resolved == [("reject", "client"), ("reject", "agent")]
 
 
@@ -1128,9 +1128,9 @@ def asked_paths(session: Session) -> list[str]:
 def test_no_prompt_is_sent_before_the_server_has_set_up_its_directory(status: int) -> None:
     session = Session()
     neighbour = Session(session.wire, name="ses_bbbb")
-    for one in (session, neighbour):
-        one.scribe.start_turn()
-        one.wire.prompt(one.conversation, Prompt("go"), {})
+    for opened in (session, neighbour):
+        opened.scribe.start_turn()
+        opened.wire.prompt(opened.conversation, Prompt("go"), {})
     (setup,) = taken(session.wire)  # for both
     assert setup["path"] == "/config/providers?directory=/ws"
     session.respond(setup, status)
@@ -1218,11 +1218,11 @@ def test_a_permission_too_deep_to_be_written_is_refused(early: bool) -> None:
             kind = b"permission.asked"
         payload = b'{"type":"%b","properties":{"sessionID":"ses_aaaa",%b}}' % (kind, properties)
         session.wire.receive(ServerEvent(b'{"directory":"/ws","payload":%b}' % payload))
-        told = refused(session)
-        assert len(session.scribe.pending) + len(told) == 1
-        assert [draft.type for draft in session.scribe.drafts].count("agent.unparsed") == len(told)
-        assert told in ([], [REFUSED])
-        count += len(told)
+        answer = refused(session)
+        assert len(session.scribe.pending) + len(answer) == 1
+        assert [draft.type for draft in session.scribe.drafts].count("agent.unparsed") == len(answer)
+        assert answer in ([], [REFUSED])
+        count += len(answer)
     assert 0 < count < 150
 
 
@@ -1251,7 +1251,7 @@ def test_nothing_precedes_the_start_of_a_session_not_even_an_unparsed_frame() ->
 def _recorded_frames() -> list[Any]:
     lines = [line for path in RECORDINGS[::4] for line in path.read_bytes().splitlines()]
     messages = [msgspec.json.decode(line) for line in lines]
-    return [one["msg"] for one in messages if one["dir"] == "out" and len(str(one["msg"])) < 3000]
+    return [line["msg"] for line in messages if line["dir"] == "out" and len(str(line["msg"])) < 3000]
 
 
 RECORDED = _recorded_frames()
@@ -1262,9 +1262,9 @@ def _mutated(value: Any, chance: random.Random) -> Any:
     if chance.random() < 0.08:
         return chance.choice([None, 0, "", [], {}, "x", True])
     if isinstance(value, dict):
-        return {key: _mutated(one, chance) for key, one in value.items() if chance.random() > 0.05}
+        return {key: _mutated(member, chance) for key, member in value.items() if chance.random() > 0.05}
     if isinstance(value, list):
-        return [_mutated(one, chance) for one in value]
+        return [_mutated(item, chance) for item in value]
     return "ses_aaaa" if isinstance(value, str) and value.startswith("ses_") else value
 
 
@@ -1278,4 +1278,4 @@ def test_mutated_frames_are_accepted_and_keep_the_rules(chance: random.Random) -
         session.wire.receive(session.wire.recorded_frame(mutated))
     session.scribe.end_turn("outcome_unknown", source="daemon")
     session.scribe.close_background()
-    assert [one for one in session.violations() if "agent.unparsed" not in one] == []
+    assert [violation for violation in session.violations() if "agent.unparsed" not in violation] == []

@@ -121,7 +121,7 @@ class Session:
         return [draft.data for draft in self.scribe.drafts if isinstance(draft.data, kinds)]
 
     def items(self, kind: str) -> list[Item]:
-        return [one.item for one in self.data(ItemCompleted) if one.item.kind == kind]
+        return [data.item for data in self.data(ItemCompleted) if data.item.kind == kind]
 
     def broken_rules(self, *, complete: bool = True) -> list[str]:
         events = [
@@ -181,10 +181,10 @@ def test_images_are_sent_as_base64_and_other_files_by_path() -> None:
 def test_a_decision_reads_back_as_the_same_decision(decision: Decision) -> None:
     session = Session()
     session.titled("d1", "select", "permission:", PERMISSION)
-    known = read_back_dialogs(session)
+    dialogs = read_back_dialogs(session)
     session.written()
     session.wire.decide(session.conversation, "d1", decision)
-    (action,) = read_back(known, session.wire.outbox)
+    (action,) = read_back(dialogs, session.wire.outbox)
     assert isinstance(action, Decided)
     assert (action.key, action.decision) == ("d1", decision)
 
@@ -193,10 +193,10 @@ def test_a_decision_reads_back_as_the_same_decision(decision: Decision) -> None:
 def test_answers_to_our_questions_read_back_the_same(answers: tuple[tuple[str, ...], ...] | None) -> None:
     session = Session()
     session.titled("d1", "input", "question:", QUESTIONS)
-    known = read_back_dialogs(session)
+    dialogs = read_back_dialogs(session)
     session.written()
     session.wire.answer(session.conversation, "d1", Answer(answers))
-    (action,) = read_back(known, session.wire.outbox)
+    (action,) = read_back(dialogs, session.wire.outbox)
     assert isinstance(action, Answered)
     assert (action.key, action.answer) == ("d1", Answer(answers))
 
@@ -217,10 +217,10 @@ def test_dialogs_of_other_extensions_are_questions(
 ) -> None:
     session = Session()
     session.dialog("d1", method, "Colour?", options=["Red", "Blue"])
-    known = read_back_dialogs(session)
+    dialogs = read_back_dialogs(session)
     session.written()
     session.wire.answer(session.conversation, "d1", Answer(answer))
-    (action,) = read_back(known, session.wire.outbox)
+    (action,) = read_back(dialogs, session.wire.outbox)
     assert isinstance(action, Answered)
     assert action.answer == Answer(answer)
     assert session.written() == [{"type": "extension_ui_response", "id": "d1", **reply}]
@@ -346,8 +346,8 @@ def test_the_unknown_model_is_never_reported() -> None:
         ({"sessionId": "u", "model": nothing}, {"commands": []}, {"models": []}),
         strict=True,
     ):
-        told = {"type": "response", "command": request["type"], "success": True, "data": data}
-        wire.receive(msgspec.json.encode({**told, "id": request["id"]}))
+        response = {"type": "response", "command": request["type"], "success": True, "data": data}
+        wire.receive(msgspec.json.encode({**response, "id": request["id"]}))
     assert wire.notices == [Listed(Catalogue((), Pi.modes))]
 
     session = Session()
@@ -579,7 +579,7 @@ def test_our_questions_keep_their_options_and_their_call() -> None:
     session.titled("d1", "input", "question:", QUESTIONS)
     (asked,) = session.data(QuestionRequested)
     assert (asked.prompt, asked.options, asked.metadata.call_id) == ("Which?", ("Red",), "call_1")
-    assert [(one.question, one.multi_select) for one in asked.metadata.questions] == [
+    assert [(question.question, question.multi_select) for question in asked.metadata.questions] == [
         ("Which?", True),
         ("Why?", False),
     ]
@@ -650,8 +650,8 @@ def test_redacted_thinking_is_private() -> None:
     redacted = {"type": "thinking", "thinking": hidden, "redacted": True}
     session.end_message([redacted, {"type": "text", "text": "yes"}])
     session.feed("agent_settled", aborted=False)
-    said = [item.content for item in session.items("message") if item.role == "assistant"]
-    assert said == [(Reasoning(hidden, "private"),), (Text("yes"),)]
+    contents = [item.content for item in session.items("message") if item.role == "assistant"]
+    assert contents == [(Reasoning(hidden, "private"),), (Text("yes"),)]
     assert session.broken_rules() == []
 
 
@@ -703,7 +703,7 @@ def test_a_prompt_that_begins_with_a_slash_is_text_to_pi_and_a_command_is_not() 
     session.written()
     session.wire.prompt(session.conversation, Prompt("/plan it"), {})
     session.wire.prompt(session.conversation, Prompt("/plan it", command=True), {})
-    assert [one["message"] for one in session.written()] == [" /plan it", "/plan it"]
+    assert [command["message"] for command in session.written()] == [" /plan it", "/plan it"]
 
 
 def compact(session: Session) -> None:
@@ -770,7 +770,7 @@ def test_a_version_without_settling_ends_its_turn_with_the_agent() -> None:
     session.prompt()
     session.end_message([{"type": "text", "text": "ok"}])
     session.feed("agent_end", messages=[])
-    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["end_turn"]
+    assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == ["end_turn"]
 
 
 def test_injected_text_is_a_status() -> None:
@@ -829,7 +829,7 @@ def test_a_truncated_preview_continues_where_it_was() -> None:
     for text in (counted, f"{counted}200\n", f"{counted[100:]}200\n201\n", "something else"):
         content = [{"type": "text", "text": text}]
         session.feed("tool_execution_update", toolCallId="call_1", partialResult={"content": content})
-    previews = [one.delta for one in session.data(ItemDelta)][1:]
+    previews = [data.delta for data in session.data(ItemDelta)][1:]
     assert previews == [counted, "200\n", "201\n", "something else"]
 
 
@@ -881,4 +881,4 @@ def test_no_line_breaks_the_wire(changed: list[tuple[bytes, Any, int]]) -> None:
         session.wire.receive(msgspec.json.encode(frame))
         session.wire.receive(msgspec.json.encode(value))
     session.scribe.end_session("terminated")
-    assert [found for found in session.broken_rules() if "agent.unparsed" not in found] == []
+    assert [violation for violation in session.broken_rules() if "agent.unparsed" not in violation] == []

@@ -408,7 +408,9 @@ def test_a_command_with_a_non_zero_exit_code_has_failed_even_if_the_agent_does_n
     for code in (None, 0, 1):
         scribe.result(f"c{code}", "", exit_code=code)
     results = [
-        one.item for one in told(scribe) if isinstance(one, ItemCompleted) and one.item.kind == "tool_result"
+        data.item
+        for data in told(scribe)
+        if isinstance(data, ItemCompleted) and data.item.kind == "tool_result"
     ]
     assert [item.status for item in results] == ["completed", "completed", "failed"]
 
@@ -885,8 +887,8 @@ def test_waiting_time_does_not_carry_over_to_the_next_turn() -> None:
     scribe.start_turn("turn_b")
     now[0] = 5.0
     scribe.end_turn("end_turn")
-    ends = [one.metadata for one in told(scribe) if isinstance(one, TurnEnded)]
-    assert [(one.duration_ms, one.waiting_ms) for one in ends] == [(2000, 2000), (3000, 0)]
+    ends = [data.metadata for data in told(scribe) if isinstance(data, TurnEnded)]
+    assert [(end.duration_ms, end.waiting_ms) for end in ends] == [(2000, 2000), (3000, 0)]
 
 
 def test_waiting_continues_after_a_refused_answer() -> None:

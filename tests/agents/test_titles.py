@@ -56,7 +56,7 @@ def test_every_kind_has_descriptive_inputs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "parts"),
     [
         ("mcp__demo__add", ("demo", "add")),
         ("mcp__my_server__do__it", ("my_server", "do__it")),
@@ -65,5 +65,5 @@ def test_every_kind_has_descriptive_inputs() -> None:
         ("mcp____x", None),
     ],
 )
-def test_an_mcp_tools_name_includes_its_server(name: str, told: tuple[str, str] | None) -> None:
-    assert mcp_tool(name) == told
+def test_an_mcp_tools_name_includes_its_server(name: str, parts: tuple[str, str] | None) -> None:
+    assert mcp_tool(name) == parts

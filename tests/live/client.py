@@ -82,8 +82,8 @@ class DaemonProcess:
             for line in self._process.stderr:
                 log.write(line)
                 log.flush()
-                if found := re.search(rb"listening on (http://\S+)", line):
-                    self._address.put(found[1].decode())
+                if match := re.search(rb"listening on (http://\S+)", line):
+                    self._address.put(match[1].decode())
         self._address.put("")
 
     def kill(self) -> None:
@@ -128,13 +128,13 @@ class Turn:
     @property
     def text(self) -> str:
         """The agent's own text, without its sub-agents'."""
-        said = [item for item in self.items if item.role == "assistant" and item.parent_id is None]
-        return "\n".join(part.text for item in said for part in item.content if isinstance(part, Text))
+        messages = [item for item in self.items if item.role == "assistant" and item.parent_id is None]
+        return "\n".join(part.text for item in messages for part in item.content if isinstance(part, Text))
 
     @property
     def prompt(self) -> str:
-        said = [item for item in self.items if item.role == "user"]
-        return "".join(part.text for item in said for part in item.content if isinstance(part, Text))
+        prompts = [item for item in self.items if item.role == "user"]
+        return "".join(part.text for item in prompts for part in item.content if isinstance(part, Text))
 
     @property
     def thoughts(self) -> list[str]:
@@ -164,7 +164,7 @@ class Turn:
     def asked_client(self) -> list[PermissionResolved]:
         """Permissions that the client had to answer."""
         resolved = self.data(PermissionResolved)
-        return [one for one in resolved if one.metadata and one.metadata.decided_by == "client"]
+        return [each for each in resolved if each.metadata and each.metadata.decided_by == "client"]
 
 
 class Session:
@@ -242,7 +242,9 @@ class Session:
 
     def permission(self, turn_id: str) -> PermissionRequested:
         """The permission that the turn waits for."""
-        resolved = {one.data.permission_id for one in self.events if isinstance(one.data, PermissionResolved)}
+        resolved = {
+            event.data.permission_id for event in self.events if isinstance(event.data, PermissionResolved)
+        }
         asked = self._in_turn(
             turn_id,
             lambda event: (
@@ -276,14 +278,14 @@ class Session:
         items = [event.data.item for event in self.events if isinstance(event.data, ItemCompleted)]
         return [part.label for item in items for part in item.content if isinstance(part, StatusPart)]
 
-    def _in_turn(self, turn_id: str, found: Callable[[Event], bool]) -> Event:
+    def _in_turn(self, turn_id: str, matches: Callable[[Event], bool]) -> Event:
         """Wait for an event, but no longer than the turn lasts."""
 
         def ended(event: Event) -> bool:
             return isinstance(event.data, TurnEnded) and event.data.turn_id == turn_id
 
-        seen = self.wait(lambda event: found(event) or ended(event), since=self._start_of(turn_id))
-        if not found(seen):
+        seen = self.wait(lambda event: matches(event) or ended(event), since=self._start_of(turn_id))
+        if not matches(seen):
             raise NeverCame(f"the turn ended without it: {_told(self._events_of(turn_id))}")
         return seen
 
@@ -293,13 +295,13 @@ class Session:
 
         return self.wait(starts).sequence
 
-    def wait(self, found: Callable[[Event], bool], since: int = 0) -> Event:
+    def wait(self, matches: Callable[[Event], bool], since: int = 0) -> Event:
         """The first event of a kind after a sequence, as soon as the stream shows it."""
         for event in self.events[since:]:
-            if found(event):
+            if matches(event):
                 return event
         for event in self._follow():
-            if found(event):
+            if matches(event):
                 return event
         stored = self.stored()
         shown = f"{len(self.events)} of {len(stored)} events were streamed"
@@ -372,24 +374,26 @@ def new_mark() -> dict[str, str]:
 
 def marked_processes(mark: Mapping[str, str]) -> dict[int, list[str]]:
     """The command lines of all living processes that carry the mark."""
-    wanted = f"{MARK}={mark[MARK]}".encode()
-    found = {}
+    variable = f"{MARK}={mark[MARK]}".encode()
+    processes = {}
     for folder in Path("/proc").iterdir():
         if not folder.name.isdecimal():
             continue
         try:
-            if wanted in (folder / "environ").read_bytes().split(b"\0"):
+            if variable in (folder / "environ").read_bytes().split(b"\0"):
                 argv = (folder / "cmdline").read_bytes().split(b"\0")
-                found[int(folder.name)] = [one.decode(errors="replace") for one in argv]
+                processes[int(folder.name)] = [argument.decode(errors="replace") for argument in argv]
         except OSError:
             continue  # it ended just now
-    return found
+    return processes
 
 
 def agent_process(mark: Mapping[str, str]) -> int:
     """The agent itself: the child of its guardian."""
     processes = marked_processes(mark)
-    guardians = {pid for pid, argv in processes.items() if any("guardian.py" in one for one in argv)}
+    guardians = {
+        pid for pid, argv in processes.items() if any("guardian.py" in argument for argument in argv)
+    }
     (agent,) = (pid for pid in processes if pid not in guardians and _parent(pid) in guardians)
     return agent
 

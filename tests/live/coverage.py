@@ -45,13 +45,13 @@ class Ran(Struct, frozen=True):
     outcome: Outcome
 
 
-def merged(known: Matrix, ran: list[Ran]) -> Matrix:
+def merged(before: Matrix, ran: list[Ran]) -> Matrix:
     """The matrix after a run: only what ran has changed."""
-    matrix = {agent: Column(column.version, dict(column.cells)) for agent, column in known.items()}
-    for one in ran:
-        column = matrix.setdefault(one.agent, Column(one.version))
-        column.version = one.version
-        column.cells[one.feature] = one.outcome
+    matrix = {agent: Column(column.version, dict(column.cells)) for agent, column in before.items()}
+    for test in ran:
+        column = matrix.setdefault(test.agent, Column(test.version))
+        column.version = test.version
+        column.cells[test.feature] = test.outcome
     return matrix
 
 
@@ -112,17 +112,17 @@ def in_readme(readme: str, matrix: Matrix) -> str:
 
 def differences(before: Matrix, after: Matrix) -> list[str]:
     """The differences between the committed matrix and the results of a run."""
-    found = []
+    lines = []
     for agent, column in after.items():
         old = before.get(agent, Column("nothing"))
         if old.version != column.version:
-            found.append(f"{agent}: the matrix is about version {old.version}, {column.version} ran")
+            lines.append(f"{agent}: the matrix is about version {old.version}, {column.version} ran")
         for name, outcome in column.cells.items():
-            if (said := old.cells.get(name)) != outcome:
-                found.append(
-                    f"{agent}, {FEATURES[name].title}: the matrix says {said or 'nothing'}, not {outcome}"
+            if (recorded := old.cells.get(name)) != outcome:
+                lines.append(
+                    f"{agent}, {FEATURES[name].title}: the matrix says {recorded or 'nothing'}, not {outcome}"
                 )
-    return found
+    return lines
 
 
 def write(files: Mapping[Path, str]) -> None:

@@ -48,9 +48,9 @@ def _refusal(session: Session, method: str, path: str, body: object) -> int:
 
 def sends_whole_messages(live: Live) -> None:
     turn = live.session().run(live.slow(12))
-    said = [item for item in turn.items if item.role == "assistant" and isinstance(item.content[0], Text)]
-    assert said
-    for item in said:
+    messages = [item for item in turn.items if item.role == "assistant" and isinstance(item.content[0], Text)]
+    assert messages
+    for item in messages:
         deltas = [
             (event.source, event.synthetic, Text(event.data.delta))
             for event in turn.events
@@ -75,7 +75,7 @@ def takes_one_answer_for_each_question(live: Live) -> None:
     session = live.session()
     turn_id = session.send(live.say("question", "", QUESTION_WORDS))
     question = session.question(turn_id)
-    assert [one.multi_select for one in question.metadata.questions] == [False, False]
+    assert [each.multi_select for each in question.metadata.questions] == [False, False]
     session.answer(question, ["Red"], ["Lint"])
     session.finish(turn_id)
     assert session.question_resolved().response == "Red, Lint"
@@ -248,7 +248,7 @@ def conversation_is_gone_with_the_waiting_agent(live: Live) -> None:
     kill(agent_process(mark))
     turn = session.finish(turn_id)
     resolved = turn.data(PermissionResolved)
-    assert [(one.permission_id, one.status) for one in resolved] == [(permission.permission_id, "reject")]
+    assert [(each.permission_id, each.status) for each in resolved] == [(permission.permission_id, "reject")]
     assert [error.code for error in turn.errors] == ["agent_process_exited"]
     _goes_on_only_afresh(live, session)
     assert not (live.workspace / "pending.txt").exists()
@@ -286,7 +286,7 @@ def conversation_is_gone_with_the_waiting_daemon(live: Live) -> None:
     turn = session.finish(turn_id)
     assert turn.stop_reason == "outcome_unknown"
     resolved = turn.data(PermissionResolved)
-    assert [(one.permission_id, one.status) for one in resolved] == [(permission.permission_id, "reject")]
+    assert [(each.permission_id, each.status) for each in resolved] == [(permission.permission_id, "reject")]
     _goes_on_only_afresh(live, session)
     assert not (live.workspace / "pending.txt").exists()
 
@@ -310,7 +310,7 @@ def offers_no_template_of_the_workspace(live: Live) -> None:
         (live.workspace / folder).mkdir(parents=True)
         (live.workspace / folder / "greet.md").write_text("Say hello to $ARGUMENTS.")
     session = live.session()
-    assert "greet" not in [one["name"] for one in session.call("GET", "/commands")["commands"]]
+    assert "greet" not in [command["name"] for command in session.call("GET", "/commands")["commands"]]
     assert _refusal(session, "POST", "/commands/greet", {"arguments": "the world"}) == 400
 
 
@@ -318,7 +318,7 @@ def refuses_to_compact(live: Live) -> None:
     session = live.session()
     session.run(live.echo("one"))
     assert _refusal(session, "POST", "/compact", None) == 400
-    assert "compact" not in [one["name"] for one in session.call("GET", "/commands")["commands"]]
+    assert "compact" not in [command["name"] for command in session.call("GET", "/commands")["commands"]]
 
 
 WITHOUT: dict[str, Check] = {

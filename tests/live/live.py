@@ -150,15 +150,19 @@ class Live:
         session.first_call(turn_id)
         return turn_id
 
-    def asked_model(self, found: Callable[[Request], bool]) -> Request:
+    def asked_model(self, matches: Callable[[Request], bool]) -> Request:
         """The model's requests."""
-        return self.model.wait_for(found)
+        return self.model.wait_for(matches)
 
     def asked_times(self, name: str, times: int, within: float = 30) -> None:
         """Wait until the model was asked this often for the prompt with this name."""
 
         def often(_: Request) -> bool:
-            asked = [one for one in self.model.requests if one.kind == "turn" and name in one.prompt]
+            asked = [
+                request
+                for request in self.model.requests
+                if request.kind == "turn" and name in request.prompt
+            ]
             return len(asked) >= times
 
         self.model.wait_for(often, within)
@@ -171,12 +175,12 @@ class Live:
 
     def check_rules(self) -> None:
         """Check the ten rules on all stored events, and that the streamed events are the stored ones."""
-        found: list[str] = []
+        problems: list[str] = []
         for session in self.sessions:
             at_rest = session.info["state"] in ("idle", "ended")
-            found += violations(session.stored(), complete=at_rest)
+            problems += violations(session.stored(), complete=at_rest)
             session.call("POST", "/terminate")
             stored = session.stored()
-            found += violations(stored)
+            problems += violations(stored)
             assert session.events == stored[: len(session.events)]
-        assert found == []
+        assert problems == []

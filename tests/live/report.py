@@ -67,13 +67,13 @@ class CoverageReport:
     def _matches_the_committed(self) -> bool:
         """Whether the files agree with the run; with `--write-coverage` they are written first."""
         files = {path: path.read_text() for path in (self._page, self._readme) if path.exists()}
-        known = coverage.read(files.get(self._page, ""))
-        matrix = coverage.merged(known, list(self._outcomes.values()))
-        wanted = {
+        committed = coverage.read(files.get(self._page, ""))
+        matrix = coverage.merged(committed, list(self._outcomes.values()))
+        expected = {
             self._page: coverage.page(matrix),
             self._readme: coverage.in_readme(files.get(self._readme, ""), matrix),
         }
-        stale = {path: text for path, text in wanted.items() if files.get(path, "") != text}
+        stale = {path: text for path, text in expected.items() if files.get(path, "") != text}
         names = ", ".join(path.name for path in stale)
         if not stale:
             return True
@@ -83,7 +83,7 @@ class CoverageReport:
             return True
         self._said += [
             f"{names}: differs from what just ran. If the run is right, write it with `make live` (or --write-coverage).",
-            *coverage.differences(known, matrix),
+            *coverage.differences(committed, matrix),
         ]
         return False
 

@@ -129,7 +129,7 @@ def run(session: Session, prompt: str) -> Turn:
                 return session.finish(turn_id)
             case PermissionRequested(permission_id) as asked:
                 waiting = session.call("GET", "/permissions")["permissions"]
-                if permission_id in {one["permission_id"] for one in waiting}:
+                if permission_id in {permission["permission_id"] for permission in waiting}:
                     session.decide(asked, "once")
 
 

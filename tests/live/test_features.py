@@ -115,7 +115,7 @@ def test_runs_a_prompt_template_of_the_workspace(live: Live) -> None:
         (live.workspace / folder).mkdir(parents=True)
         (live.workspace / folder / "greet.md").write_text(TEMPLATE)
     session = live.session()
-    offered = {one["name"]: one for one in session.call("GET", "/commands")["commands"]}
+    offered = {command["name"]: command for command in session.call("GET", "/commands")["commands"]}
     assert offered["greet"]["description"].startswith("Greets somebody.")
     if live.behaviour.reports_arguments:
         assert offered["greet"]["arguments"] in ("<name>", "$ARGUMENTS")
@@ -132,7 +132,7 @@ def test_compacts_when_it_is_asked_to(live: Live) -> None:
     session = live.session()
     for words in ("one", "two"):
         assert session.run(live.echo(f"{'filler ' * 12_000}{words}")).stop_reason == "end_turn"
-    offered = {one["name"] for one in session.call("GET", "/commands")["commands"]}
+    offered = {command["name"] for command in session.call("GET", "/commands")["commands"]}
     assert "compact" in offered
     turn = session.finish(session.call("POST", "/compact")["turnId"])
     assert (turn.stop_reason, turn.prompt, turn.errors) == ("end_turn", "/compact", [])
@@ -235,8 +235,8 @@ def test_a_sub_agents_items_belong_to_its_call(live: Live) -> None:
 def _is_result_below_a_call(session: Session, event: Event, output: str) -> bool:
     """Whether an event completes the result with this output, and the result belongs to another call."""
     match event.data:
-        case ItemCompleted(Item(parent_id=parent, content=(ToolResult(output=said), *_))) if output in said:
-            items = [one.data.item for one in session.events if isinstance(one.data, ItemCompleted)]
+        case ItemCompleted(Item(parent_id=parent, content=(ToolResult(output=text), *_))) if output in text:
+            items = [event.data.item for event in session.events if isinstance(event.data, ItemCompleted)]
             return parent in [item.item_id for item in items if item.kind == "tool_call"]
     return False
 
@@ -252,11 +252,11 @@ def test_waits_for_a_permission(live: Live) -> None:
     assert not (live.workspace / "allowed.txt").exists()
     assert session.info["state"] == "requires_action"
     waiting = session.call("GET", "/permissions")["permissions"]
-    assert [one["permission_id"] for one in waiting] == [permission.permission_id]
+    assert [each["permission_id"] for each in waiting] == [permission.permission_id]
     session.decide(permission, "once")
     turn = session.finish(turn_id)
     assert (live.workspace / "allowed.txt").exists()
-    assert [one.status for one in turn.asked_client] == ["accept"]
+    assert [each.status for each in turn.asked_client] == ["accept"]
     with pytest.raises(Refused) as refused:
         session.decide(permission, "once")
     assert refused.value.status == 409
@@ -271,7 +271,7 @@ def test_does_not_ask_again_after_always(live: Live) -> None:
     session.decide(session.permission(turn_id), "always")
     turn = session.finish(turn_id)
     assert (live.workspace / "log.txt").read_text() == "again\nagain\n"
-    assert [one.status for one in turn.asked_client] == ["accept_for_session"]
+    assert [each.status for each in turn.asked_client] == ["accept_for_session"]
 
 
 @feature("permission_reject")
@@ -281,7 +281,7 @@ def test_does_not_do_what_was_rejected(live: Live) -> None:
     session.decide(session.permission(turn_id), "reject", message="Not now.")
     turn = session.finish(turn_id)
     assert not (live.workspace / "rejected.txt").exists()
-    assert [one.status for one in turn.asked_client] == ["reject"]
+    assert [each.status for each in turn.asked_client] == ["reject"]
     results = [item for item in turn.items if item.kind == "tool_result"]
     assert [item.status for item in results] == ["failed"]
     assert turn.stop_reason == "end_turn"
@@ -312,12 +312,12 @@ def test_asks_and_receives_the_answers(live: Live) -> None:
     turn_id = session.send(live.say("question", "", QUESTION_WORDS))
     question = session.question(turn_id)
     asked = question.metadata.questions
-    assert [[choice.label for choice in one.options] for one in asked] == [
+    assert [[choice.label for choice in each.options] for each in asked] == [
         ["Red", "Blue"],
         ["Lint", "Tests", "Types"],
     ]
     assert (question.prompt, question.options) == (asked[0].question, ("Red", "Blue"))
-    assert [one["question_id"] for one in session.call("GET", "/questions")["questions"]] == [
+    assert [each["question_id"] for each in session.call("GET", "/questions")["questions"]] == [
         question.question_id
     ]
     session.answer(question, ["Blue"], ["Tests"])
@@ -338,7 +338,7 @@ def test_accepts_several_choices_for_one_question(live: Live) -> None:
     question = session.question(turn_id)
     session.answer(question, ["Red"], ["Lint", "Types"])
     turn = session.finish(turn_id)
-    assert [one.multi_select for one in question.metadata.questions] == [False, True]
+    assert [each.multi_select for each in question.metadata.questions] == [False, True]
     assert session.question_resolved().response == "Red, Lint, Types"
     assert [word for word in ("Lint", "Types") if word in turn.text] == ["Lint", "Types"], turn.text
 
@@ -403,8 +403,8 @@ def test_switches_the_agent_mode_while_it_runs(live: Live) -> None:
     session.run(live.echo("Say hello."))
     assert session.call("PATCH", "", {"agentMode": "plan"})["agentMode"] == "plan"
     turn_id = session.send(live.say("plan", "", PLAN_WORDS))
-    told = _plan_told(session, turn_id)
-    assert "greeting.txt" in told
+    plan = _plan_told(session, turn_id)
+    assert "greeting.txt" in plan
 
 
 def _plan_told(session: Session, turn_id: str) -> str:
@@ -422,8 +422,8 @@ def _plan_told(session: Session, turn_id: str) -> str:
 
 
 def _text_of(item: Item) -> str:
-    said = [part.text for part in item.content if isinstance(part, Text)]
-    return "".join(said) if item.role == "assistant" else ""
+    texts = [part.text for part in item.content if isinstance(part, Text)]
+    return "".join(texts) if item.role == "assistant" else ""
 
 
 # -- models -----------------------------------------------------------------------------------
@@ -481,8 +481,8 @@ def test_reports_a_turns_usage(live: Live) -> None:
     assert usage.context_tokens
     if not live.real:
         assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) == (5000, 700, 4000)
-    told = session.info["usage"]
-    assert (told["inputTokens"], told["outputTokens"]) == (usage.input_tokens, usage.output_tokens)
+    total = session.info["usage"]
+    assert (total["inputTokens"], total["outputTokens"]) == (usage.input_tokens, usage.output_tokens)
 
 
 # -- files ------------------------------------------------------------------------------------
@@ -536,8 +536,8 @@ def test_names_an_attached_file_to_the_model(live: Live) -> None:
     prompt = live.echo("What is the secret word in the attached file? Answer with one word.")
     turn = session.run(prompt, attachments=[{"path": uploaded["path"], "mime": uploaded["mime"]}])
     assert turn.stop_reason == "end_turn"
-    told = "plum" if live.real else Path(uploaded["path"]).name
-    assert told in turn.text, turn.text
+    name = "plum" if live.real else Path(uploaded["path"]).name
+    assert name in turn.text, turn.text
 
 
 # -- stopping ---------------------------------------------------------------------------------
@@ -771,7 +771,7 @@ def _goes_on(live: Live, session: Session) -> None:
 
 def _is_rejected_for_ever(session: Session, permission: PermissionRequested, turn: Turn) -> None:
     resolved = turn.data(PermissionResolved)
-    assert [(one.permission_id, one.status) for one in resolved] == [(permission.permission_id, "reject")]
+    assert [(each.permission_id, each.status) for each in resolved] == [(permission.permission_id, "reject")]
     with pytest.raises(Refused) as refused:
         session.decide(permission, "once")
     assert refused.value.status == 409

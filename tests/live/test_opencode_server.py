@@ -40,8 +40,8 @@ def test_ten_sessions_on_one_server_have_separate_permissions(live: Live) -> Non
     sessions = [live.session(env=mark) for _ in range(10)]
     server = agent_process(mark)  # there is exactly one
     turns = [session.send(live.say("text", "", f"Reply with exactly this: {HELLO}")) for session in sessions]
-    said = [session.finish(turn_id).text for session, turn_id in zip(sessions, turns, strict=True)]
-    assert said == [HELLO] * 10
+    answers = [session.finish(turn_id).text for session, turn_id in zip(sessions, turns, strict=True)]
+    assert answers == [HELLO] * 10
     first, *others = sessions
     command = live.command("echo once >> log.txt")
     turn_id = first.send(command)
@@ -115,11 +115,13 @@ def test_a_compaction_belongs_to_its_turn_and_can_be_cancelled(live: Live) -> No
     assert not turn.text
     for words in ("three", "four"):
         session.run(live.echo(f"{'filler ' * 1200}{words}"))
-    known = len(live.model.requests)
+    earlier = len(live.model.requests)
     live.model.add_scenario("compaction", [Delay(60), *SUMMARY])
     try:
         turn_id = session.call("POST", "/compact")["turnId"]
-        live.model.wait_for(lambda _: any(one.kind == "compaction" for one in live.model.requests[known:]))
+        live.model.wait_for(
+            lambda _: any(request.kind == "compaction" for request in live.model.requests[earlier:])
+        )
         session.call("POST", "/cancel")
         turn = session.finish(turn_id)
     finally:

@@ -148,16 +148,16 @@ def test_a_freshly_written_matrix_passes(tmp_path: Path) -> None:
 
 
 def test_a_run_changes_only_what_it_ran() -> None:
-    known: coverage.Matrix = {
+    matrix: coverage.Matrix = {
         "claude": Column("1.0", {"text": "yes"}),
         "codex": Column("1.0", {"text": "yes", "command": "no"}),
     }
-    after = coverage.merged(known, [Ran("codex", "1.0", "command", "yes")])
+    after = coverage.merged(matrix, [Ran("codex", "1.0", "command", "yes")])
     assert after == {
         "claude": Column("1.0", {"text": "yes"}),
         "codex": Column("1.0", {"text": "yes", "command": "yes"}),
     }
-    assert coverage.differences(known, after) == ["codex, Command: the matrix says no, not yes"]
+    assert coverage.differences(matrix, after) == ["codex, Command: the matrix says no, not yes"]
     assert coverage.differences(after, after) == []
 
 

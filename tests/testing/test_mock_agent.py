@@ -77,7 +77,7 @@ def accept_all(frame: Frame) -> Command | None:
         case AskFrame(id):
             return DecisionCommand(id, "once")
         case QuestionFrame(id, questions):
-            return AnswerCommand(id, tuple((one.options[0].label,) for one in questions))
+            return AnswerCommand(id, tuple((question.options[0].label,) for question in questions))
         case PlanFrame(id):
             return AnswerCommand(id, (("approve",),))
     return None
@@ -133,11 +133,11 @@ class Client:
 
     def until_ready(self) -> list[Frame | None]:
         """The frames before it is ready: the history of a resumed conversation."""
-        told: list[Frame | None] = []
+        frames: list[Frame | None] = []
         while (frame := self.frame()) != ReadyFrame("talk"):
             assert frame is not None
-            told.append(frame)
-        return told
+            frames.append(frame)
+        return frames
 
     def ask(self, text: str, *files: Attachment, respond: Respond = accept_all) -> list[Frame]:
         """The frames of one turn, or those until the process ends."""
@@ -164,8 +164,8 @@ class Client:
 
     def events(self) -> list[Event]:
         """The events that a client of the daemon would read."""
-        told = translate(AGENTS["mock"], self.recording.lines)
-        return [decode_event(msgspec.json.encode(one.event)) for one in told]
+        recorded = translate(AGENTS["mock"], self.recording.lines)
+        return [decode_event(msgspec.json.encode(line.event)) for line in recorded]
 
 
 @pytest.fixture
@@ -199,8 +199,8 @@ def outline(seen: Sequence[Frame]) -> list[str]:
 
 def of(kind: type[Frame], seen: Sequence[Frame]) -> Any:
     """The only frame of a kind."""
-    (found,) = (frame for frame in seen if isinstance(frame, kind))
-    return found
+    (only,) = (frame for frame in seen if isinstance(frame, kind))
+    return only
 
 
 def stop_reasons(events: list[Event]) -> list[str]:
@@ -261,14 +261,14 @@ def test_every_keyword_is_tested_and_documented() -> None:
     }
     page = (DOCS / "mock-agent.md").read_text()
     assert re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE) == [
-        one.usage for one in mock_agent.KEYWORDS.values()
+        each.usage for each in mock_agent.KEYWORDS.values()
     ]
 
 
 def test_help_names_every_keyword(agent: Client) -> None:
     (text,) = said(agent.ask("HELP!"))
     assert re.findall(r"^- `([^`]+)`: ", text, re.MULTILINE) == [
-        one.usage for one in mock_agent.KEYWORDS.values()
+        each.usage for each in mock_agent.KEYWORDS.values()
     ]
 
 
@@ -342,7 +342,7 @@ def test_answers_to_several_questions_are_understood(agent: Client) -> None:
         return AnswerCommand(frame.id, (("Large",), ("Cheese", "Olives"), ("in an hour",)))
 
     seen = agent.ask("multi", respond=choose)
-    assert [one.multi_select for one in of(QuestionFrame, seen).questions] == [False, True, False]
+    assert [question.multi_select for question in of(QuestionFrame, seen).questions] == [False, True, False]
     assert said(seen) == ["You chose: Large; Cheese, Olives; in an hour."]
     rejected = agent.ask("question", respond=reject_all)
     assert said(rejected) == ["You rejected the question (not today). I go on without an answer."]
@@ -501,12 +501,12 @@ def test_images_are_created_and_described(agent: Client, tmp_path: Path) -> None
 
 def test_usage_depends_only_on_text_lengths(agent: Client) -> None:
     turns = [agent.ask(prompt) for prompt in ("four", "thinking", "usage")]
-    told = [of(TurnEnd, seen).usage for seen in turns]
-    assert [(one.input_tokens, one.cache_read_tokens) for one in told] == [(1, 0), (3, 1), (5, 3)]
-    assert [(one.output_tokens, one.reasoning_tokens) for one in told] == [(12, 0), (27, 22), (6, 0)]
+    usages = [of(TurnEnd, seen).usage for seen in turns]
+    assert [(usage.input_tokens, usage.cache_read_tokens) for usage in usages] == [(1, 0), (3, 1), (5, 3)]
+    assert [(usage.output_tokens, usage.reasoning_tokens) for usage in usages] == [(12, 0), (27, 22), (6, 0)]
     status = of(StatusFrame, turns[2])
     window = {"context_window": 200_000}
-    assert status == StatusFrame("usage", msgspec.to_builtins(told[2]) | window, "this turn")
+    assert status == StatusFrame("usage", msgspec.to_builtins(usages[2]) | window, "this turn")
 
 
 def test_a_sub_agents_frames_name_the_call_that_started_it(agent: Client) -> None:
@@ -538,7 +538,7 @@ def test_invalid_lines_are_reported_and_the_turn_goes_on(agent: Client) -> None:
         "ValidationError",
     ]
     assert [item.kind for item in completed(events)] == ["message", "message", "unknown", "message"]
-    assert all("agent.unparsed" in one for one in violations(events))
+    assert all("agent.unparsed" in violation for violation in violations(events))
 
 
 def test_a_reported_error_ends_the_turn(agent: Client) -> None:
@@ -663,11 +663,11 @@ def test_flood_takes_the_size_of_a_delta(agent: Client, size: int, first: str) -
 
 def test_pace_keeps_its_schedule(agent: Client) -> None:
     (text,) = said(agent.ask("pace 7 40 3"))
-    told = [one.split("@") for one in text.split()]
-    assert [int(place) for place, _ in told] == list(range(7))
-    began = float(told[0][1])
+    deltas = [word.split("@") for word in text.split()]
+    assert [int(place) for place, _ in deltas] == list(range(7))
+    began = float(deltas[0][1])
     # It may be late on a busy machine, but never early.
-    assert [float(time) - began > n // 3 * 0.04 - 0.01 for n, (_, time) in enumerate(told)] == [True] * 7
+    assert [float(time) - began > n // 3 * 0.04 - 0.01 for n, (_, time) in enumerate(deltas)] == [True] * 7
 
 
 def test_a_prompt_of_megabytes_arrives_whole(agent: Client) -> None:

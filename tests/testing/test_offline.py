@@ -26,10 +26,10 @@ def test_everything_an_agent_keeps_is_below_its_home(agent: str, tmp_path: Path)
 def test_every_address_an_agent_is_given_is_the_scripted_models(agent: str, tmp_path: Path) -> None:
     environment = offline_environment(agent, f"{URL}/", tmp_path)
     written = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
-    told = "\n".join([*environment.values(), *written])
-    assert URL in told
-    assert told.count("://") == told.count(URL)
-    assert f"{URL}//" not in told
+    settings = "\n".join([*environment.values(), *written])
+    assert URL in settings
+    assert settings.count("://") == settings.count(URL)
+    assert f"{URL}//" not in settings
 
 
 def test_settings_are_readable_only_by_their_owner(tmp_path: Path) -> None:

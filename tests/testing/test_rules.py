@@ -55,8 +55,8 @@ RETURNED = (ItemStarted(RESULT), completed(RESULT))
 
 def events(*data: AnyData) -> list[Event]:
     return [
-        Event(f"evt_{n}", n, "2026-01-01T00:00:00.000Z", "s", None, "agent", False, one.TYPE, one)
-        for n, one in enumerate(data, start=1)
+        Event(f"evt_{n}", n, "2026-01-01T00:00:00.000Z", "s", None, "agent", False, each.TYPE, each)
+        for n, each in enumerate(data, start=1)
     ]
 
 
@@ -75,7 +75,7 @@ def test_a_valid_session_has_no_violations(data: tuple[AnyData, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "data, found",
+    "data, expected",
     [
         ((BEGIN, END), ["1: sequence 1 is not session.started"]),
         ((S, S), ["2: session.started is not sequence 1"]),
@@ -129,8 +129,8 @@ def test_a_valid_session_has_no_violations(data: tuple[AnyData, ...]) -> None:
         ((S, AgentUnparsed("no JSON", "stdout")), ["2: agent.unparsed at stdout: no JSON"]),
     ],
 )
-def test_a_violation_is_reported_at_its_sequence(data: tuple[AnyData, ...], found: list[str]) -> None:
-    assert violations(events(*data)) == found
+def test_a_violation_is_reported_at_its_sequence(data: tuple[AnyData, ...], expected: list[str]) -> None:
+    assert violations(events(*data)) == expected
 
 
 def test_envelopes_are_checked_too() -> None:

@@ -44,8 +44,8 @@ def schema(*names: str, **nested: Json) -> Json:
 
 
 def asks(*names: str, options: Json) -> Json:
-    one = schema(*names, options={"type": "array", "items": options})
-    return {"type": "array", "items": one}
+    question = schema(*names, options={"type": "array", "items": options})
+    return {"type": "array", "items": question}
 
 
 LABELLED = schema("label", "description")
@@ -98,21 +98,24 @@ WIRE_OF = {
 FREE_TEXT_TOOL = {"type": "custom", "name": "apply_patch"}
 
 
-def request_of(wire: str, *said: Json, tools: dict[str, Json] | None = None, stream: bool = True) -> Json:
+def request_of(wire: str, *entries: Json, tools: dict[str, Json] | None = None, stream: bool = True) -> Json:
     """A request with this history; an entry is in the format of its API."""
     offered = tools or {}
     match wire:
         case "messages":
-            defined = [{"name": name, "input_schema": one} for name, one in offered.items()]
+            defined = [{"name": name, "input_schema": parameters} for name, parameters in offered.items()]
         case "responses":
-            defined = [{"type": "function", "name": name, "parameters": one} for name, one in offered.items()]
+            defined = [
+                {"type": "function", "name": name, "parameters": parameters}
+                for name, parameters in offered.items()
+            ]
         case _:
             defined = [
-                {"type": "function", "function": {"name": name, "parameters": one}}
-                for name, one in offered.items()
+                {"type": "function", "function": {"name": name, "parameters": parameters}}
+                for name, parameters in offered.items()
             ]
     history = "input" if wire == "responses" else "messages"
-    return {"model": "some-model", "stream": stream, history: list(said), "tools": defined}
+    return {"model": "some-model", "stream": stream, history: list(entries), "tools": defined}
 
 
 def user(text: str) -> Json:
@@ -122,8 +125,8 @@ def user(text: str) -> Json:
 def agent_request(agent: str, prompt: str) -> Json:
     """An agent's first request for a prompt, with the directory it reports to its model."""
     wire = WIRE_OF[agent]
-    told = user("<environment_context>\n<cwd>/tmp/ws</cwd>\n</environment_context>")
-    request = request_of(wire, told, user(prompt), tools=TOOLS.get(agent))
+    context = user("<environment_context>\n<cwd>/tmp/ws</cwd>\n</environment_context>")
+    request = request_of(wire, context, user(prompt), tools=TOOLS.get(agent))
     if agent == "codex":
         request["tools"] += [FREE_TEXT_TOOL, {"type": "tool_search"}]
     if agent == "codex code mode":
@@ -170,14 +173,16 @@ def text_of(wire: str, reply: Json) -> str:
     return "|".join(parts)
 
 
-def say(model: ScriptedModel, wire: str, *said: Json, tools: dict[str, Json] | None = None) -> str:
-    return text_of(wire, reply_to(model, wire, request_of(wire, *said, tools=tools)))
+def say(model: ScriptedModel, wire: str, *history: Json, tools: dict[str, Json] | None = None) -> str:
+    return text_of(wire, reply_to(model, wire, request_of(wire, *history, tools=tools)))
 
 
 def calls_of(wire: str, reply: Json) -> list[tuple[str, Any]]:
     match wire:
         case "messages":
-            return [(one["name"], one["input"]) for one in reply["content"] if one["type"] == "tool_use"]
+            return [
+                (block["name"], block["input"]) for block in reply["content"] if block["type"] == "tool_use"
+            ]
         case "responses":
             return [_responses_call(item) for item in reply["output"] if item["type"].endswith("_call")]
         case _:
@@ -330,8 +335,8 @@ def test_responses_streams_a_text(model: ScriptedModel) -> None:
 def test_chat_streams_thinking_text_and_a_call(model: ScriptedModel) -> None:
     model.add_scenario("all", [*SCENARIOS["thinking"][:1], Text("Hi"), Command("ls")])  # type: ignore[index]
     request = request_of("chat", user("SCENARIO:all"), tools={"bash": schema("command")})
-    said = events(model, "chat", request)
-    assert [event["choices"][0] | {"index": 0} for event in said if event["choices"]] == [
+    received = events(model, "chat", request)
+    assert [event["choices"][0] | {"index": 0} for event in received if event["choices"]] == [
         {"index": 0, "delta": delta, "finish_reason": None}
         for delta in (
             {"role": "assistant", "content": ""},
@@ -353,7 +358,7 @@ def test_chat_streams_thinking_text_and_a_call(model: ScriptedModel) -> None:
             {"tool_calls": [{"index": 0, "function": {"arguments": '{"command":"ls"}'}}]},
         )
     ] + [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]
-    assert said[-1]["usage"]["total_tokens"] == 120
+    assert received[-1]["usage"]["total_tokens"] == 120
 
 
 @pytest.mark.parametrize(
@@ -570,12 +575,12 @@ def test_codex_sends_its_plan_as_text(model: ScriptedModel) -> None:
 def test_codex_loads_a_deferred_tool_before_it_calls_it(model: ScriptedModel) -> None:
     request = agent_request("codex", "SCENARIO:mcp")
     search = reply_to(model, "responses", request)["output"]
-    found = {
+    tools = {
         "type": "tool_search_output",
         "call_id": search[0]["call_id"],
         "tools": [{"type": "namespace", "name": "mcp__demo", "tools": [{"name": "add"}]}],
     }
-    request["input"] += [*search, found]
+    request["input"] += [*search, tools]
     assert calls_of("responses", reply_to(model, "responses", request)) == [
         ("mcp__demoadd", {"a": 2, "b": 3})
     ]
@@ -618,8 +623,8 @@ def test_the_last_of_two_joined_prompts_counts(model: ScriptedModel) -> None:
 
 def test_calls_of_one_reply_are_one_round_even_with_results_between_them(model: ScriptedModel) -> None:
     request = agent_request("codex", "SCENARIO:parallel:2")
-    said, first, second, *results = result_of("responses", reply_to(model, "responses", request), "result")
-    request["input"] += [said, first, results[0], second, results[1]]
+    text, first, second, *results = result_of("responses", reply_to(model, "responses", request), "result")
+    request["input"] += [text, first, results[0], second, results[1]]
     assert text_of("responses", reply_to(model, "responses", request)) == "All done."
 
 
@@ -723,7 +728,7 @@ def test_a_delay_before_an_http_error_is_waited_for(model: ScriptedModel) -> Non
 @pytest.mark.parametrize("wire", WIRES)
 def test_an_error_may_happen_once_for_each_prompt(model: ScriptedModel, wire: str) -> None:
     first, second = (request_of(wire, user(f"SCENARIO:error_429_once:{n}")) for n in (1, 2))
-    assert [post(model, wire, one).status_code for one in (first, first, second, first, second)] == [
+    assert [post(model, wire, request).status_code for request in (first, first, second, first, second)] == [
         429,
         200,
         429,
@@ -741,9 +746,9 @@ def test_a_stream_is_cut_before_its_text_is_closed(model: ScriptedModel, wire: s
         pytest.raises(httpx2.RemoteProtocolError),
     ):
         received.extend(reply.iter_lines())
-    said = "\n".join(received)
-    assert '"hing."' in said
-    assert not re.search(r"content_block_stop|output_text.done|finish_reason\":\"", said)
+    text = "\n".join(received)
+    assert '"hing."' in text
+    assert not re.search(r"content_block_stop|output_text.done|finish_reason\":\"", text)
 
 
 def test_a_cut_may_spare_requests_without_a_stream(model: ScriptedModel) -> None:
@@ -824,7 +829,7 @@ def test_an_invalid_request_gets_400(model: ScriptedModel) -> None:
 
 
 @pytest.mark.parametrize(
-    ("system", "last", "said"),
+    ("system", "last", "answer"),
     [
         ("You are a title generator.", "SCENARIO:command", "Scripted title"),
         ("Generate a short title as JSON.", "SCENARIO:command", '{"title":"Scripted title"}'),
@@ -841,9 +846,9 @@ def test_an_invalid_request_gets_400(model: ScriptedModel) -> None:
     ],
 )
 def test_agents_own_model_calls_play_no_scenario(
-    model: ScriptedModel, system: str, last: str, said: str
+    model: ScriptedModel, system: str, last: str, answer: str
 ) -> None:
-    assert say(model, "chat", {"role": "system", "content": system}, user(last)) == said
+    assert say(model, "chat", {"role": "system", "content": system}, user(last)) == answer
 
 
 def test_amp_gets_its_title_by_a_tool(model: ScriptedModel) -> None:
@@ -861,7 +866,7 @@ def test_a_probe_of_one_token_gets_one_word(model: ScriptedModel) -> None:
 def test_tokens_are_counted_and_models_are_listed(model: ScriptedModel) -> None:
     counted = HTTP.post(model.base_url + "/v1/messages/count_tokens?beta=true", content=b"x" * 400).json()
     listed = HTTP.get(model.base_url + "/v1/models").json()
-    assert (counted, [one["id"] for one in listed["data"]]) == (
+    assert (counted, [listed_model["id"] for listed_model in listed["data"]]) == (
         {"input_tokens": 100},
         ["scripted-1", "scripted-2", "scripted-a", "scripted-r"],
     )
@@ -917,11 +922,11 @@ def test_effort_is_read_on_every_wire(model: ScriptedModel) -> None:
         "responses": {"reasoning": {"effort": "low"}},
         "chat": {"reasoning_effort": "high"},
     }
-    said = [
+    answers = [
         text_of(wire, reply_to(model, wire, request_of(wire, user("SCENARIO:settings")) | setting))
         for wire, setting in settings.items()
     ]
-    assert said == [f"Model some-model, effort {effort}." for effort in ("4000", "low", "high")]
+    assert answers == [f"Model some-model, effort {effort}." for effort in ("4000", "low", "high")]
 
 
 def test_a_request_can_be_waited_for(model: ScriptedModel) -> None:
@@ -936,17 +941,17 @@ def test_a_request_can_be_waited_for(model: ScriptedModel) -> None:
 def test_concurrent_conversations_do_not_mix(model: ScriptedModel) -> None:
     model.add_scenario("turns", [Text("one"), Next(), Delay(0.01), Text("two")])
     prompt, answer = user("SCENARIO:turns"), {"role": "assistant", "content": "one"}
-    said: list[tuple[str, str]] = []
+    replies: list[tuple[str, str]] = []
 
     def converse() -> None:
-        said.append((say(model, "chat", prompt), say(model, "chat", prompt, answer)))
+        replies.append((say(model, "chat", prompt), say(model, "chat", prompt, answer)))
 
     threads = [threading.Thread(target=converse) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert said == [("one", "two")] * 8
+    assert replies == [("one", "two")] * 8
 
 
 def test_closing_cuts_a_reply_that_hangs() -> None:
