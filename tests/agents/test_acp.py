@@ -214,7 +214,7 @@ class Session:
         done = [data.item for data in self.data(ItemCompleted)]
         return [item for item in done if item.role != "user" and not _is_fact(item)]
 
-    def said(self) -> list[Any]:
+    def parts(self) -> list[Any]:
         return [item.content[0] for item in self.items()]
 
     def statuses(self) -> list[tuple[str, Any]]:
@@ -790,7 +790,7 @@ def test_chunks_without_an_id_are_one_message_until_something_else_arrives() -> 
     session.update("tool_call_update", toolCallId="t1", status="completed", rawOutput="a.txt")
     session.say("Done")
     session.end()
-    assert session.said() == [
+    assert session.parts() == [
         Text("Hello"),
         Reasoning("hm", "public"),
         ToolCall("bash", '{"command":"ls"}', "t1", title="bash"),
@@ -809,7 +809,7 @@ def test_a_message_id_continues_after_a_tool_and_a_new_id_begins_a_new_message()
     session.say("message", id="m1")
     session.say("another", id="m2")
     session.end()
-    assert [part for part in session.said() if isinstance(part, Text)] == [
+    assert [part for part in session.parts() if isinstance(part, Text)] == [
         Text("one message"),
         Text("another"),
     ]
@@ -847,7 +847,7 @@ def test_text_after_the_turn_is_a_turn_the_agent_began() -> None:
     session.update("usage_update", used=1, size=2)
     assert len(session.data(TurnStarted)) == 1
     session.update("usage_update", used=1, size=2, cost={"amount": 0.5, "currency": "USD"})
-    assert session.said() == [Text("By the way")]
+    assert session.parts() == [Text("By the way")]
     assert [end.metadata.usage for end in session.data(TurnEnded)] == [
         None,
         Usage(cost_usd=0.5, context_tokens=1, context_window=2),
@@ -862,7 +862,7 @@ def test_text_before_the_next_prompt_is_not_lost() -> None:
     session.prompt()
     session.say("answer", id="m2")
     session.end()
-    assert session.said() == [Text("late"), Text("answer")]
+    assert session.parts() == [Text("late"), Text("answer")]
     assert session.broken_rules() == []
 
 
@@ -871,7 +871,10 @@ def test_a_call_after_the_turn_runs_in_the_background() -> None:
     session.end()
     session.update("tool_call", toolCallId="t1", title="bash", rawInput={"command": "ls"})
     session.update("tool_call_update", toolCallId="t1", status="completed", rawOutput="a")
-    assert session.said() == [ToolCall("bash", '{"command":"ls"}', "t1", title="bash"), ToolResult("t1", "a")]
+    assert session.parts() == [
+        ToolCall("bash", '{"command":"ls"}', "t1", title="bash"),
+        ToolResult("t1", "a"),
+    ]
     assert session.broken_rules() == []
 
 
@@ -898,7 +901,7 @@ def test_a_call_grows_and_its_output_is_previewed() -> None:
     session.update("tool_call_update", toolCallId="t1", status="completed", rawOutput="again")
     deltas = [data.delta for data in session.data() if type(data).__name__ == "ItemDelta"]
     assert deltas[1:] == ["a\n", "b\n"]
-    assert session.said() == [
+    assert session.parts() == [
         ToolCall("bash", '{"command":"ls"}', "t1", "command", "ls"),
         ToolResult("t1", "a\nb\nc", 3),
     ]
@@ -914,7 +917,7 @@ def test_a_reused_id_is_another_call() -> None:
         session.update("tool_call", toolCallId="t1", title="bash", status="in_progress")
         session.update("tool_call_update", toolCallId="t1", status="completed", rawOutput="ok")
     session.end()
-    assert [part.call_id for part in session.said()] == ["t1", "t1", "t1#2", "t1#2"]
+    assert [part.call_id for part in session.parts()] == ["t1", "t1", "t1#2", "t1#2"]
     assert session.broken_rules() == []
 
 
@@ -1325,7 +1328,7 @@ def test_a_request_that_is_nested_too_deep_is_refused_and_the_turn_goes_on(
     session.update("tool_call_update", toolCallId="t1", title="bash", status="completed", rawOutput="a")
     session.end()
     assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == ["end_turn"]
-    assert session.said() == ([ToolCall("bash", "{}", "t1", title="bash"), ToolResult("t1", "a")])
+    assert session.parts() == ([ToolCall("bash", "{}", "t1", title="bash"), ToolResult("t1", "a")])
 
 
 def test_a_request_of_any_depth_is_shown_or_refused() -> None:
@@ -1354,7 +1357,7 @@ def test_a_call_nested_too_deep_is_reported_without_its_arguments(levels: int) -
     assert isinstance(session.data()[-1], AgentUnparsed)
     session.update("tool_call_update", toolCallId="t1", title="bash", status="completed", rawOutput="a")
     session.end()
-    assert session.said() == [ToolCall("bash", "{}", "t1", title="bash"), ToolResult("t1", "a")]
+    assert session.parts() == [ToolCall("bash", "{}", "t1", title="bash"), ToolResult("t1", "a")]
 
 
 @pytest.mark.parametrize("levels", [985, 3_000])
@@ -1394,7 +1397,7 @@ def test_text_outside_of_a_turn_is_written_before_it_grows_too_large() -> None:
     session = Session(opened={})
     for _ in range(MOST_UNPROMPTED):
         session.say("word ")
-    assert session.said() == [Text("word " * MOST_UNPROMPTED)]
+    assert session.parts() == [Text("word " * MOST_UNPROMPTED)]
     assert len(session.data(TurnEnded)) == 1
 
 
@@ -1425,7 +1428,7 @@ def test_the_number_of_open_requests_is_bounded() -> None:
 def test_a_call_has_a_kind_and_a_title(call: dict[str, Any], kind: str, title: str) -> None:
     session = in_turn()
     session.update("tool_call", toolCallId="t1", status="completed", **call)
-    part = session.said()[0]
+    part = session.parts()[0]
     assert (part.kind, part.title) == (kind, title)
 
 

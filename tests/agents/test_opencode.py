@@ -169,11 +169,11 @@ class Session:
         self.event("session.status", status={"type": "idle"})
         self.event("session.idle")
 
-    def told(self, *kinds: type) -> list[Any]:
+    def data(self, *kinds: type) -> list[Any]:
         return [draft.data for draft in self.scribe.drafts if isinstance(draft.data, kinds)]
 
     def items(self) -> list[Item]:
-        return [data.item for data in self.told(ItemCompleted)]
+        return [data.item for data in self.data(ItemCompleted)]
 
     def violations(self) -> list[str]:
         return violations(
@@ -189,7 +189,7 @@ def started(turn: str = "turn_1") -> TurnStarted:
 
 
 def stop_reasons(session: Session) -> list[str]:
-    return [ended.metadata.stop_reason for ended in session.told(TurnEnded)]
+    return [ended.metadata.stop_reason for ended in session.data(TurnEnded)]
 
 
 # -- what we write ----------------------------------------------------------------------------
@@ -636,7 +636,7 @@ def test_events_of_a_compaction_after_its_answer_belong_to_it() -> None:
     session.assistant(summary=True, completed=True, finish="stop")
     session.event("session.compacted")
     session.idle()
-    (ended,) = session.told(TurnEnded)
+    (ended,) = session.data(TurnEnded)
     assert (ended.metadata.usage.input_tokens, ended.metadata.usage.cost_usd) == (9, 0.5)
     (item,) = (item for item in session.items() if item.kind == "status")
     assert item.content[1] == Json({"phase": "completed", "summary": "in short"})
@@ -662,7 +662,7 @@ def test_the_second_idle_after_an_error_ends_the_turn() -> None:
     session.idle()
     assert stop_reasons(session) == ["error"]
     bad = ErrorEvent("bad", "invalid_request", {"name": "APIError", "status": 400})
-    assert (session.told(ErrorEvent), session.violations()) == ([bad], [])
+    assert (session.data(ErrorEvent), session.violations()) == ([bad], [])
 
 
 def test_a_late_busy_and_idle_do_not_end_the_next_turn() -> None:
@@ -731,7 +731,7 @@ def test_a_refused_prompt_ends_its_turn(status: int, body: dict[str, Any], error
     session.scribe.start_turn()
     session.wire.prompt(session.conversation, Prompt("go"), {})
     session.respond(session.take()[0], status, body)
-    assert (session.told(ErrorEvent), stop_reasons(session)) == ([error], ["error"])
+    assert (session.data(ErrorEvent), stop_reasons(session)) == ([error], ["error"])
 
 
 def test_the_stack_trace_of_a_failed_prompt_does_not_fail_the_next_one() -> None:
@@ -778,7 +778,7 @@ def test_a_context_that_is_too_long_is_an_error_only_if_nothing_is_compacted() -
     session.assistant(completed=True)
     session.idle()
     too_long = ErrorEvent("too long", "context_too_long", {"name": "ContextOverflowError"})
-    assert (session.told(ErrorEvent), stop_reasons(session)) == ([too_long], ["error"])
+    assert (session.data(ErrorEvent), stop_reasons(session)) == ([too_long], ["error"])
 
 
 def test_usage_counts_cache_as_input_and_reasoning_as_output_and_every_step_once() -> None:
@@ -789,7 +789,7 @@ def test_usage_counts_cache_as_input_and_reasoning_as_output_and_every_step_once
         session.part("step-finish", part_id, tokens=tokens, cost=0.5)
     session.assistant(completed=True)
     session.idle()
-    assert session.told(TurnEnded)[0].metadata.usage == Usage(234, 14, 200, 14, 4, 1.0, context_tokens=124)
+    assert session.data(TurnEnded)[0].metadata.usage == Usage(234, 14, 200, 14, 4, 1.0, context_tokens=124)
 
 
 def test_another_clients_prompt_is_a_user_message_in_a_turn_the_agent_begins() -> None:
@@ -812,7 +812,7 @@ def test_another_clients_prompt_is_a_user_message_in_a_turn_the_agent_begins() -
         "completed",
         (Text("typed elsewhere"), FileRef("/ws/a.txt", "read")),
     )
-    assert (session.items(), session.told(TurnStarted)) == ([typed], [started()])
+    assert (session.items(), session.data(TurnStarted)) == ([typed], [started()])
     assert {draft.source for draft in session.scribe.drafts} == {"agent"}
     assert session.violations() == []
 
@@ -837,7 +837,7 @@ def test_an_unknown_type_is_an_unknown_item_and_a_wrong_shape_is_unparsed() -> N
     session.part("hologram", "prt_h")
     session.event("message.updated", info={"id": 7, "role": "assistant"})
     assert [item.kind for item in session.items()] == ["message", "unknown", "unknown"]
-    assert len(session.told(AgentUnparsed)) == 1
+    assert len(session.data(AgentUnparsed)) == 1
 
 
 def test_another_clients_session_on_the_same_server_is_ignored() -> None:
@@ -899,7 +899,7 @@ def test_a_plan_to_approve_is_answered_in_the_agents_format() -> None:
     session.event(
         "question.asked", id="que_1", questions=[{"question": "Plan at p.md is complete."}], tool=tool
     )
-    asked = session.told(QuestionRequested)[0]
+    asked = session.data(QuestionRequested)[0]
     assert (asked.prompt, asked.options) == ("Plan at p.md is complete.", ("approve", "reject"))
     session.wire.answer(session.conversation, "que_1", Answer((("approve",),)))
     assert session.take()[0]["body"] == {"answers": [["Yes"]]}
@@ -983,7 +983,7 @@ def test_a_permission_ended_by_an_abort_is_not_repeated_in_the_next_turn() -> No
     session.idle()
     session.begin("again", "msg_b")
     session.ask()
-    assert (session.scribe.pending, len(session.told(PermissionResolved))) == ({}, 1)
+    assert (session.scribe.pending, len(session.data(PermissionResolved))) == ({}, 1)
 
 
 # -- a stream that broke ----------------------------------------------------------------------
@@ -1028,7 +1028,7 @@ def test_a_turn_the_server_no_longer_knows_is_a_crash() -> None:
     session = Session()
     session.begin()
     broken(session, listed=[listed_answer("msg_a", "", time={"created": 3})])
-    (error,) = session.told(ErrorEvent)
+    (error,) = session.data(ErrorEvent)
     assert (error.code, stop_reasons(session)) == ("agent_process_exited", ["error"])
 
 
@@ -1088,7 +1088,7 @@ def test_a_call_and_its_permission_have_a_kind_and_a_title(
     name = tool.removeprefix("mcp_aaaa_")
     (call,) = [item for item in session.items() if item.kind == "tool_call"]
     assert call.content == (ToolCall(name, msgspec.json.encode(given).decode(), "call_1", kind, title),)
-    (asked,) = session.told(PermissionRequested)
+    (asked,) = session.data(PermissionRequested)
     assert (asked.metadata.kind, asked.metadata.title) == (kind, title)
 
 
@@ -1116,7 +1116,7 @@ def test_a_rejection_ends_all_open_requests_of_its_session() -> None:
     session.wire.decide(session.conversation, "per_1", Decision("reject"))
     assert list(session.scribe.pending) == ["que_1"]
     session.event("permission.replied", requestID="per_2", reply="reject")
-    resolved = [(answer.status, answer.metadata.decided_by) for answer in session.told(PermissionResolved)]
+    resolved = [(answer.status, answer.metadata.decided_by) for answer in session.data(PermissionResolved)]
     assert resolved == [("reject", "client"), ("reject", "agent")]
 
 
@@ -1172,7 +1172,7 @@ def test_a_turn_reports_its_models_context_window() -> None:
     for message_id in ("msg_a", "msg_b"):
         session.assistant(message_id, completed=True, finish="stop")
     session.idle()
-    (ended,) = session.told(TurnEnded)
+    (ended,) = session.data(TurnEnded)
     assert (ended.metadata.usage.context_tokens, ended.metadata.usage.context_window) == (17, 400_000)
 
 
@@ -1192,7 +1192,7 @@ def test_a_request_of_the_wrong_shape_is_refused() -> None:
     assert refused(session) == [("/question/que_1/reject?directory=/ws", None)]
     session.event("todo.updated", sessionID=7)
     assert refused(session) == []
-    assert len(session.told(AgentUnparsed)) == 3
+    assert len(session.data(AgentUnparsed)) == 3
 
 
 @pytest.mark.parametrize("early", [False, True])

@@ -375,7 +375,7 @@ def answered(command: str, id: str, success: bool = True, **data: Any) -> tuple[
     return "out", {"type": "response", "command": command, "id": id, "success": success, "data": data}
 
 
-def said(text: str) -> list[tuple[str, Any]]:
+def prompted(text: str) -> list[tuple[str, Any]]:
     return [
         ("in", {"type": "prompt", "id": "p", "message": text}),
         answered("prompt", "p", disposition="started"),
@@ -398,25 +398,36 @@ def test_a_recorded_client_can_switch_sessions(argv: list[tuple[str, Any]]) -> N
     lines = [
         *argv,
         *state_of("a_1"),
-        *said("one"),
+        *prompted("one"),
         NEW_SESSION,
         answered("new_session", "n", cancelled=False),
     ]
-    lines += [*state_of("b"), *said("two"), BACK, answered("switch_session", "b", cancelled=False)]
-    lines += said("three")
+    lines += [*state_of("b"), *prompted("two"), BACK, answered("switch_session", "b", cancelled=False)]
+    lines += prompted("three")
     assert recorded(*lines) == [("ses_1", "a_1", "one"), ("ses_2", "b", "two"), ("ses_1", "a_1", "three")]
 
 
 @pytest.mark.parametrize("refused", [{"cancelled": True}, {"success": False}])
 def test_a_switch_that_does_not_happen_changes_nothing(refused: dict[str, Any]) -> None:
-    lines = [*state_of("a"), *said("one"), NEW_SESSION, answered("new_session", "n", **refused), *said("two")]
+    lines = [
+        *state_of("a"),
+        *prompted("one"),
+        NEW_SESSION,
+        answered("new_session", "n", **refused),
+        *prompted("two"),
+    ]
     assert recorded(*lines) == [("ses_1", "a", "one"), ("ses_1", "a", "two")]
 
 
 @pytest.mark.parametrize("named", ["/pi/2026-11-16T12-12-17-674Z_a_1.jsonl", "a_1"])
 def test_a_process_started_with_a_session_continues_it(named: str) -> None:
-    lines = [("cmd", ["pi", "--mode", "rpc"]), *state_of("a_1"), *said("one"), ("exit", {"returncode": 0})]
-    lines += [("cmd", ["pi", "--mode", "rpc", "--session", named]), *said("two")]
+    lines = [
+        ("cmd", ["pi", "--mode", "rpc"]),
+        *state_of("a_1"),
+        *prompted("one"),
+        ("exit", {"returncode": 0}),
+    ]
+    lines += [("cmd", ["pi", "--mode", "rpc", "--session", named]), *prompted("two")]
     assert recorded(*lines) == [("ses_1", "a_1", "one"), ("ses_1", "a_1", "two")]
 
 

@@ -286,7 +286,7 @@ class Session:
 
         seen = self.wait(lambda event: matches(event) or ended(event), since=self._start_of(turn_id))
         if not matches(seen):
-            raise NeverCame(f"the turn ended without it: {_told(self._events_of(turn_id))}")
+            raise NeverCame(f"the turn ended without it: {_summary(self._events_of(turn_id))}")
         return seen
 
     def _start_of(self, turn_id: str) -> int:
@@ -305,7 +305,7 @@ class Session:
                 return event
         stored = self.stored()
         shown = f"{len(self.events)} of {len(stored)} events were streamed"
-        raise NeverCame(f"not within {DEADLINE:g} s; {shown}: {_told(stored)}")
+        raise NeverCame(f"not within {DEADLINE:g} s; {shown}: {_summary(stored)}")
 
     def _follow(self) -> Iterator[Event]:
         deadline = time.monotonic() + DEADLINE
@@ -356,7 +356,7 @@ class _Page(msgspec.Struct):
     hasMore: bool
 
 
-def _told(events: list[Event]) -> str:
+def _summary(events: list[Event]) -> str:
     """The end of a transcript, for an error message."""
     lines = [msgspec.json.encode((event.type, event.data)).decode()[:300] for event in events]
     return "\n".join(["", *lines[-40:]])

@@ -403,11 +403,11 @@ def test_switches_the_agent_mode_while_it_runs(live: Live) -> None:
     session.run(live.echo("Say hello."))
     assert session.call("PATCH", "", {"agentMode": "plan"})["agentMode"] == "plan"
     turn_id = session.send(live.say("plan", "", PLAN_WORDS))
-    plan = _plan_told(session, turn_id)
+    plan = _proposed_plan(session, turn_id)
     assert "greeting.txt" in plan
 
 
-def _plan_told(session: Session, turn_id: str) -> str:
+def _proposed_plan(session: Session, turn_id: str) -> str:
     """The plan, as a question if the agent waits for an answer, else as a message."""
     seen = session.wait(
         lambda event: (

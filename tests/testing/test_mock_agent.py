@@ -182,7 +182,7 @@ def agent(client: Client) -> Client:
     return client
 
 
-def said(seen: Sequence[Frame | None]) -> list[str]:
+def texts_of(seen: Sequence[Frame | None]) -> list[str]:
     """The texts of a turn, from their deltas."""
     texts: dict[str, str] = {}
     for frame in seen:
@@ -266,7 +266,7 @@ def test_every_keyword_is_tested_and_documented() -> None:
 
 
 def test_help_names_every_keyword(agent: Client) -> None:
-    (text,) = said(agent.ask("HELP!"))
+    (text,) = texts_of(agent.ask("HELP!"))
     assert re.findall(r"^- `([^`]+)`: ", text, re.MULTILINE) == [
         each.usage for each in mock_agent.KEYWORDS.values()
     ]
@@ -283,7 +283,7 @@ def test_demo_shows_a_bit_of_everything(agent: Client, respond: Respond) -> None
 
 
 def test_an_argument_that_is_not_a_number_is_refused(agent: Client) -> None:
-    (text,) = said(agent.ask("flood gates"))
+    (text,) = texts_of(agent.ask("flood gates"))
     assert text.startswith("I did not understand that: `flood [N] [BYTES]`")
 
 
@@ -297,14 +297,14 @@ def test_an_accepted_command_really_runs(agent: Client) -> None:
     assert call == Call(call.id, "bash", {"command": "echo one two"})
     assert ask == AskFrame(ask.id, "bash", {"command": "echo one two"}, "command", call.id)
     assert of(Result, seen) == Result(call.id, "one two\n", 0)
-    assert said(seen) == ["The command said: one two"]
+    assert texts_of(seen) == ["The command said: one two"]
 
 
 def test_a_rejected_command_fails_and_the_turn_goes_on(agent: Client) -> None:
     seen = agent.ask("permission", respond=reject_all)
     output = "The user rejected this call. (not today)"
     assert of(Result, seen) == Result(of(Call, seen).id, output, failed=True)
-    assert said(seen) == ["You did not allow bash (not today), so I leave it."]
+    assert texts_of(seen) == ["You did not allow bash (not today), so I leave it."]
     assert of(TurnEnd, seen).stop_reason == "end_turn"
 
 
@@ -343,16 +343,16 @@ def test_answers_to_several_questions_are_understood(agent: Client) -> None:
 
     seen = agent.ask("multi", respond=choose)
     assert [question.multi_select for question in of(QuestionFrame, seen).questions] == [False, True, False]
-    assert said(seen) == ["You chose: Large; Cheese, Olives; in an hour."]
+    assert texts_of(seen) == ["You chose: Large; Cheese, Olives; in an hour."]
     rejected = agent.ask("question", respond=reject_all)
-    assert said(rejected) == ["You rejected the question (not today). I go on without an answer."]
+    assert texts_of(rejected) == ["You rejected the question (not today). I go on without an answer."]
 
 
 def test_a_plan_is_carried_out_only_when_approved(agent: Client) -> None:
     approved = agent.ask("plan")
-    assert said(approved)[-1] == "The plan was approved, and it is done."
+    assert texts_of(approved)[-1] == "The plan was approved, and it is done."
     rejected = agent.ask("plan", respond=reject_all)
-    assert said(rejected)[-1] == "The plan was not approved (not today). I keep planning."
+    assert texts_of(rejected)[-1] == "The plan was not approved (not today). I keep planning."
     assert not any(isinstance(frame, Call) for frame in rejected)
 
 
@@ -378,7 +378,7 @@ def test_cancel_withdraws_pending_requests(
     assert of(TurnEnd, seen).stop_reason == "interrupted"
     # A second cancel finds nothing to stop, and the conversation goes on.
     agent.send(CancelCommand())
-    assert said(agent.ask("still there?")) == ["You said: still there? (message 2 of this conversation)"]
+    assert texts_of(agent.ask("still there?")) == ["You said: still there? (message 2 of this conversation)"]
     assert agent.exit_code() == 0
     events = agent.events()
     assert violations(events) == []
@@ -407,8 +407,8 @@ def test_a_prompt_during_a_turn_waits(agent: Client) -> None:
     second: list[Frame | None] = []
     while not isinstance(frame := agent.frame(), TurnEnd):
         second.append(frame)
-    assert said(first) == ["You chose: Blue."]
-    assert said(second) == ["You said: second (message 2 of this conversation)"]
+    assert texts_of(first) == ["You chose: Blue."]
+    assert texts_of(second) == ["You said: second (message 2 of this conversation)"]
 
 
 # -- resume -------------------------------------------------------------------------------------
@@ -422,9 +422,9 @@ def test_a_resumed_conversation_remembers(client: Client) -> None:
     assert client.exit_code() == 3
     client.start(resume=True)
     told_again = client.until_ready()
-    assert said(told_again) == ["You said: first (message 1 of this conversation)"]
-    assert said(client.ask("third")) == ["You said: third (message 3 of this conversation)"]
-    assert said(client.ask("memory")) == ["You said before:\n\n1. first\n2. crash 3\n3. third"]
+    assert texts_of(told_again) == ["You said: first (message 1 of this conversation)"]
+    assert texts_of(client.ask("third")) == ["You said: third (message 3 of this conversation)"]
+    assert texts_of(client.ask("memory")) == ["You said before:\n\n1. first\n2. crash 3\n3. third"]
     assert client.exit_code() == 0
     events = client.events()
     assert violations(events) == []
@@ -446,7 +446,7 @@ def test_half_a_stored_line_is_ignored(client: Client) -> None:
     for expected in ("You said before:\n\n1. one", "You said before:\n\n1. one\n2. memory"):
         client.start(resume=True)
         client.until_ready()
-        assert said(client.ask("memory")) == [expected]
+        assert texts_of(client.ask("memory")) == [expected]
         assert client.exit_code() == 0
 
 
@@ -477,9 +477,9 @@ def test_a_conversation_without_a_prompt_leaves_nothing(agent: Client) -> None:
 def test_settings_show_in_the_answers(agent: Client) -> None:
     agent.send(SetCommand(Settings("/", agent_mode="plan", model="mock-2", variant="high")))
     said_so = "Planning: You said: hi (message 1 of this conversation, model mock-2, variant high)"
-    assert said(agent.ask("hi")) == [said_so]
+    assert texts_of(agent.ask("hi")) == [said_so]
     agent.send(SetCommand(Settings("/")))
-    assert said(agent.ask("hi")) == ["You said: hi (message 2 of this conversation)"]
+    assert texts_of(agent.ask("hi")) == ["You said: hi (message 2 of this conversation)"]
 
 
 def test_images_are_created_and_described(agent: Client, tmp_path: Path) -> None:
@@ -487,13 +487,13 @@ def test_images_are_created_and_described(agent: Client, tmp_path: Path) -> None
     path = tmp_path / "one.png"
     path.write_bytes(base64.b64decode(image.data))
     size = path.stat().st_size
-    assert said(agent.ask("image", Attachment(str(path), "image/png"))) == [
+    assert texts_of(agent.ask("image", Attachment(str(path), "image/png"))) == [
         f"I saw one.png (a PNG of 8 by 8 pixels, {size} bytes)."
     ]
     text = tmp_path / "a.txt"
     text.write_text("12345")
     seen = agent.ask("look", Attachment(str(text), filename="notes.txt"), Attachment("/nowhere/b.txt"))
-    assert said(seen) == [
+    assert texts_of(seen) == [
         "You said: look (message 3 of this conversation, with notes.txt (a file, 5 bytes), "
         "with b.txt (not readable))"
     ]
@@ -571,7 +571,7 @@ def test_a_crash_leaves_two_lines_on_stderr(agent: Client, prompt: str, code: in
 
 def test_the_agent_can_end_the_conversation(agent: Client) -> None:
     seen = agent.ask("end")
-    assert said(seen) == ["Goodbye."]
+    assert texts_of(seen) == ["Goodbye."]
     assert agent.frame() == End()
     assert agent.frame() is None
     assert agent.exit_code() == 0
@@ -614,7 +614,7 @@ def ignores(pid: int, number: int) -> bool:
 
 @needs_proc
 def test_orphans_outlive_their_turn_outside_the_process_group(agent: Client) -> None:
-    (text,) = said(agent.ask("orphan"))
+    (text,) = texts_of(agent.ask("orphan"))
     pids = {kind: int(pid) for kind, pid in re.findall(r"- (\w+) (\d+)", text)}
     try:
         groups = {kind: os.getpgid(pid) for kind, pid in pids.items()}
@@ -650,7 +650,7 @@ def test_a_big_line_is_as_long_as_asked(agent: Client, size: str) -> None:
 
 
 def test_a_flood_is_complete_and_in_order(agent: Client) -> None:
-    (text,) = said(agent.ask("flood 20000"))
+    (text,) = texts_of(agent.ask("flood 20000"))
     assert text == "".join(f"{n:015d} " for n in range(20_000))
 
 
@@ -658,11 +658,11 @@ def test_a_flood_is_complete_and_in_order(agent: Client) -> None:
 def test_flood_takes_the_size_of_a_delta(agent: Client, size: int, first: str) -> None:
     seen = agent.ask(f"flood 12 {size}")
     assert [len(frame.delta) for frame in seen if isinstance(frame, TextFrame)] == [size] * 12
-    assert said(seen)[0].startswith(first)
+    assert texts_of(seen)[0].startswith(first)
 
 
 def test_pace_keeps_its_schedule(agent: Client) -> None:
-    (text,) = said(agent.ask("pace 7 40 3"))
+    (text,) = texts_of(agent.ask("pace 7 40 3"))
     deltas = [word.split("@") for word in text.split()]
     assert [int(place) for place, _ in deltas] == list(range(7))
     began = float(deltas[0][1])
@@ -671,14 +671,14 @@ def test_pace_keeps_its_schedule(agent: Client) -> None:
 
 
 def test_a_prompt_of_megabytes_arrives_whole(agent: Client) -> None:
-    (text,) = said(agent.ask("x" * 3_000_000))
+    (text,) = texts_of(agent.ask("x" * 3_000_000))
     assert text == "You said: " + "x" * 3_000_000 + " (message 1 of this conversation)"
 
 
 def test_a_command_that_is_not_json_is_skipped(agent: Client) -> None:
     agent.send_line(b"[1]")
     agent.send_line(b"nonsense")
-    assert said(agent.ask("hi")) == ["You said: hi (message 1 of this conversation)"]
+    assert texts_of(agent.ask("hi")) == ["You said: hi (message 1 of this conversation)"]
 
 
 def test_state_and_conversation_are_required_arguments() -> None:

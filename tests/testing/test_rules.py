@@ -33,14 +33,14 @@ ANSWERED = PermissionResolved("perm_1", "bash", "accept", PermissionMetadata("ba
 DELTA = ItemDelta("itm_1", None, "hi")
 
 
-def said(
+def message(
     status: ItemStatus, *parts: ContentPart, parent: str | None = None, native: str | None = None
 ) -> Item:
     return Item("itm_1", native, parent, "message", "assistant", status, parts)
 
 
-STARTED = ItemStarted(said("in_progress"))
-DONE = ItemCompleted(said("completed", Text("hi")))
+STARTED = ItemStarted(message("in_progress"))
+DONE = ItemCompleted(message("completed", Text("hi")))
 CALL = Item("itm_1", None, None, "tool_call", "assistant", "in_progress", (ToolCall("bash", "", "c"),))
 RESULT = Item("itm_2", None, None, "tool_result", "tool", "in_progress", (ToolResult("c", ""),))
 
@@ -97,7 +97,7 @@ def test_a_valid_session_has_no_violations(data: tuple[AnyData, ...]) -> None:
         ((S, BEGIN, STARTED, DELTA, DONE, DONE, END), ["6: itm_1 completes, but is not open"]),
         ((S, BEGIN, STARTED, DONE, END), ["4: deltas of itm_1 do not add up to its text"]),
         (
-            (S, BEGIN, STARTED, ItemCompleted(said("completed")), END),
+            (S, BEGIN, STARTED, ItemCompleted(message("completed")), END),
             ["4: message itm_1 is empty", "4: message itm_1 has no text"],
         ),
         ((S, BEGIN, STARTED, ItemDelta("itm_1", None, ""), DELTA, DONE, END), ["4: empty delta for itm_1"]),
@@ -107,17 +107,17 @@ def test_a_valid_session_has_no_violations(data: tuple[AnyData, ...]) -> None:
                 BEGIN,
                 STARTED,
                 DELTA,
-                ItemCompleted(said("completed", Text("h"), Reasoning("i", "public"))),
+                ItemCompleted(message("completed", Text("h"), Reasoning("i", "public"))),
                 END,
             ),
             ["5: itm_1 mixes text and thinking"],
         ),
         (
-            (S, BEGIN, STARTED, DELTA, ItemCompleted(said("completed", Text("hi"), parent="itm_0")), END),
+            (S, BEGIN, STARTED, DELTA, ItemCompleted(message("completed", Text("hi"), parent="itm_0")), END),
             ["5: itm_1 changed kind, role or parent"],
         ),
         (
-            (S, BEGIN, ItemStarted(said("in_progress", native="a")), DELTA, DONE, END),
+            (S, BEGIN, ItemStarted(message("in_progress", native="a")), DELTA, DONE, END),
             ["5: itm_1 changed native id"],
         ),
         ((S, BEGIN, *CALLED, END), ["5: calls without a result: ['c']"]),

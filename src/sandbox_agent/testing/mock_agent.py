@@ -149,8 +149,8 @@ class Turn:
         self.files = files
         self.arguments = text.split()[1:]
         self.number = len(agent.conversation.prompts)
-        self.said: list[str] = []
-        self.said_length = 0
+        self.texts: list[str] = []
+        self.output_length = 0
         self._thought_length = 0
         self._ids = 0
         self._open_calls: list[str] = []
@@ -166,8 +166,8 @@ class Turn:
         """Send a complete text: several deltas, then the whole text."""
         if parent is None:
             text = self._prefix() + text
-            self.said.append(text)
-        self.said_length += len(text)
+            self.texts.append(text)
+        self.output_length += len(text)
         id = self.new_id("text")
         for piece in pieces(text):
             self.write("text", id=id, delta=piece, parent=parent)
@@ -180,8 +180,8 @@ class Turn:
         return id
 
     def go_on_saying(self, id: str, text: str) -> None:
-        self.said.append(text)
-        self.said_length += len(text)
+        self.texts.append(text)
+        self.output_length += len(text)
         self.write("text", id=id, delta=text)
 
     def think(self, text: str) -> None:
@@ -294,7 +294,7 @@ class Turn:
         """Numbers that depend only on the lengths of the texts: four characters are a token."""
         earlier = tokens(sum(map(len, self.agent.conversation.prompts[:-1])))
         thought = tokens(self._thought_length)
-        spent_in, spent_out = earlier + tokens(len(self.text)), thought + tokens(self.said_length)
+        spent_in, spent_out = earlier + tokens(len(self.text)), thought + tokens(self.output_length)
         return {
             "input_tokens": spent_in,
             "output_tokens": spent_out,
@@ -310,7 +310,7 @@ class Turn:
 
     def _prefix(self) -> str:
         planning = self.agent.settings.get("agentMode") == "plan"
-        return "Planning: " if planning and not self.said else ""
+        return "Planning: " if planning and not self.texts else ""
 
 
 def pieces(text: str) -> Iterator[str]:
@@ -675,7 +675,7 @@ def bigline(turn: Turn) -> None:
     id = turn.new_id("text")
     empty = encode("text", id=id, delta="")
     filling = b"x" * max(1, number(turn, 0, 1024 * 1024) - len(empty))
-    turn.said_length += len(filling)
+    turn.output_length += len(filling)
     before, after = empty[:-3], empty[-3:]
     turn.agent.pipes.write(b"%b%b%b" % (before, filling, after))
     turn.write("text_end", id=id)
@@ -696,7 +696,7 @@ def flood(turn: Turn) -> None:
             b"".join([b"%b%0*d%b" % (before, digits, n % 10**digits, after) for n in numbers])
         )
         turn.listen(0)
-    turn.said_length += count * size
+    turn.output_length += count * size
     turn.write("text_end", id=id)
 
 
@@ -711,7 +711,7 @@ def pace(turn: Turn) -> None:
         turn.pause_until(began + start // burst * every)
         for n in range(start, min(start + burst, count)):
             delta = f"{n}@{time.time():.6f} "
-            turn.said_length += len(delta)
+            turn.output_length += len(delta)
             turn.write("text", id=id, delta=delta)
     turn.write("text_end", id=id)
 
@@ -806,7 +806,7 @@ class MockAgent:
             assert chosen is not None
             turn.say(f"I did not understand that: `{chosen.usage}`, {chosen.shows}.")
             stop_reason = "end_turn"
-        self.conversation.add_answer("".join(turn.said))
+        self.conversation.add_answer("".join(turn.texts))
         turn.write("turn_end", stop_reason=stop_reason, usage=turn.usage())
 
 
