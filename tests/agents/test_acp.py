@@ -1324,7 +1324,7 @@ def test_a_request_that_is_nested_too_deep_is_refused_and_the_turn_goes_on(
     [refusal] = session.written()
     assert (refusal["id"], refusal["error"]["code"]) == (9, -32602)
     assert isinstance(session.data()[-1], AgentUnparsed)
-    assert (session.scribe.pending, session.wire._rpc.asked) == ({}, {})
+    assert (session.scribe.pending, session.wire._rpc.open_requests) == ({}, {})
     session.update("tool_call_update", toolCallId="t1", title="bash", status="completed", rawOutput="a")
     session.end()
     assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == ["end_turn"]
@@ -1340,7 +1340,7 @@ def test_a_request_of_any_depth_is_shown_or_refused() -> None:
         frame = {"id": levels, "method": "session/request_permission", "params": params}
         session.wire.receive(deep(frame, levels))
         asked = str(levels) in session.scribe.pending
-        assert asked == (str(levels) in session.wire._rpc.asked)
+        assert asked == (str(levels) in session.wire._rpc.open_requests)
         ends.add((asked, len(session.written())))
     assert ends == {(True, 0), (False, 1)}
     session.end()

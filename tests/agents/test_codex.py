@@ -350,7 +350,7 @@ def test_a_decision_is_read_back(
     link.wire.decide(link.conversation, key, Decision(reply))
     assert link.written() == [{"id": 0, "result": replies[n]}]
     assert link.actions[-1] == Decided(link.reader_conversation, key, Decision(reply))
-    assert link.wire._rpc.asked == link.reader._rpc.asked == {}
+    assert link.wire._rpc.open_requests == link.reader._rpc.open_requests == {}
 
 
 _FORM = {
@@ -1110,7 +1110,7 @@ def test_a_request_that_is_nested_too_deep_is_refused_and_reported(levels: int) 
     refusals = [json.loads(encode_frame(frame)) for frame in link.wire.outbox]
     assert [(refusal["id"], refusal["error"]["code"]) for refusal in refusals] == [(7, -32602)]
     assert [type(event.data) for event in link.events()[-2:]] == [AgentUnparsed] * 2
-    assert (link.scribe.pending, link.wire._rpc.asked) == ({}, {})
+    assert (link.scribe.pending, link.wire._rpc.open_requests) == ({}, {})
     link.end_turn()
     assert isinstance(link.events()[-1].data, TurnEnded)
 
@@ -1125,7 +1125,7 @@ def test_a_request_of_any_depth_is_shown_or_refused() -> None:
             b'"itemId":"p","permissions":%b}}' % (levels, THREAD.encode(), b"[" * levels + b"]" * levels)
         )
         asked = str(levels) in link.scribe.pending
-        assert asked == (str(levels) in link.wire._rpc.asked)
+        assert asked == (str(levels) in link.wire._rpc.open_requests)
         ends.add((asked, len(link.wire.outbox)))
         link.wire.outbox.clear()
     assert ends == {(True, 0), (False, 1)}

@@ -73,7 +73,7 @@ def test_an_unreadable_request_is_refused_and_raised(fault: Exception) -> None:
 def test_requests_beyond_the_bound_are_refused() -> None:
     peer = Peer()
     put: list[Call] = []
-    peer.rpc.asked = dict.fromkeys(map(key_of, range(MOST_WAITING)), "asked")
+    peer.rpc.open_requests = dict.fromkeys(map(key_of, range(MOST_WAITING)), "asked")
     peer.rpc.attend(Call("late", "m", Raw(b"{}")), put.append)
     assert put == []
     assert [refusal["id"] for refusal in peer.sent] == ["late"]

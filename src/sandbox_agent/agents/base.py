@@ -240,7 +240,7 @@ class Wire(ABC):
     def close(self, conversation: Conversation) -> None:  # noqa: B027 - a process of its own just ends
         """End this conversation, its commands and its sub-agents on a shared server."""
 
-    def waited(self, conversation: Conversation) -> None:  # noqa: B027 - most agents tell everything in order
+    def waited(self, conversation: Conversation) -> None:  # noqa: B027 - most agents send everything in order
         """The time of a `Wait` is over: write what is still held back."""
 
     def list_catalogue(self, directory: str) -> None:

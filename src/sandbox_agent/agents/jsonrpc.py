@@ -112,17 +112,17 @@ def key_of(id: RequestId) -> str:
 # -- open requests ----------------------------------------------------------------------------
 
 Purpose = TypeVar("Purpose")
-Asked = TypeVar("Asked")
+Incoming = TypeVar("Incoming")
 
 
-class Rpc(Generic[Purpose, Asked]):
+class Rpc(Generic[Purpose, Incoming]):
     def __init__(
         self,
         send: Callable[[object], None],
         name_request: Callable[[int], RequestId] = int,
         version: str | UnsetType = UNSET,
     ) -> None:
-        self.asked: dict[str, Asked] = {}
+        self.open_requests: dict[str, Incoming] = {}
         """Requests from the agent, by key."""
         self._send = send
         self._name_request = name_request
@@ -170,7 +170,7 @@ class Rpc(Generic[Purpose, Asked]):
         """Pass a request to its handler. A request that cannot be understood or shown is refused, because the
         agent waits for an answer.
         """
-        if len(self.asked) >= MOST_WAITING:
+        if len(self.open_requests) >= MOST_WAITING:
             self.refuse(call.id, "too many requests wait for an answer")
             return
         try:

@@ -218,9 +218,9 @@ class Turn:
         if self.agent.settings.get("permissionMode") == "bypass":
             return True
         reply = self._ask("ask", tool=tool, input=input, kind=kind, call=call, **shown)
-        return self.heeded(reply, tool, call)
+        return self.proceeds(reply, tool, call)
 
-    def heeded(self, reply: Reply, tool: str, call: str) -> bool:
+    def proceeds(self, reply: Reply, tool: str, call: str) -> bool:
         """Whether the call may proceed; a rejected one fails."""
         if not reply.accepted:
             self.result(call, f"The user rejected this call.{reply.comment}", failed=True)
@@ -467,7 +467,7 @@ def pair(turn: Turn) -> None:
     while waiting:
         reply = turn.next_reply()
         call, words = waiting.pop(str(reply.id))
-        if turn.heeded(reply, words, call):
+        if turn.proceeds(reply, words, call):
             turn.result(call, words.removeprefix("echo ") + "\n", exit_code=0)
     turn.say("Both are answered.")
 

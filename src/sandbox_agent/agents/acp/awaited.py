@@ -1,4 +1,4 @@
-"""Requests of ours that the agent has not answered yet, and what each was for."""
+"""Our requests that the agent has not answered yet, and what each was for."""
 
 from __future__ import annotations
 

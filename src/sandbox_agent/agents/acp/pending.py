@@ -23,14 +23,14 @@ class Form(Struct, frozen=True):
     fields: tuple[Field, ...]
 
 
-class Asked(Struct, frozen=True):
+class OpenRequest(Struct, frozen=True):
     id: RequestId
     conversation: AcpConversation
     request: Permission | Form
 
 
 class Pending:
-    def __init__(self, rpc: Rpc[Awaited, Asked]) -> None:
+    def __init__(self, rpc: Rpc[Awaited, OpenRequest]) -> None:
         self._rpc = rpc
 
     def put_permission(
@@ -49,7 +49,9 @@ class Pending:
             conversation.scribe.plan(key, plan, call=call.key)
         else:
             conversation.scribe.ask(key, ask_of(call))
-        self._rpc.asked[key] = Asked(id, conversation, Permission(asked.options, plan is not None))
+        self._rpc.open_requests[key] = OpenRequest(
+            id, conversation, Permission(asked.options, plan is not None)
+        )
 
     def put_form(
         self, id: RequestId, conversation: AcpConversation | None, form: Elicitation, payload: Raw
@@ -64,10 +66,10 @@ class Pending:
         fields = fields_of(form)
         key = key_of(id)
         conversation.scribe.question(key, questions_of(form, fields), call=form.tool_call_id)
-        self._rpc.asked[key] = Asked(id, conversation, Form(fields))
+        self._rpc.open_requests[key] = OpenRequest(id, conversation, Form(fields))
 
-    def take(self, key: str) -> Asked | None:
-        return self._rpc.asked.pop(key, None)
+    def take(self, key: str) -> OpenRequest | None:
+        return self._rpc.open_requests.pop(key, None)
 
     def decide(self, key: str, decision: Decision) -> None:
         asked = self.take(key)
@@ -97,7 +99,7 @@ class Pending:
 
     def drop(self, conversation: AcpConversation) -> None:
         """The turn ends and the request will not be answered: tell the agent."""
-        for key, asked in list(self._rpc.asked.items()):
+        for key, asked in list(self._rpc.open_requests.items()):
             if asked.conversation is conversation:
                 self.take(key)
                 is_form = isinstance(asked.request, Form)

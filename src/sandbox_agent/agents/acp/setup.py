@@ -22,7 +22,7 @@ from .frames import (
     SessionOpened,
 )
 from .options import Choosing, Offer, wanted_mode
-from .pending import Asked
+from .pending import OpenRequest
 from .transcript import AcpConversation
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Setup:
-    def __init__(self, wire: AcpWire, rpc: Rpc[Awaited, Asked]) -> None:
+    def __init__(self, wire: AcpWire, rpc: Rpc[Awaited, OpenRequest]) -> None:
         self.agent: Initialized | None = None
         """The agent's answer to the handshake; None until it arrives."""
         self._wire = wire

@@ -54,7 +54,7 @@ from .frames import (
 )
 from .frames import Prompted as PromptOver
 from .options import Offer
-from .pending import Asked, Pending
+from .pending import OpenRequest, Pending
 from .prompts import blocks_of
 from .recorded import RecordedClient
 from .setup import Setup
@@ -81,7 +81,7 @@ class AcpWire(Wire):
         """We are waiting for the commands."""
         self._listed: tuple[SlashCommand, ...] = ()
         """Commands of a session opened only to list what the agent offers."""
-        self._rpc: Rpc[Awaited, Asked] = Rpc(self.send, version="2.0")
+        self._rpc: Rpc[Awaited, OpenRequest] = Rpc(self.send, version="2.0")
         self._pending = Pending(self._rpc)
         self._setup = Setup(self, self._rpc)
         self._recorded = RecordedClient(self, self._rpc, self._pending)

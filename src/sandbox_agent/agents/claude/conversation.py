@@ -9,7 +9,7 @@ from .blocks import decoded, text_of
 from .calls import Calls
 from .frames import CanUseTool, McpToolResult, ToolResultBlock, User
 from .messages import Messages
-from .news import News
+from .reports import Reports
 from .tools import ask_of, plan_of, questions_of
 from .turns import Turns
 
@@ -35,7 +35,7 @@ class ClaudeConversation(Conversation):
         self.turns = Turns(self)
         self.calls = Calls(self)
         self.messages = Messages(self, self.calls)
-        self.news = News(self)
+        self.reports = Reports(self)
 
     # -- user messages ------------------------------------------------------------------------
 

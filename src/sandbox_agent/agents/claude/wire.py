@@ -202,7 +202,7 @@ class ClaudeWire(Wire):
             case frames.User():
                 conversation.user(line)
             case frames.System(subtype):
-                conversation.news.system(subtype, frame)
+                conversation.reports.system(subtype, frame)
             case Result():
                 self._ended(conversation, line)
             case ControlRequest(id, request):
@@ -212,17 +212,17 @@ class ClaudeWire(Wire):
             case frames.CommandLifecycle(id, state):
                 conversation.turns.lifecycle(id, state)
             case frames.ToolProgress(retry) if retry is not None:
-                conversation.news.fact("retry", frame)
+                conversation.reports.fact("retry", frame)
             case frames.ConversationReset():
-                conversation.news.fact("session", frame)
+                conversation.reports.fact("session", frame)
             case frames.AuthStatus():
-                conversation.news.fact("authentication", frame)
+                conversation.reports.fact("authentication", frame)
             case frames.RateLimit():
-                conversation.news.fact("rate_limit", frame)
+                conversation.reports.fact("rate_limit", frame)
             case frames.ToolUseSummary():
-                conversation.news.fact("summary", frame)
+                conversation.reports.fact("summary", frame)
             case frames.ActiveGoal():
-                conversation.news.fact("goal", frame)
+                conversation.reports.fact("goal", frame)
             case None:
                 conversation.scribe.unknown(msgspec.json.decode(frame))
             case _:

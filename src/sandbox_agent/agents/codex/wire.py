@@ -70,7 +70,7 @@ from .frames import (
     TurnStarted,
 )
 from .modes import MODES
-from .pending import Asked, Pending
+from .pending import OpenRequest, Pending
 from .recorded import RecordedClient
 from .requests import REQUESTS, UNSUPPORTED
 from .stopping import Stopper
@@ -101,7 +101,7 @@ class CodexWire(Wire):
         self._waiting: list[Request] = []  # requested before the handshake was over
         self._conversations: list[CodexConversation] = []
         self._threads = Threads()
-        self._rpc: Rpc[Awaited, Asked] = Rpc(self.send, lambda n: f"sandbox-agent-{n}")
+        self._rpc: Rpc[Awaited, OpenRequest] = Rpc(self.send, lambda n: f"sandbox-agent-{n}")
         self._pending = Pending(self._rpc)
         self._stopper = Stopper(self._call)
         self._recorded = RecordedClient(self, self._rpc, self._threads, self._pending)

@@ -26,7 +26,7 @@ from .tools import MCP_PREFIX, kind_of
 DEFAULT_TITLE = "New session - "
 
 
-class Handed(Struct):
+class SentPrompt(Struct):
     """A prompt on its way: OpenCode repeats it as a user message, which produces no event."""
 
     message_id: str | None
@@ -99,7 +99,7 @@ class OpenCodeConversation(Conversation):
         self.turn = TurnState()
         self.turns = 0
         """How many turns are over."""
-        self.handed: list[Handed] = []
+        self.handed: list[SentPrompt] = []
         self.typed: Typed | None = None
         self.title: str | None = None
         self.created = 0.0
@@ -107,7 +107,7 @@ class OpenCodeConversation(Conversation):
         """MCP servers that must be added before the conversation is ready."""
         self.unruled = 0
         """Rule changes that the server has not confirmed."""
-        self.unsent: list[tuple[Handed, PromptBody | Prompt]] = []
+        self.unsent: list[tuple[SentPrompt, PromptBody | Prompt]] = []
         """Prompts and commands that wait for them."""
         self.deleted_by_us = False
         self.plans: set[str] = set()
@@ -160,13 +160,13 @@ class OpenCodeConversation(Conversation):
 
     # -- prompts --------------------------------------------------------------------------------
 
-    def hand_over(self, parts: Iterable[str], message_id: str | None, *, resume_turn: bool) -> Handed:
+    def hand_over(self, parts: Iterable[str], message_id: str | None, *, resume_turn: bool) -> SentPrompt:
         """A prompt is sent: its texts and the paths of its files; nothing for a slash command, whose text we
         do not know.
         """
         if not resume_turn:
             self._next_turn()
-        handed = Handed(message_id, tuple(part for part in parts if part))
+        handed = SentPrompt(message_id, tuple(part for part in parts if part))
         self.handed.append(handed)
         self.turn.idle = False
         return handed
@@ -184,7 +184,7 @@ class OpenCodeConversation(Conversation):
     def is_handed(self, message_id: str) -> bool:
         return any(handed.message_id == message_id for handed in self.handed)
 
-    def refuse(self, handed: Handed, failure: Failure) -> None:
+    def refuse(self, handed: SentPrompt, failure: Failure) -> None:
         """The server refused the prompt."""
         if handed in self.handed:
             self.handed.remove(handed)
@@ -203,14 +203,14 @@ class OpenCodeConversation(Conversation):
         self.settle()
         return True
 
-    def give_up(self, handed: Handed) -> None:
+    def give_up(self, handed: SentPrompt) -> None:
         """A command produces nothing."""
         if handed in self.handed:
             self.handed.remove(handed)
             self.turn.idle = True
             self.settle()
 
-    def finish(self, handed: Handed) -> None:
+    def finish(self, handed: SentPrompt) -> None:
         """The server has finished a command, which it does not repeat. Its events may arrive after its
         answer.
         """

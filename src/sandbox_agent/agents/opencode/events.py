@@ -283,7 +283,7 @@ class UnknownEvent(Struct, frozen=True):
     sessionID: str = ""
 
 
-class Heard(Struct, frozen=True):
+class ReceivedEvent(Struct, frozen=True):
     """An event with its metadata."""
 
     event: AnyEvent | UnknownEvent
@@ -291,16 +291,16 @@ class Heard(Struct, frozen=True):
     directory: str | None = None
 
 
-def decode(data: bytes) -> Heard | None:
+def decode(data: bytes) -> ReceivedEvent | None:
     """The event; None for one that we ignore. A known type of the wrong shape raises."""
     try:
         event = _wrapped.decode(data)
     except msgspec.ValidationError:
         return _decode_slowly(data)
-    return Heard(event.payload.properties, event.payload.id, event.directory)
+    return ReceivedEvent(event.payload.properties, event.payload.id, event.directory)
 
 
-def _decode_slowly(data: bytes) -> Heard | None:
+def _decode_slowly(data: bytes) -> ReceivedEvent | None:
     """The slow path for the few events that are bare, ignored or of an unexpected shape."""
     outer = _payload.decode(data)
     event = outer.payload or outer
@@ -310,10 +310,10 @@ def _decode_slowly(data: bytes) -> Heard | None:
     kind = EVENTS.get(event.type)
     if kind is None:
         owner = lenient(event.properties, _Owner, _Owner())
-        return Heard(UnknownEvent(msgspec.json.decode(data), owner.sessionID), event.id, directory)
+        return ReceivedEvent(UnknownEvent(msgspec.json.decode(data), owner.sessionID), event.id, directory)
     if kind is PartUpdated and (unknown := _unknown_part(event.properties)) is not None:
-        return Heard(unknown, event.id, directory)
-    return Heard(msgspec.json.decode(event.properties, type=kind), event.id, directory)
+        return ReceivedEvent(unknown, event.id, directory)
+    return ReceivedEvent(msgspec.json.decode(event.properties, type=kind), event.id, directory)
 
 
 def _unknown_part(properties: Raw) -> UnknownPart | None:

@@ -11,7 +11,7 @@ from ..failures import Failure
 from .asking import Asking, OnAnswer, path_of
 from .bodies import CommandBody, PermissionRule, PromptBody, PromptModel, SessionNow
 from .bootstrap import Bootstrap
-from .conversation import Handed, OpenCodeConversation
+from .conversation import OpenCodeConversation, SentPrompt
 from .messages import lenient
 from .permissions import session_rules
 from .requests import agent_of, failure_in, is_user_message, make_message_id, prompt_model, prompt_parts
@@ -75,7 +75,7 @@ class Prompts:
                 self._run(conversation, handed, body)
         conversation.unsent = []
 
-    def _run(self, conversation: OpenCodeConversation, handed: Handed, prompt: Prompt) -> None:
+    def _run(self, conversation: OpenCodeConversation, handed: SentPrompt, prompt: Prompt) -> None:
         name, arguments = prompt.called
         settings = conversation.settings
         body = CommandBody(
@@ -85,7 +85,7 @@ class Prompts:
         answered = self.on_answer(conversation, handed, synchronous=True)
         self._asking.ask("POST", path, body, answered, long=True)
 
-    def _compact(self, conversation: OpenCodeConversation, handed: Handed) -> None:
+    def _compact(self, conversation: OpenCodeConversation, handed: SentPrompt) -> None:
         """The server requires a model: use the one the session works with."""
         session = f"/session/{conversation.native_id}"
 
@@ -119,7 +119,7 @@ class Prompts:
         conversation.unsent = []
 
     def on_answer(
-        self, conversation: OpenCodeConversation, handed: Handed, *, synchronous: bool = False
+        self, conversation: OpenCodeConversation, handed: SentPrompt, *, synchronous: bool = False
     ) -> OnAnswer:
         def answered(status: int, body: Raw) -> None:
             if status == 500 and synchronous:

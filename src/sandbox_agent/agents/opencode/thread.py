@@ -67,7 +67,7 @@ _DECISIONS: dict[str, PermissionStatus] = {
 }
 
 
-class Seen(Struct):
+class SeenMessage(Struct):
     """What we need to know of a message to translate its parts."""
 
     role: str
@@ -102,7 +102,7 @@ class Thread:
         self.background = False
         self.held: list[AnyEvent] | None = None if parent is None else []
         self.calls = Calls(conversation, lambda: self.background)
-        self._messages: dict[str, Seen] = {}
+        self._messages: dict[str, SeenMessage] = {}
         self._streaming: dict[str, Streaming] = {}
         self._noted: set[str] = set()  # parts of this turn that are reported once
         self._summary = ""
@@ -222,7 +222,9 @@ class Thread:
     def _user_message(self, info: UserMessage) -> None:
         if info.id not in self._messages:
             copied = info.summary is not None or 0 < info.time.created < self.conversation.created
-            message = self._remember(info.id, Seen("user", past=self.parent is not None, fresh=not copied))
+            message = self._remember(
+                info.id, SeenMessage("user", past=self.parent is not None, fresh=not copied)
+            )
             if self.parent is None and self.conversation.take_echo(info.id, None):
                 message.ours = True
 
@@ -232,7 +234,7 @@ class Thread:
         if message is None:
             # A message that is complete at first sight is history copied by a fork, or was aborted at once.
             past = completed and not self._answers_us(info)
-            message = self._remember(info.id, Seen("assistant", past=past, summary=info.summary))
+            message = self._remember(info.id, SeenMessage("assistant", past=past, summary=info.summary))
             if not past:
                 self._halted = False
                 if self.parent is None:
@@ -246,7 +248,7 @@ class Thread:
         if self.parent is None:
             self.conversation.message_ended(info)
 
-    def _remember(self, message_id: str, message: Seen) -> Seen:
+    def _remember(self, message_id: str, message: SeenMessage) -> SeenMessage:
         self._messages[message_id] = message
         if len(self._messages) > MOST_MESSAGES:
             del self._messages[next(iter(self._messages))]
@@ -280,13 +282,13 @@ class Thread:
             ):
                 return  # Old results are updated when the agent drops them from its context.
             injected = isinstance(part, TextPart) and part.is_injected
-            message = self._remember(part.messageID, Seen("user" if injected else "assistant"))
+            message = self._remember(part.messageID, SeenMessage("user" if injected else "assistant"))
         if message.role == "user":
             self._user_part(message, part)
         elif not message.past:
             self._assistant_part(message, part)
 
-    def _user_part(self, message: Seen, part: AnyPart) -> None:
+    def _user_part(self, message: SeenMessage, part: AnyPart) -> None:
         if message.past or message.ours or self.parent is not None:
             return
         match part:
@@ -312,7 +314,7 @@ class Thread:
             case _:
                 pass  # Mentions show in the calls that follow.
 
-    def _is_typed(self, message: Seen, message_id: str, text: str) -> bool:
+    def _is_typed(self, message: SeenMessage, message_id: str, text: str) -> bool:
         if message.ours is None:
             message.ours = not message.fresh or self.conversation.take_echo(message_id, text)
         return not message.ours
@@ -323,7 +325,7 @@ class Thread:
             typed = self.conversation.typed = Typed(message_id)
         return typed
 
-    def _assistant_part(self, message: Seen, part: AnyPart) -> None:
+    def _assistant_part(self, message: SeenMessage, part: AnyPart) -> None:
         match part:
             case TextPart(synthetic=True, id=key, text=text):
                 if key not in self._noted:
@@ -356,7 +358,7 @@ class Thread:
         if event.field != "text" or (message and (message.past or message.role == "user")):
             return
         if message is None:
-            message = self._remember(event.messageID, Seen("assistant"))
+            message = self._remember(event.messageID, SeenMessage("assistant"))
             if self.parent is None:
                 self.conversation.wake()
         streaming = self._streaming.get(event.partID)
@@ -366,7 +368,7 @@ class Thread:
         self._say(message, event.partID, streaming, event.delta)
 
     def _text(
-        self, message: Seen, message_id: str, key: str, text: str, *, done: bool, reasoning: bool
+        self, message: SeenMessage, message_id: str, key: str, text: str, *, done: bool, reasoning: bool
     ) -> None:
         if message.summary:
             self._summary = text or self._summary
@@ -392,7 +394,7 @@ class Thread:
         if not reasoning:
             message.text_item = item or message.text_item
 
-    def _say(self, message: Seen, key: str, streaming: Streaming, delta: str) -> None:
+    def _say(self, message: SeenMessage, key: str, streaming: Streaming, delta: str) -> None:
         if message.summary:
             return
         item = self.scribe.text(

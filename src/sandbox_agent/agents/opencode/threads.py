@@ -9,9 +9,9 @@ from .conversation import OpenCodeConversation
 from .events import (
     AnyEvent,
     GlobalDisposed,
-    Heard,
     InstanceDisposed,
     PartUpdated,
+    ReceivedEvent,
     SessionCreated,
     SessionDeleted,
     SessionError,
@@ -78,23 +78,23 @@ class Threads:
     # -- events -------------------------------------------------------------------------------
 
     def hear(self, data: bytes) -> None:
-        heard = decode(data)
-        if heard is None or self._is_repeated(heard.id):
+        received = decode(data)
+        if received is None or self._is_repeated(received.id):
             return
-        match heard.event:
+        match received.event:
             case SessionCreated(info=info):
                 self._session_created(info)
             case SessionDeleted() as deleted:
                 self._session_deleted(deleted)
             case SessionError(sessionID="", error=NativeError() as error):
-                for conversation in self.in_directory(heard.directory):
+                for conversation in self.in_directory(received.directory):
                     conversation.scribe.system(error.data.message or error.name)
             case InstanceDisposed(directory=directory):
                 self._forget(directory)
             case GlobalDisposed():
                 self._forget(None)
             case UnknownEvent() as unknown:
-                self._unknown(heard, unknown)
+                self._unknown(received, unknown)
             case event:
                 self.route(event)
 
@@ -153,11 +153,11 @@ class Threads:
         child = self._threads[session_id] = Thread(session_id, parent.conversation, parent)
         return child
 
-    def _unknown(self, heard: Heard, unknown: UnknownEvent) -> None:
+    def _unknown(self, received: ReceivedEvent, unknown: UnknownEvent) -> None:
         thread = self.get(unknown.sessionID)
         if thread is None and unknown.sessionID:
             return
-        for conversation in [thread.conversation] if thread else self.in_directory(heard.directory):
+        for conversation in [thread.conversation] if thread else self.in_directory(received.directory):
             conversation.scribe.unknown(unknown.payload)
 
     def _keep(self, keeps: Callable[[Thread], bool]) -> None:

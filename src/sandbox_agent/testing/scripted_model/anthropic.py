@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from .asked import Asked, Entry, Role, Schema, Tool
+from .model_request import Entry, ModelRequest, Role, Schema, Tool
 from .steps import Cut, Delay, Reply, StreamError, Text, Thinking, ToolUse, Usage
 from .wire import Frame, event, pieces, split
 
@@ -58,10 +58,10 @@ class Body(Struct):
     thinking: ThinkingConfig = field(default_factory=ThinkingConfig)
 
 
-def read(body: bytes) -> Asked:
+def read(body: bytes) -> ModelRequest:
     request = msgspec.json.decode(body, type=Body)
     budget = request.thinking.budget_tokens
-    return Asked(
+    return ModelRequest(
         wire="messages",
         model=request.model,
         stream=request.stream,

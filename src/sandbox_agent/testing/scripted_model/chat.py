@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from .asked import Asked, Entry, Role, Schema, Tool
+from .model_request import Entry, ModelRequest, Role, Schema, Tool
 from .openai import error_body
 from .steps import Cut, Delay, Reply, StreamError, Text, Thinking, ToolUse, Usage
 from .wire import Frame, data_url_type, event, pieces, split
@@ -55,10 +55,10 @@ class Body(Struct):
     max_completion_tokens: int | None = None
 
 
-def read(body: bytes) -> Asked:
+def read(body: bytes) -> ModelRequest:
     request = msgspec.json.decode(body, type=Body)
     functions = [tool.function for tool in request.tools or ()]
-    return Asked(
+    return ModelRequest(
         wire="chat",
         model=request.model,
         stream=request.stream,

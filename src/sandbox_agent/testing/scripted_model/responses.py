@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from .asked import Asked, Entry, Role, Schema, Tool
+from .model_request import Entry, ModelRequest, Role, Schema, Tool
 from .openai import error_body
 from .steps import Cut, Delay, Part, Reply, StreamError, Text, Thinking, ToolSearch, ToolUse, Usage
 from .wire import Frame, data_url_type, event, pieces, split
@@ -54,13 +54,13 @@ class Body(Struct):
     max_output_tokens: int | None = None
 
 
-def read(body: bytes) -> Asked:
+def read(body: bytes) -> ModelRequest:
     request = msgspec.json.decode(body, type=Body)
     items = [Item(role="user", content=request.input)] if isinstance(request.input, str) else request.input
     # The results of a tool search are also an item with tools, but do not apply to the whole conversation.
     more = (item.tools for item in items if item.type == "additional_tools")
     definitions = itertools.chain(request.tools or (), *more)
-    return Asked(
+    return ModelRequest(
         wire="responses",
         model=request.model,
         stream=request.stream,

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from . import anthropic, chat, responses
 from .amp import AmpService
-from .asked import Asked, Kind, Wire
+from .model_request import Kind, ModelRequest, Wire
 from .scenarios import SCENARIOS, Scenario, choose
 from .script import Attempts, reply_to
 from .steps import Cut, Delay, HttpError, Refusal, Reply, Step, StreamError
@@ -130,14 +130,14 @@ class ScriptedModel:
         """Add a scenario: steps, or a function from the marker's argument to steps."""
         self._scenarios[name] = steps
 
-    def answer(self, asked: Asked, call_prefix: str) -> Reply | Refusal:
+    def answer(self, request: ModelRequest, call_prefix: str) -> Reply | Refusal:
         """Record a request and decide the reply."""
         with self._arrived:
-            self._requests.append(self._noted(asked))
+            self._requests.append(self._record_of(request))
             self._arrived.notify_all()
-        if asked.model.startswith(UNKNOWN_MODEL):
-            return Refusal(HttpError(404, f"model: {asked.model}"))
-        return reply_to(asked, self._scenarios, self._attempts, call_prefix)
+        if request.model.startswith(UNKNOWN_MODEL):
+            return Refusal(HttpError(404, f"model: {request.model}"))
+        return reply_to(request, self._scenarios, self._attempts, call_prefix)
 
     def answer_amp(self, body: bytes) -> dict[str, Any]:
         return self._amp.answer(body)
@@ -147,19 +147,19 @@ class ScriptedModel:
         if self._stopping.wait(seconds):
             raise ConnectionAbortedError("the scripted model was closed")
 
-    def _noted(self, asked: Asked) -> Request:
+    def _record_of(self, request: ModelRequest) -> Request:
         return Request(
-            wire=asked.wire,
-            kind=asked.kind,
-            model=asked.model,
-            effort=asked.effort,
-            stream=asked.stream,
-            tools=tuple(tool.name for tool in asked.tools),
-            images=asked.images,
-            prompt=asked.prompt,
-            user_messages=asked.user_messages,
-            scenario=choose(asked.prompt, self._scenarios).name if asked.kind == "turn" else "",
-            round=asked.round,
+            wire=request.wire,
+            kind=request.kind,
+            model=request.model,
+            effort=request.effort,
+            stream=request.stream,
+            tools=tuple(tool.name for tool in request.tools),
+            images=request.images,
+            prompt=request.prompt,
+            user_messages=request.user_messages,
+            scenario=choose(request.prompt, self._scenarios).name if request.kind == "turn" else "",
+            round=request.round,
         )
 
 
@@ -240,15 +240,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, wire: WireFormat, body: bytes) -> None:
         try:
-            asked = wire.read(body)
+            request = wire.read(body)
         except msgspec.DecodeError as error:
-            self._send(400, wire.problem(400, f"That is no request: {error}", ""))
+            self._send(400, wire.problem(400, f"Not a valid request: {error}", ""))
             return
-        match self.server.model.answer(asked, wire.CALL_ID_PREFIX):
+        match self.server.model.answer(request, wire.CALL_ID_PREFIX):
             case Refusal() as refusal:
                 self.server.model.pause(refusal.after_seconds)
                 self._fail(wire, refusal.error)
-            case reply if asked.stream:
+            case reply if request.stream:
                 self._stream(wire.stream(reply))
             case reply:
                 self._whole(wire, reply)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from .asked import Asked
+from .model_request import ModelRequest
 from .steps import Cut, Delay, Reply, Text, Thinking
 
 Frame = bytes | Delay | Cut
@@ -18,7 +18,7 @@ class WireFormat(Protocol):
 
     CALL_ID_PREFIX: str
 
-    def read(self, body: bytes) -> Asked:
+    def read(self, body: bytes) -> ModelRequest:
         """Decode a request."""
 
     def stream(self, reply: Reply) -> Iterator[Frame]:

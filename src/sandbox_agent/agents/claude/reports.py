@@ -43,7 +43,7 @@ class Facts(Struct, frozen=True, omit_defaults=True):
     claude_code_version: str | None = None
 
 
-class News:
+class Reports:
     def __init__(self, conversation: ClaudeConversation) -> None:
         self._conversation = conversation
         self._scribe = conversation.scribe

@@ -50,7 +50,7 @@ class Entry(Struct, frozen=True):
         return tuple(filter(None, map(_without_injected, self.texts)))
 
 
-class Asked(Struct, frozen=True):
+class ModelRequest(Struct, frozen=True):
     """A model request."""
 
     wire: Wire
