@@ -899,7 +899,7 @@ def test_waiting_continues_after_a_refused_answer() -> None:
     before = scribe.mark()
     scribe.decide("a", "accept", "client")
     scribe.take()
-    scribe.back(before)
+    scribe.restore(before)
     now[0] = 5.0
     scribe.decide("a", "accept", "client")
     scribe.end_turn("end_turn")

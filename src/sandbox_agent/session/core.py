@@ -184,7 +184,7 @@ class Core:
         before = offer.before
         self.record, self._saved, self._told = before.record, before.saved, before.told
         self.queue, self.phase, self.count = before.queue, before.phase, before.count
-        self.scribe.back(before.mark)
+        self.scribe.restore(before.mark)
         self.last = offer.number - 1
         self._owed = deque(one for one in self._owed if one[0] != offer.number)
         return offer

@@ -173,13 +173,13 @@ class Turn:
             self.write("text", id=id, delta=piece, parent=parent)
         self.write("text_end", id=id, text=text, parent=parent)
 
-    def begin_saying(self, text: str) -> str:
+    def begin_text(self, text: str) -> str:
         """Begin a text that will be continued; returns its id."""
         id = self.new_id("text")
-        self.go_on_saying(id, self._prefix() + text)
+        self.continue_text(id, self._prefix() + text)
         return id
 
-    def go_on_saying(self, id: str, text: str) -> None:
+    def continue_text(self, id: str, text: str) -> None:
         self.texts.append(text)
         self.output_length += len(text)
         self.write("text", id=id, delta=text)
@@ -601,19 +601,19 @@ def nested(turn: Turn) -> None:
 
 @keyword("slow", "text that takes five seconds; a cancel ends it at once")
 def slow(turn: Turn) -> None:
-    id = turn.begin_saying("Counting slowly:")
+    id = turn.begin_text("Counting slowly:")
     began = time.monotonic()
     for count in range(1, 11):
         turn.write("heartbeat")
         turn.pause_until(began + count * 0.5)
-        turn.go_on_saying(id, f" {count}")
+        turn.continue_text(id, f" {count}")
     turn.write("text_end", id=id)
 
 
 @keyword("crash [CODE]", "the process dies in the middle of a sentence with this exit code (1 unless given)")
 def crash(turn: Turn) -> NoReturn:
     code = number(turn, 0, 1)
-    turn.begin_saying("I do not feel so w")
+    turn.begin_text("I do not feel so w")
     turn.agent.pipes.flush()
     print("mock agent: something is terribly wrong\nmock agent: giving up", file=sys.stderr, flush=True)
     sys.exit(code)
@@ -622,7 +622,7 @@ def crash(turn: Turn) -> NoReturn:
 @keyword("hang", "ignores everything but SIGKILL")
 def hang(turn: Turn) -> NoReturn:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    turn.begin_saying("I do not listen any more.")
+    turn.begin_text("I do not listen any more.")
     turn.agent.pipes.flush()
     while True:
         time.sleep(3600)

@@ -207,7 +207,7 @@ class AcpWire(Wire):
                 return conversation
         return next((conversation for conversation in self._conversations if not conversation.is_open), None)
 
-    def _asker(self, session_id: str) -> AcpConversation | None:
+    def _requester(self, session_id: str) -> AcpConversation | None:
         """The conversation a request belongs to: one with an unknown session id comes from a sub-agent."""
         alone = self._conversations[0] if len(self._conversations) == 1 else None
         return self.of_session(session_id) or alone
@@ -248,10 +248,10 @@ class AcpWire(Wire):
         match call.method:
             case "session/request_permission":
                 asked = msgspec.json.decode(call.params, type=PermissionRequest)
-                self._pending.put_permission(call.id, self._asker(asked.session_id), asked)
+                self._pending.put_permission(call.id, self._requester(asked.session_id), asked)
             case "elicitation/create":
                 form = msgspec.json.decode(call.params, type=Elicitation)
-                self._pending.put_form(call.id, self._asker(form.session_id), form, call.params)
+                self._pending.put_form(call.id, self._requester(form.session_id), form, call.params)
             case method:
                 if not method.startswith(("fs/", "terminal/", "mcp/")):
                     self._hear_unknown(frame)

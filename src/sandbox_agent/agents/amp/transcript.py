@@ -53,7 +53,7 @@ class AmpConversation(Conversation):
         self.usage: Usage | None = None
 
     @property
-    def takes_up_old(self) -> bool:
+    def answers_old_message(self) -> bool:
         """A resumed thread begins with its last message if that was never answered, and only then reads ours."""
         return self.resumed and self.echoes > 0
 
@@ -100,7 +100,7 @@ class AmpConversation(Conversation):
 
     def _end_of_turn(self, message: Message) -> None:
         """A message without a call is the main agent's last."""
-        if any(block.type == "tool_use" for block in message.blocks) or self.takes_up_old:
+        if any(block.type == "tool_use" for block in message.blocks) or self.answers_old_message:
             return
         match message.stop_reason:
             case None:
@@ -191,7 +191,7 @@ class AmpConversation(Conversation):
         scribe = self.scribe
         message = result.error or result.result or "the turn failed"
         cancelled = message.startswith(CANCELLED) or self.cancelling
-        if result.is_error and not cancelled and self.takes_up_old:
+        if result.is_error and not cancelled and self.answers_old_message:
             return Ending(self, unread=_failure(message, result))
         if cancelled and result.is_error:
             self.end_turn("interrupted")
@@ -225,7 +225,7 @@ class AmpConversation(Conversation):
         """A resumed process begins with the calls that had no result, and drops them when it reads our
         message.
         """
-        return self.scribe.turn is None or (self.takes_up_old and call is None)
+        return self.scribe.turn is None or (self.answers_old_message and call is None)
 
     def asks_user(self, key: str) -> bool:
         """Whether this key belongs to a question for the user, and not to a permission."""

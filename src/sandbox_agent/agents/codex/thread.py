@@ -80,7 +80,7 @@ class Thread:
 
     # -- turns --------------------------------------------------------------------------------
 
-    def know_turn(self, turn_id: str) -> None:
+    def note_turn(self, turn_id: str) -> None:
         """Codex has accepted a prompt and named the turn, which is not running yet."""
         self.release()
         if turn_id not in self._ended:

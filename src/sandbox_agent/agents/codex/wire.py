@@ -343,11 +343,11 @@ class CodexWire(Wire):
                 if failed is not None:
                     _tell_refused(awaited, failed)
                 else:
-                    _know_turn(thread, result)
+                    _note_turn(thread, result)
             case Steering(thread=thread, prompt=prompt):
                 _tell_steered(thread, prompt, refused=failed is not None)
             case Beginning(thread=thread) if failed is None:
-                _know_turn(thread, result)
+                _note_turn(thread, result)
                 thread.scribe.start_turn(source="agent")
             case Stopping(thread=thread) if self._threads.has_left(thread.id):
                 self._stopper.unsubscribe(thread)
@@ -446,10 +446,10 @@ def _is_gone(failed: RpcError) -> bool:
     return "no rollout found" in failed.message
 
 
-def _know_turn(thread: Thread, result: Raw) -> None:
+def _note_turn(thread: Thread, result: Raw) -> None:
     answer = msgspec.json.decode(result, type=TurnAnswer)
     if turn_id := answer.turn.id if answer.turn else answer.turn_id:
-        thread.know_turn(turn_id)
+        thread.note_turn(turn_id)
 
 
 def _thread_id(message: Reply | Note | Call) -> str | None:

@@ -64,7 +64,7 @@ class CatchUp:
             for message in msgspec.json.decode(body, type=tuple[Listed, ...]):
                 self._replay(thread, message)
             if not running and conversation.scribe.turn is not None:
-                conversation.handed = []
+                conversation.pending_prompts = []
                 if conversation.turn.running:
                     conversation.lose_turn()
                 else:

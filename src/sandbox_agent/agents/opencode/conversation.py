@@ -26,7 +26,7 @@ from .tools import MCP_PREFIX, kind_of
 DEFAULT_TITLE = "New session - "
 
 
-class SentPrompt(Struct):
+class PendingPrompt(Struct):
     """A prompt on its way: OpenCode repeats it as a user message, which produces no event."""
 
     message_id: str | None
@@ -49,7 +49,7 @@ class Plan(Struct):
     file: str = ""
     """The end of its path."""
     path: str | None = None
-    """Its whole content, once something was written there."""
+    """Its full path, once something was written there."""
     written: str = ""
     """What was written there last."""
 
@@ -99,7 +99,7 @@ class OpenCodeConversation(Conversation):
         self.turn = TurnState()
         self.turns = 0
         """How many turns are over."""
-        self.handed: list[SentPrompt] = []
+        self.pending_prompts: list[PendingPrompt] = []
         self.typed: Typed | None = None
         self.title: str | None = None
         self.created = 0.0
@@ -107,7 +107,7 @@ class OpenCodeConversation(Conversation):
         """MCP servers that must be added before the conversation is ready."""
         self.unruled = 0
         """Rule changes that the server has not confirmed."""
-        self.unsent: list[tuple[SentPrompt, PromptBody | Prompt]] = []
+        self.unsent: list[tuple[PendingPrompt, PromptBody | Prompt]] = []
         """Prompts and commands that wait for them."""
         self.deleted_by_us = False
         self.plans: set[str] = set()
@@ -160,34 +160,34 @@ class OpenCodeConversation(Conversation):
 
     # -- prompts --------------------------------------------------------------------------------
 
-    def hand_over(self, parts: Iterable[str], message_id: str | None, *, resume_turn: bool) -> SentPrompt:
+    def add_prompt(self, parts: Iterable[str], message_id: str | None, *, resume_turn: bool) -> PendingPrompt:
         """A prompt is sent: its texts and the paths of its files; nothing for a slash command, whose text we
         do not know.
         """
         if not resume_turn:
             self._next_turn()
-        handed = SentPrompt(message_id, tuple(part for part in parts if part))
-        self.handed.append(handed)
+        pending = PendingPrompt(message_id, tuple(part for part in parts if part))
+        self.pending_prompts.append(pending)
         self.turn.idle = False
-        return handed
+        return pending
 
     def take_echo(self, message_id: str, text: str | None) -> bool:
         """Whether this user message is the server's copy of one of our prompts."""
-        for handed in self.handed:
-            unnamed = handed.message_id is None and text is not None
-            if handed.message_id == message_id or (unnamed and (text in handed.texts or not handed.texts)):
-                self.handed.remove(handed)
-                self.turn.texts.update(handed.texts)
+        for pending in self.pending_prompts:
+            unnamed = pending.message_id is None and text is not None
+            if pending.message_id == message_id or (unnamed and (text in pending.texts or not pending.texts)):
+                self.pending_prompts.remove(pending)
+                self.turn.texts.update(pending.texts)
                 return True
         return text is not None and self.scribe.turn is not None and text in self.turn.texts
 
-    def is_handed(self, message_id: str) -> bool:
-        return any(handed.message_id == message_id for handed in self.handed)
+    def is_pending(self, message_id: str) -> bool:
+        return any(pending.message_id == message_id for pending in self.pending_prompts)
 
-    def refuse(self, handed: SentPrompt, failure: Failure) -> None:
+    def refuse(self, pending: PendingPrompt, failure: Failure) -> None:
         """The server refused the prompt."""
-        if handed in self.handed:
-            self.handed.remove(handed)
+        if pending in self.pending_prompts:
+            self.pending_prompts.remove(pending)
             self.fail(failure)
             self.turn.idle = True
             self.settle()
@@ -196,26 +196,26 @@ class OpenCodeConversation(Conversation):
         """A cancel arrived before the prompt was sent: it is dropped, and the turn is over."""
         if not self.unsent:
             return False
-        for handed, _ in self.unsent:
-            self.handed.remove(handed)
+        for pending, _ in self.unsent:
+            self.pending_prompts.remove(pending)
         self.unsent = []
         self.turn.idle = True
         self.settle()
         return True
 
-    def give_up(self, handed: SentPrompt) -> None:
+    def give_up(self, pending: PendingPrompt) -> None:
         """A command produces nothing."""
-        if handed in self.handed:
-            self.handed.remove(handed)
+        if pending in self.pending_prompts:
+            self.pending_prompts.remove(pending)
             self.turn.idle = True
             self.settle()
 
-    def finish(self, handed: SentPrompt) -> None:
+    def finish(self, pending: PendingPrompt) -> None:
         """The server has finished a command, which it does not repeat. Its events may arrive after its
         answer.
         """
-        if handed in self.handed:
-            self.handed.remove(handed)
+        if pending in self.pending_prompts:
+            self.pending_prompts.remove(pending)
             self.turn.answered = True
             self.settle()
 
@@ -264,12 +264,12 @@ class OpenCodeConversation(Conversation):
 
     def idle(self) -> None:
         # An abort before the model was called produces only an `idle`.
-        began = self.turn.alive or self.turn.answered or (self.cancelling and not self.handed)
+        began = self.turn.alive or self.turn.answered or (self.cancelling and not self.pending_prompts)
         if began and not self.turn.running:
             self.turn.busy = False
             self.turn.idle = True
             self.settle()
-        elif not self.handed and not self.turn.running:
+        elif not self.pending_prompts and not self.turn.running:
             self.turn.idled = True
 
     def add_usage(self, step: StepFinish, *, of_sub_agent: bool) -> None:
@@ -302,9 +302,9 @@ class OpenCodeConversation(Conversation):
         else:
             self._expects_trace = error.name == "UnknownError"
             self.fail(failure_of(error))
-        if not of_message and not self.turn.busy and self.handed:
+        if not of_message and not self.turn.busy and self.pending_prompts:
             # The prompt was refused before it became a message: no `idle` will follow.
-            self.handed.pop(0)
+            self.pending_prompts.pop(0)
             self.turn.idle = True
         if not of_message and self.turn.idled:
             self.turn.idle = True
@@ -321,16 +321,16 @@ class OpenCodeConversation(Conversation):
     def settle(self) -> None:
         """End the turn if it is over."""
         turn = self.turn
-        if self.scribe.turn is None or not turn.idle or turn.running or self.handed:
+        if self.scribe.turn is None or not turn.idle or turn.running or self.pending_prompts:
             return
         if turn.overflow is not None:
             self.fail(failure_of(turn.overflow))
-        if self._goes_on():
+        if self._continue_with_feedback():
             return
         self.scribe.end_turn(self._stop_reason(), turn.usage)
         self._next_turn()
 
-    def _goes_on(self) -> bool:
+    def _continue_with_feedback(self) -> bool:
         """A rejected plan ends the turn on the server: the user's feedback is sent as a prompt of the same
         turn.
         """
@@ -349,7 +349,7 @@ class OpenCodeConversation(Conversation):
     def _next_turn(self) -> None:
         self.turn = TurnState()
         self.turns += 1
-        self.handed = []
+        self.pending_prompts = []
 
     def _stop_reason(self) -> StopReason:
         turn = self.turn

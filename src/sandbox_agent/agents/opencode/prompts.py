@@ -11,7 +11,7 @@ from ..failures import Failure
 from .asking import Asking, OnAnswer, path_of
 from .bodies import CommandBody, PermissionRule, PromptBody, PromptModel, SessionNow
 from .bootstrap import Bootstrap
-from .conversation import OpenCodeConversation, SentPrompt
+from .conversation import OpenCodeConversation, PendingPrompt
 from .messages import lenient
 from .permissions import session_rules
 from .requests import agent_of, failure_in, is_user_message, make_message_id, prompt_model, prompt_parts
@@ -30,21 +30,21 @@ class Prompts:
 
     def hand_over(self, conversation: OpenCodeConversation, prompt: Prompt) -> None:
         if prompt.command:
-            handed = conversation.hand_over((), make_message_id(self._world), resume_turn=False)
-            conversation.unsent.append((handed, prompt))
+            pending = conversation.add_prompt((), make_message_id(self._world), resume_turn=False)
+            conversation.unsent.append((pending, prompt))
             self.send(conversation)
             return
         body = self._body(conversation, prompt)
         # What the server repeats of it, part by part.
         echoed = (prompt.text, *(file.path for file in prompt.attachments))
-        handed = conversation.hand_over(echoed, body.messageID, resume_turn=False)
-        conversation.unsent.append((handed, body))
+        pending = conversation.add_prompt(echoed, body.messageID, resume_turn=False)
+        conversation.unsent.append((pending, body))
         self.send(conversation)
 
     def feed_back(self, conversation: OpenCodeConversation, text: str) -> None:
         body = self._body(conversation, Prompt(text))
-        handed = conversation.hand_over((text,), body.messageID, resume_turn=True)
-        conversation.unsent.append((handed, body))
+        pending = conversation.add_prompt((text,), body.messageID, resume_turn=True)
+        conversation.unsent.append((pending, body))
         self.send(conversation)
 
     def _body(self, conversation: OpenCodeConversation, prompt: Prompt) -> PromptBody:
@@ -65,27 +65,27 @@ class Prompts:
     def _send(self, conversation: OpenCodeConversation) -> None:
         if conversation.unruled:
             return
-        for handed, body in conversation.unsent:
+        for pending, body in conversation.unsent:
             if isinstance(body, PromptBody):
                 path = path_of(conversation, f"/session/{conversation.native_id}/prompt_async")
-                self._asking.ask("POST", path, body, self.on_answer(conversation, handed))
+                self._asking.ask("POST", path, body, self.on_answer(conversation, pending))
             elif body.called[0] == COMPACT.name:
-                self._compact(conversation, handed)
+                self._compact(conversation, pending)
             else:
-                self._run(conversation, handed, body)
+                self._run(conversation, pending, body)
         conversation.unsent = []
 
-    def _run(self, conversation: OpenCodeConversation, handed: SentPrompt, prompt: Prompt) -> None:
+    def _run(self, conversation: OpenCodeConversation, pending: PendingPrompt, prompt: Prompt) -> None:
         name, arguments = prompt.called
         settings = conversation.settings
         body = CommandBody(
-            name, arguments, handed.message_id, agent_of(settings), settings.model, settings.variant
+            name, arguments, pending.message_id, agent_of(settings), settings.model, settings.variant
         )
         path = path_of(conversation, f"/session/{conversation.native_id}/command")
-        answered = self.on_answer(conversation, handed, synchronous=True)
+        answered = self.on_answer(conversation, pending, synchronous=True)
         self._asking.ask("POST", path, body, answered, long=True)
 
-    def _compact(self, conversation: OpenCodeConversation, handed: SentPrompt) -> None:
+    def _compact(self, conversation: OpenCodeConversation, pending: PendingPrompt) -> None:
         """The server requires a model: use the one the session works with."""
         session = f"/session/{conversation.native_id}"
 
@@ -93,43 +93,43 @@ class Prompts:
             now = lenient(body, SessionNow, SessionNow()).model
             model = prompt_model(conversation.settings) or (now and PromptModel(now.providerID, now.id))
             if conversation.cancelling:
-                conversation.give_up(handed)
+                conversation.give_up(pending)
             elif status != 200:
-                conversation.refuse(handed, failure_in(status, body))
+                conversation.refuse(pending, failure_in(status, body))
             elif model is None:
-                conversation.refuse(handed, Failure("there is nothing to compact yet", "invalid_request"))
+                conversation.refuse(pending, Failure("there is nothing to compact yet", "invalid_request"))
             else:
                 path = path_of(conversation, f"{session}/summarize")
                 self._asking.ask("POST", path, model, summarized, long=True)
 
         def summarized(status: int, body: Raw) -> None:
             if status == 200 or conversation.cancelling or conversation.turn.failures:
-                conversation.finish(handed)
+                conversation.finish(pending)
                 if conversation.scribe.turn is not None:
                     self._wire.notices.append(Wait(conversation, SECONDS_TO_TELL))
             else:
-                conversation.refuse(handed, failure_in(status, body))
+                conversation.refuse(pending, failure_in(status, body))
 
         self._asking.ask("GET", path_of(conversation, session), None, known)
 
     def refuse(self, conversation: OpenCodeConversation, status: int, body: Raw) -> None:
         """Drop the prompts that wait."""
-        for handed, _ in conversation.unsent:
-            conversation.refuse(handed, failure_in(status, body))
+        for pending, _ in conversation.unsent:
+            conversation.refuse(pending, failure_in(status, body))
         conversation.unsent = []
 
     def on_answer(
-        self, conversation: OpenCodeConversation, handed: SentPrompt, *, synchronous: bool = False
+        self, conversation: OpenCodeConversation, pending: PendingPrompt, *, synchronous: bool = False
     ) -> OnAnswer:
         def answered(status: int, body: Raw) -> None:
             if status == 500 and synchronous:
                 return  # A `session.error`, which comes later, reports what went wrong.
             if status not in (200, 204):
-                conversation.refuse(handed, failure_in(status, body))
-            elif status == 200 and is_user_message(body) and handed in conversation.handed:
+                conversation.refuse(pending, failure_in(status, body))
+            elif status == 200 and is_user_message(body) and pending in conversation.pending_prompts:
                 # A prompt without an answer (`noReply`): the turn is over.
-                conversation.turn.texts.update(handed.texts)
-                conversation.handed.remove(handed)
+                conversation.turn.texts.update(pending.texts)
+                conversation.pending_prompts.remove(pending)
                 conversation.turn.idle = True
                 conversation.settle()
 

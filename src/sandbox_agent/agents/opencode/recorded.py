@@ -150,9 +150,9 @@ class RecordedClient:
         if conversation.turn.lost:
             conversation.lose_turn()
         resume_turn = conversation.scribe.turn is not None
-        handed = conversation.hand_over(echoed, message_id, resume_turn=resume_turn)
+        pending = conversation.add_prompt(echoed, message_id, resume_turn=resume_turn)
         synchronous = not urlsplit(request.path).path.endswith("/prompt_async")
-        self._asking.expect(request, self._prompts.on_answer(conversation, handed, synchronous=synchronous))
+        self._asking.expect(request, self._prompts.on_answer(conversation, pending, synchronous=synchronous))
         yield Prompted(conversation, prompt)
 
 

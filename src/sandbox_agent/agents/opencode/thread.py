@@ -143,7 +143,7 @@ class Thread:
         """Whether a message that the server lists belongs to the running turn."""
         seen = self._messages.get(message.id)
         if isinstance(message, UserMessage):
-            return seen is None and self.conversation.is_handed(message.id)
+            return seen is None and self.conversation.is_pending(message.id)
         parent = self._messages.get(message.parentID)
         return not seen.past if seen else parent is not None and not parent.past
 
@@ -299,7 +299,7 @@ class Thread:
                     self.conversation.turn.overflow = None
                     self.scribe.status("compaction", {"phase": "started", "auto": auto, "overflow": overflow})
             case TextPart(is_injected=True, text=text):
-                unnamed = any(handed.message_id is None for handed in self.conversation.handed)
+                unnamed = any(pending.message_id is None for pending in self.conversation.pending_prompts)
                 if message.ours is None and not unnamed:
                     # Nothing of this message was typed: the agent's program sends it to its model.
                     message.ours = True

@@ -130,7 +130,7 @@ class Scribe:
     def mark(self) -> Mark:
         return Mark(self.turn, self.pending, self.requests.waited, self.started, self.ended)
 
-    def back(self, mark: Mark) -> None:
+    def restore(self, mark: Mark) -> None:
         """Restore the snapshot: everything written since was taken and is refused."""
         self.pen.turn, self.pen.ended, self.started = mark.turn, mark.ended, mark.started
         self.requests.pending, self.requests.waited = mark.pending, mark.waited

@@ -102,9 +102,9 @@ def stream(reply: Reply) -> Iterator[Frame]:
                 yield event(problem(status, message, code))
                 return
             case Text():
-                yield from _said(reply, "content", pieces(part))
+                yield from _text_frames(reply, "content", pieces(part))
             case Thinking():
-                yield from _said(reply, "reasoning_content", pieces(part))
+                yield from _text_frames(reply, "reasoning_content", pieces(part))
             case ToolUse():
                 yield from _called(reply, part, calls)
                 calls += 1
@@ -147,7 +147,7 @@ def _chunk(reply: Reply, delta: dict[str, Any], finish: str | None = None) -> by
     return event(_envelope(reply, "chat.completion.chunk") | {"choices": [choice]})
 
 
-def _said(reply: Reply, member: str, texts: Iterable[str | Delay]) -> Iterator[Frame]:
+def _text_frames(reply: Reply, member: str, texts: Iterable[str | Delay]) -> Iterator[Frame]:
     for text in texts:
         yield text if isinstance(text, Delay) else _chunk(reply, {member: text})
 
