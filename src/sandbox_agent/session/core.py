@@ -190,7 +190,7 @@ class Core:
         before = offer.before
         self.record, self._saved, self._view = before.record, before.saved, before.view
         self.queue, self.phase, self.count = before.queue, before.phase, before.count
-        self.scribe.back(before.mark)
+        self.scribe.restore(before.mark)
         self.last = offer.number - 1
         self._owed = deque(owed for owed in self._owed if owed[0] != offer.number)
         return offer
