@@ -361,7 +361,7 @@ def test_what_is_no_address_is_told_how_one_looks(endpoint: str) -> None:
 
 
 def test_what_cannot_be_a_token_is_said_before_anything_is_sent() -> None:
-    with pytest.raises(BadToken, match="something else than printable ASCII"):
+    with pytest.raises(BadToken, match="something other than printable ASCII"):
         SandboxAgent.connect("http://127.0.0.1:1", "tökén")
 
 

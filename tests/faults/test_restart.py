@@ -43,7 +43,7 @@ def conversation_file(client: Client, session: str) -> Path:
 
 
 def count_to(reader: Reader, deltas: int) -> list[dict[str, Any]]:
-    """Read until so many deltas have come."""
+    """Read until this many deltas have arrived."""
     left = iter(range(deltas))
     return reader.until(lambda event: event["type"] == "item.delta" and next(left, None) is None)
 
@@ -127,7 +127,7 @@ def test_positions_of_the_whole_log_continue_after_a_restart(daemon: Daemon, cli
         again = reader.events()
         assert [next(again).text for _ in frames[4:]] == [frame.text for frame in frames[4:]]
         client.turn(session, "two")
-        # Between the two turns stands the news that the first has ended.
+        # Between the two turns comes the update that the first has ended.
         assert next(again).id == frames[-1].id + 2
 
 
@@ -354,11 +354,11 @@ def test_a_resume_that_fails_for_a_passing_reason_keeps_the_conversation(
     assert client.info(session)["nativeSessionId"] == native
 
 
-# -- a fault of ours ----------------------------------------------------------------------------
+# -- internal errors ----------------------------------------------------------------------------
 
 
 def test_what_can_never_be_written_costs_its_turn_and_nothing_else(daemon: Daemon, client: Client) -> None:
-    """An event stands where the next one is to be written, which only a fault of ours could bring about."""
+    """An event already has the position of the next one, which only an internal error could cause."""
     session, other = client.create(), client.create()
     client.turn(session, "hello")
     in_the_way = put_in_the_way(daemon, session, client.events(session)[-1])
@@ -377,7 +377,7 @@ def test_what_can_never_be_written_costs_its_turn_and_nothing_else(daemon: Daemo
 
 @pytest.mark.parametrize("fault", ['{"', '"time":"x'], ids=["body", "step"])
 def test_a_session_that_cannot_be_loaded_keeps_no_other_from_going_on(tmp_path: Path, fault: str) -> None:
-    """What stands in its log cannot be decoded, or is too much for the machine."""
+    """Its log cannot be decoded, or is too much for the machine."""
     with running(Daemon(tmp_path / "data")) as daemon, client_of(daemon) as client:
         broken, other = client.create(), client.create()
         for session in (broken, other):

@@ -137,7 +137,7 @@ TIME_SETTINGS = {
     "start_seconds": "a start, a resume or a list must be answered",
     "drain_seconds": "what runs may go on after SIGTERM",
 }
-"""Every setting that is a time. None is about a turn, a request or a stream that goes on."""
+"""Every setting that is a time. None limits a turn, a request or a stream in progress."""
 
 
 def test_no_setting_limits_a_turn_a_request_or_a_stream() -> None:

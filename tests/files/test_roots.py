@@ -22,7 +22,7 @@ SECRET = "what nobody may read"
 
 
 class Machine:
-    """A root, what lies beside it, and the daemon's own folder inside of it."""
+    """A root, files next to it, and the daemon's own folder inside it."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "root"
@@ -92,7 +92,7 @@ LINKS = {
     "dots": "sub/../../outside",
     "deep-up": "sub/deep/../../../outside",
 }
-"""Links in the root that lead to where nobody may go."""
+"""Links in the root that lead to forbidden places."""
 
 TAILS = ["", "/", "/.", "/secret.txt", "/../outside/secret.txt", "/log.db", "/new.txt", "/new/folder/x.txt"]
 

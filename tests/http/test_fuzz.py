@@ -183,7 +183,7 @@ native_lines = st.lists(frames() | json_values | st.text(max_size=40), max_size=
 @settings(max_examples=100, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(lines=native_lines)
 def test_no_native_line_breaks_the_rules(lines: list[Any]) -> None:
-    """Whatever an agent writes in a turn is an event or a problem of its own, and the turn goes on to its end."""
+    """Anything an agent writes in a turn is an event or its own problem, and the turn continues to its end."""
     recorded: list[dict[str, Any]] = [
         {"dir": "cmd", "t": 0, "msg": ["mock", "--conversation", "c"]},
         {"dir": "out", "t": 0, "msg": {"type": "ready", "conversation": "c"}},

@@ -192,7 +192,7 @@ def resident_bytes(daemon: Daemon) -> int:
     return int(Path(f"/proc/{daemon.pid}/statm").read_text().split()[1]) * 4096
 
 
-# -- bodies that nobody wants -------------------------------------------------------------------
+# -- unwanted bodies ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("right", "length", "status"), [(False, 1000, 401), (True, 1 << 30, 413)])

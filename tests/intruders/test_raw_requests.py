@@ -120,7 +120,7 @@ def test_a_header_that_decides_may_stand_once(daemon: Daemon, token: str, name: 
     ids=["value", "target", "many", "chunk"],
 )
 def test_a_head_without_end_is_refused_soon(client: Client, daemon: Daemon, head: bytes) -> None:
-    """Without a token anybody can send one: it must not fill the memory."""
+    """Anyone can send one without a token: it must not fill the memory."""
     piece = b"X-Many: 1\r\n" if head.endswith(b"1.1\r\n") else b"x"
     flood = head + piece * (64 * MOST_HEAD_BYTES // len(piece))
     before = _resident_bytes(daemon)

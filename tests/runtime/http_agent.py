@@ -38,7 +38,7 @@ class Streams:
                 connection.sendall(b"%x\r\n%b\r\n" % (len(data), data))
 
     def flood(self, count: int) -> bool:
-        """Send this many events of 64 KiB; whether the reader makes us wait. Goes on beside that."""
+        """Send this many events of 64 KiB in the background. Returns whether the reader applies back-pressure."""
         (connection,) = self.open
         waits = threading.Event()
         decided = threading.Event()

@@ -58,12 +58,12 @@ async def until_turn_ends(daemon: Daemon, turn_id: str, after: int = 0, session_
 
 
 async def data_of(daemon: Daemon, session_id: str = "s") -> list[EventData]:
-    """What the events of a session say, as far as they fit on a page."""
+    """The data of a session's events, up to one page."""
     return [decode_event(row.body).data for row in await daemon.log.read(session_id, 0)]
 
 
 async def become(holds: Callable[[], bool]) -> None:
-    """Wait for what nobody tells of."""
+    """Poll until this is true."""
     async with asyncio.timeout(SOON):
         while not holds():
             await asyncio.sleep(0.01)

@@ -12,7 +12,7 @@ SOON = 10.0
 
 
 class Paper:
-    """An outlet with room for so many bytes; what is written beyond them fills it."""
+    """An outlet with room for this many bytes; then it is full."""
 
     def __init__(self, room: int = 1 << 40) -> None:
         self.is_full = False

@@ -58,7 +58,7 @@ def files(data_dir: Path) -> list[Path]:
 
 
 async def soon(is_so: Callable[[], bool]) -> None:
-    """Files are removed beside everything else."""
+    """Files are removed in the background."""
     async with asyncio.timeout(SOON):
         while not is_so():
             await asyncio.sleep(0.005)
@@ -89,7 +89,7 @@ def test_files_and_folders_are_private(tmp_path: Path) -> None:
 
 
 def test_what_no_record_names_is_swept(tmp_path: Path) -> None:
-    """Beside requests that make new files, and beside other logs with the same data folder."""
+    """While requests create new files, and with other logs in the same data directory."""
     earlier, other = Attachments(tmp_path, "log"), Attachments(tmp_path, "other")
     known, deleted, foreign = earlier.new_folder(), earlier.new_folder(), other.new_folder()
     for attachments, folder in ((earlier, known), (earlier, deleted), (other, foreign), (earlier, "ses-old")):

@@ -68,7 +68,7 @@ class Talk:
 
 @asynccontextmanager
 async def talk() -> AsyncIterator[tuple[Talk, Path]]:
-    """A running agent, and the path of the socket it was told."""
+    """A running agent, and the path of its socket."""
     one = Talk()
     await one.start()
     try:

@@ -28,7 +28,7 @@ SOON = 10.0
 
 
 class Tenant:
-    """A place at a host that writes down what it is told."""
+    """A tenant of a host that records its notifications."""
 
     def __init__(self, host: Host, name: str) -> None:
         self.told: list[str] = []
@@ -63,7 +63,7 @@ class Tenant:
         self._changed.set()
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait until something that it is told makes this true."""
+        """Wait until a notification makes this true."""
         async with asyncio.timeout(SOON):
             while not holds():
                 self._changed.clear()
@@ -107,7 +107,7 @@ def say(host: Host, *words: str) -> None:
 
 
 async def become(holds: Callable[[], bool]) -> None:
-    """Wait for what nobody tells of."""
+    """Poll until this is true."""
     async with asyncio.timeout(SOON):
         while not holds():
             await asyncio.sleep(0.01)
@@ -149,7 +149,7 @@ def test_while_one_tenant_holds_it_frames_wait_undecoded_and_in_order(tmp_path: 
             assert (wire.heard, a.told, b.told) == ([], ["Ready"], ["Ready"])
             host.release()
             assert wire.heard == ["a 1", "b 2", "a 3"]
-            # Each is told once, of all that it was said.
+            # Each is notified once, for all of its output.
             assert (a.told, b.told) == (["Ready", "heard 2"], ["Ready", "heard 1"])
 
     asyncio.run(scenario())
@@ -210,7 +210,7 @@ def test_only_tenants_with_output_are_notified(tmp_path: Path) -> None:
         async with running(tmp_path) as here:
             host, _ = await here.host()
             tenants = [Tenant(host, f"tenant{number}") for number in range(100)]
-            host.flush()  # each is told that it may begin
+            host.flush()  # each gets its `Ready`
             before = [len(tenant.told) for tenant in tenants]
             tenants[42].conversation.scribe.start_turn("t")
             host.flush()

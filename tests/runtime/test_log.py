@@ -77,7 +77,7 @@ class Session:
         await self.until(("committed", self.append(drafts, *changes, view=view)))
 
     async def until(self, heard: Heard) -> None:
-        """Wait until the session has heard this. A commit is told by the last number that it settles."""
+        """Wait until the session is notified of this. A commit is reported by the last number that it settles."""
         async with asyncio.timeout(SOON):
             while not any(one[0] == heard[0] and (one[1] or 0) >= (heard[1] or 0) for one in self.heard):
                 self._changed.clear()
@@ -152,7 +152,7 @@ class GatedStore(MemoryStore):
 
 
 class SmallDisk(SqliteStore):
-    """SQLite on a disk of so many pages."""
+    """SQLite on a disk of this many pages."""
 
     pages = 1 << 30
 
@@ -306,7 +306,7 @@ def test_deltas_are_batched_until_something_urgent_arrives(
         store.gate.release(9)
         async with opened(store) as log:
             a, b = Session(log, "a"), Session(log, "b")
-            # The first waits for nobody.
+            # The first does not wait for others.
             a.pieces("0")
             async with asyncio.timeout(SOON):
                 while a.end.committed < 1:
@@ -321,7 +321,7 @@ def test_deltas_are_batched_until_something_urgent_arrives(
                 for changes in store.begun
             ]
             assert [one for one in written if one] == [[1], [3, 1, 1]]
-            # Nothing urgent follows: they are written all the same, and nobody is told.
+            # Nothing urgent follows: they are written anyway, and no one is notified.
             while store._began.acquire(blocking=False):
                 pass
             b.pieces("6")
@@ -494,7 +494,7 @@ def test_rows_are_published_then_views_replaced_then_sessions_notified(store: St
             await asyncio.gather(a.until(("committed", 1)), b.until(("committed", 1)))
             assert seen == [
                 ("published", titled("a", "old"), 1),
-                # Of a group all is shown before anybody hears of it.
+                # A whole group is shown before any session is notified.
                 ("committed", titled("a", "new"), 1, titled("b", "new"), 1),
             ]
 
@@ -655,7 +655,7 @@ def test_a_full_disk_refuses_offers_and_keeps_facts(disk: SmallDisk) -> None:
             assert problem.retry_after == 5
             with pytest.raises(Unavailable):
                 log.require_writable()
-            # From now on an offer is refused without a try, and a fact is told that it waits.
+            # From now on an offer is refused without a try, and a fact is reported as stalled.
             b.append([said("never")], offer=True)
             a.append([said("later")])
             await asyncio.gather(b.until(("refused", 2)), a.until(("stalled", None)))

@@ -69,7 +69,7 @@ class Running:
         self._heard.set()
 
     async def heard(self, count: int) -> list[str]:
-        """The lines, once there are so many."""
+        """The lines, once there are this many."""
         while len(self.lines) < count and not self.exits:
             self._heard.clear()
             await self._heard.wait()

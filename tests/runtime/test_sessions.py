@@ -312,7 +312,7 @@ def test_a_fault_in_a_step_ends_the_process_and_the_session_is_loaded_again(
             with pytest.raises(Internal, match="ZeroDivisionError"):
                 await send_message(daemon, SendMessage("s", "never"))
             faults.faulty = False
-            # Whoever waits beside it hears the same; the turn is closed from what the store knows, and the queue goes on.
+            # Other callers get the same error; the turn is closed from the stored state, and the queue continues.
             with pytest.raises(Internal, match="ZeroDivisionError"):
                 await cancelling
             await until_turn_ends(daemon, running_turn.turn_id)

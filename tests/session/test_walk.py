@@ -65,7 +65,7 @@ class Walk(RuleBasedStateMachine):
     def _ask(self, name: str, make: Callable[[int], inputs.Command]) -> None:
         actor = self._actor(name)
         if actor is not None and actor.end.view is None:
-            return  # it is being created: nobody can see it
+            return  # it is being created, so no client can see it
         if actor is not None and isinstance(actor.core.phase, Gone | Resting):
             return
         if actor is None and self.world.store.session(name) is None:

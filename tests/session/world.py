@@ -92,7 +92,7 @@ class Disk:
         self._waiting: tuple[Group, Written] | None = None
         self.is_full = False
         self.poisoned: str | None = None
-        """A session of which nothing can be written, by a fault of ours."""
+        """A session whose appends cannot be written, by an internal error."""
 
     def write(self, group: Group, written: Written) -> None:
         self._waiting = (group, written)
@@ -121,7 +121,7 @@ class Disk:
 
 
 class Process:
-    """One that a session started: what it was told, and whether it lives."""
+    """A process that a session started: what it received, and whether it lives."""
 
     def __init__(self, attempt: int) -> None:
         self.attempt = attempt
@@ -154,7 +154,7 @@ class Actor:
         self.process: Process | None = None
         self.timers: dict[TimerKind, effects.Arm] = {}
         self.old_timers: list[effects.Arm] = []
-        """Those that were disarmed or armed anew: one may have been about to fire."""
+        """Timers that were disarmed or re-armed: one may have been about to fire."""
         self.lookups: list[Callable[[], Input]] = []
         self.is_dropped = False
         self._inputs: deque[Input] = deque()
@@ -282,7 +282,7 @@ class Actor:
     # what the agent does
 
     def feed(self, what: Callable[[Scribe], object]) -> None:
-        """The agent says something: heard now, or when nobody holds the host."""
+        """The agent produces output: processed now, or once the host is not held."""
         self.world.hear(self, what)
 
     def hear(self, what: Callable[[Scribe], object]) -> None:
@@ -368,7 +368,7 @@ class ToyWorld:
         actor.end.listener = None
 
     def lose(self, actor: Actor) -> None:
-        """A fault of ours: whoever waits gets a 500, and the session is loaded again."""
+        """An internal error: waiting callers get a 500, and the session is loaded again."""
         for command in self.commands.values():
             if not command.answers and command.before is actor:
                 command.answers.append("lost")
@@ -476,7 +476,7 @@ class ToyWorld:
             actor.step(inputs.Timer(old.kind, old.tag))
             assert actor.state() == before, f"an old timer was heard: {old}"
 
-    # -- the host: while one holds it, nobody hears -------------------------------------------------
+    # -- the host: while it is held, output waits ----------------------------------------------------
 
     @property
     def is_holding(self) -> bool:
@@ -508,7 +508,7 @@ class ToyWorld:
                 actor.step(inputs.Exited(process.attempt, 1, None, None, "it exited"))
         self._feeding = False
 
-    # -- what clients and agents are told: nothing that is not in the store ---------------------------
+    # -- what clients and agents receive: only what is in the store -----------------------------------
 
     def answered(self, actor: Actor, id: int, result: Any) -> None:
         command = self.commands[id]
@@ -608,7 +608,7 @@ class ToyWorld:
         assert [row.sequence for row in rows] == list(range(seen + 1, seen + 1 + len(rows)))
         for row in rows:
             checker.check(decode_event(row.body))
-        # The toy talks nonsense on purpose; that it is told as such is no fault.
+        # The toy writes malformed output on purpose; reporting that is correct.
         assert [one for one in checker.violations if "unparsed" not in one] == []
         self.checkers[id] = (checker, seen + len(rows))
         turns = self._turns_of(id)
@@ -649,14 +649,14 @@ class ToyWorld:
         pending = [decode_data(kinds[row.kind], row.body) for row in self.store.pending(id)]
         view = view_of(record, cast(Any, pending))
         actor = self.actors.get(id)
-        # `event_count` is read beside the record, never told from it.
+        # `event_count` is read from the log, never from the record.
         count = actor.end.view.record.event_count if actor and actor.end.view else record.event_count
         return view_of(msgspec.structs.replace(view.record, event_count=count), view.pending)
 
     # -- silence ------------------------------------------------------------------------------
 
     def come_to_rest(self) -> None:
-        """The disk is free, processes answer, the agent finishes its turn: then nothing is open and nobody waits."""
+        """The disk is free, processes answer, the agent finishes its turn: then nothing is open and no one waits."""
         self.disk.is_full = False
         for _ in range(300):
             self.settle()

@@ -247,7 +247,7 @@ def test_deleting_a_session_gives_its_space_back(tmp_path: Path) -> None:
     while store.tidy():
         steps += 1
     assert steps > 3
-    # The log beside the file keeps its size until it is written over; the file itself must shrink.
+    # The write-ahead log keeps its size until it is overwritten; the file itself must shrink.
     store.close()
     again = SqliteStore(tmp_path / "log.db")
     assert again.size() < full / 10
@@ -263,7 +263,7 @@ def test_a_deleted_session_is_gone_at_once_and_its_events_bit_by_bit(path: Path)
     assert [row.position for row in store.read_log(0, 9, PLENTY)] == [2501]
     assert store.tidy()
     store.close()
-    # Killed in the middle of it: the next life goes on.
+    # Killed midway: the next start continues.
     again = SqliteStore(path)
     assert [row.position for row in again.read_log(0, 9, PLENTY)] == [2501]
     while again.tidy():
@@ -450,7 +450,7 @@ def test_the_write_ahead_log_has_its_size_before_the_first_write(path: Path) -> 
 
 
 def test_what_gives_the_write_ahead_log_its_size_leaves_nothing_to_read(path: Path, tmp_path: Path) -> None:
-    """Neither for readers beside it nor for one who finds the files as a kill leaves them."""
+    """Neither for concurrent readers nor for someone who reads the files after a kill."""
     store = SqliteStore(path)
     store.write(filler())
     reading = iter(store._reader().execute("SELECT session_id FROM sessions"))
