@@ -40,7 +40,7 @@ def test_of_two_permissions_asked_at_once_each_gets_its_own_answer(
         reader.until_type("permission.requested")
         reader.until_type("permission.requested")
         waiting = client.pending(session)
-        assert [one["metadata"]["input"]["command"] for one in waiting] == ["echo one", "echo two"]
+        assert [request["metadata"]["input"]["command"] for request in waiting] == ["echo one", "echo two"]
         for place in (first, 1 - first):
             path = f"/v1/sessions/{session}/permissions/{waiting[place]['permission_id']}/reply"
             assert client.post(path, {"reply": replies[place]}).status_code == 204
@@ -48,7 +48,7 @@ def test_of_two_permissions_asked_at_once_each_gets_its_own_answer(
     assert stop_reason(events) == "end_turn"
     outcomes = {item["content"][0]["call_id"]: item["status"] for item in results(events)}
     wanted = ["completed" if reply == "once" else "failed" for reply in replies]
-    assert [outcomes[one["metadata"]["call_id"]] for one in waiting] == wanted
+    assert [outcomes[request["metadata"]["call_id"]] for request in waiting] == wanted
     assert texts(events)[-1] == "Both are answered."
 
 
@@ -60,6 +60,9 @@ def test_a_cancel_resolves_both_of_two_permissions_once(client: Client) -> None:
         reader.until_type("permission.requested")
         assert client.post(f"/v1/sessions/{session}/cancel").status_code == 204
         events = reader.until_type("turn.ended")
-    assert [one["status"] for one in of_type(events, "permission.resolved")] == ["reject", "reject"]
+    assert [resolution["status"] for resolution in of_type(events, "permission.resolved")] == [
+        "reject",
+        "reject",
+    ]
     assert stop_reason(events) == "interrupted"
     assert client.pending(session) == []

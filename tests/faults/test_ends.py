@@ -102,7 +102,7 @@ def test_an_end_is_written_once_there_is_space(daemon: Daemon, client: Client, f
         events = reader.rest()
     assert types(events)[-1] == "session.ended"
     assert stop_reason(events) == "interrupted"
-    assert [one["state"] for one in statuses(events, "queue")] == ["queued", "withdrawn"]
+    assert [status["state"] for status in statuses(events, "queue")] == ["queued", "withdrawn"]
     assert terminate(client, session) == 204
     assert client.info(session)["state"] == "ended"
 

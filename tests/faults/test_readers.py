@@ -185,7 +185,7 @@ def test_readers_come_and_go_while_events_flow(client: Client) -> None:
         for offset in (0, 50, 100, 150):
             next(frame for frame in first.events() if frame.id > offset)
             reads.append(pool.submit(read, offset))
-        streams = [one.result() for one in reads]
+        streams = [read.result() for read in reads]
     for offset, stream in zip((0, 50, 100, 150), streams, strict=True):
         assert stream == streams[0][offset:]
 

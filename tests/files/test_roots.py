@@ -152,7 +152,7 @@ def test_no_hostile_path_shows_or_changes_anything_outside(trapped: Machine) -> 
         told: list[str] = []
         for attempt in (
             lambda path=path: trapped.read(path).decode(),
-            lambda path=path: str([one.name for one in entries.list_entries(roots, path)]),
+            lambda path=path: str([entry.name for entry in entries.list_entries(roots, path)]),
             lambda path=path: str(entries.show(roots, path).size == len(SECRET)),
             lambda path=path: str(b"".join(packing.pack(roots, path, "tar"))),
             lambda path=path: trapped.write(path, b"overwritten"),

@@ -51,8 +51,8 @@ class Work:
         with self.snapshot.looking() as now:
             return self.snapshot.changes(now, diffs=True)
 
-    def told(self) -> list[tuple[str, str, int | None, int | None]]:
-        return [(one.path, one.status, one.additions, one.deletions) for one in self.changes()]
+    def listed(self) -> list[tuple[str, str, int | None, int | None]]:
+        return [(change.path, change.status, change.additions, change.deletions) for change in self.changes()]
 
     def described(self) -> Described:
         """Every file with its mode, but for git's own."""
@@ -107,7 +107,9 @@ def test_every_kind_of_change_is_reported(changed: tuple[Work, Described, Descri
     work, _, _ = changed
     found = work.changes()
     assert [
-        (one.path, one.status, one.additions, one.deletions) for one in found if "ignored" not in one.path
+        (change.path, change.status, change.additions, change.deletions)
+        for change in found
+        if "ignored" not in change.path
     ] == [
         (".gitignore", "modified", 1, 1),
         ("binary", "added", None, None),
@@ -120,11 +122,11 @@ def test_every_kind_of_change_is_reported(changed: tuple[Work, Described, Descri
         ("sub/deleted.txt", "deleted", 0, 2),
         ("untracked.txt", "modified", 1, 1),
     ]
-    diffs = {one.path: one.diff for one in found}
+    diffs = {change.path: change.diff for change in found}
     assert diffs["changed.txt"] is not None
     assert diffs["changed.txt"].endswith("@@ -1 +1,2 @@\n not committed\n+and more\n")
     assert diffs["binary"] is None
-    assert all(one.diff is None or one.diff.startswith("diff --git ") for one in found)
+    assert all(change.diff is None or change.diff.startswith("diff --git ") for change in found)
 
 
 def test_everything_is_reverted_and_undone(changed: tuple[Work, Described, Described]) -> None:
@@ -132,7 +134,7 @@ def test_everything_is_reverted_and_undone(changed: tuple[Work, Described, Descr
     # What .gitignore left out then and does not now is a change like any other, but was not kept.
     (work.folder / "ignored" / "x").unlink()
     before.pop("ignored/x"), after.pop("ignored/x")
-    assert set(work.revert()) == {one for one in {**before, **after} if before.get(one) != after.get(one)}
+    assert set(work.revert()) == {path for path in {**before, **after} if before.get(path) != after.get(path)}
     assert work.described() == before
     assert work.changes() == []
     work.undo()
@@ -164,7 +166,7 @@ def test_only_the_named_files_are_reverted(work: Work) -> None:
     work.write("changed.txt", "x\n")
     work.write("kept.txt", "y\n")
     assert work.revert("kept.txt") == ["kept.txt"]
-    assert work.told() == [("changed.txt", "modified", 1, 1)]
+    assert work.listed() == [("changed.txt", "modified", 1, 1)]
     with pytest.raises(InvalidRequest):
         work.revert("kept.txt")
     with pytest.raises(InvalidRequest):
@@ -208,14 +210,14 @@ def test_nothing_is_written_through_a_link(work: Work, tmp_path: Path) -> None:
     (work.folder / "sub").symlink_to(outside)
     with pytest.raises(SandboxAgentError):
         work.revert("sub/deleted.txt")
-    assert [(one.name, one.read_text()) for one in outside.iterdir()] == [("deleted.txt", "outside")]
+    assert [(file.name, file.read_text()) for file in outside.iterdir()] == [("deleted.txt", "outside")]
 
 
 def test_large_files_are_reported_but_not_reverted(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshots, "MOST_FILE_BYTES", 1000)
     work.write("large.bin", "x" * 2000)
     work.write("kept.txt", "y" * 2000)
-    assert work.told() == [("kept.txt", "modified", None, None), ("large.bin", "added", None, None)]
+    assert work.listed() == [("kept.txt", "modified", None, None), ("large.bin", "added", None, None)]
     with pytest.raises(Conflict):
         work.revert("large.bin")
 
@@ -233,7 +235,7 @@ def test_only_the_folder_within_a_repository_is_compared(tmp_path: Path) -> None
     work.snapshot.take(str(work.folder / "sub"))
     work.write("kept.txt", "beside\n")
     work.write("sub/deleted.txt", "changed\n")
-    assert work.told() == [("deleted.txt", "modified", 1, 2)]
+    assert work.listed() == [("deleted.txt", "modified", 1, 2)]
     work.revert()
     assert (work.folder / "sub" / "deleted.txt").read_text() == "sub/deleted.txt\nline\n"
 
@@ -249,7 +251,7 @@ def test_work_trees_and_repositories_without_a_commit_have_snapshots(tmp_path: P
         assert taken.exists, taken.notice
         (tmp_path / name / "new").write_text("x")
         with taken.looking() as now:
-            assert [one.path for one in taken.changes(now, diffs=True)] == ["new"]
+            assert [change.path for change in taken.changes(now, diffs=True)] == ["new"]
 
 
 def test_a_folder_without_git_has_no_snapshot_and_no_notice(tmp_path: Path) -> None:
@@ -268,7 +270,7 @@ def test_the_daemons_own_folder_is_never_read(tmp_path: Path) -> None:
     (inside / "log.db").write_text("another secret")
     work.write("new.txt", "x\n")
     with snapshot.looking() as now:
-        assert [one.path for one in snapshot.changes(now, diffs=True)] == ["new.txt"]
+        assert [change.path for change in snapshot.changes(now, diffs=True)] == ["new.txt"]
 
 
 @pytest.mark.parametrize("name", ["HEAD", "index", "info/exclude", "packed-refs"])
@@ -305,7 +307,7 @@ def test_nothing_in_a_repository_starts_a_program(tmp_path: Path, monkeypatch: p
     assert work.snapshot.exists, work.snapshot.notice
     before = work.described()
     work.write("changed.txt", "$Id$\r\n")
-    assert work.told() == [("changed.txt", "modified", 1, 1)]
+    assert work.listed() == [("changed.txt", "modified", 1, 1)]
     work.revert()
     assert work.described() == before
     assert not proof.exists()

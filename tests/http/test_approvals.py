@@ -100,7 +100,7 @@ def test_the_second_reply_is_a_conflict(client: Client) -> None:
         asked = ask(client, session, reader, "permission x")
         path = reply_path(session, asked)
         both = [pool.submit(client.post, path, {"reply": reply}) for reply in ("once", "reject")]
-        assert sorted(one.result().status_code for one in both) == [204, 409]
+        assert sorted(reply.result().status_code for reply in both) == [204, 409]
         reader.until_type("turn.ended")
         assert refusal(client.post(path, {"reply": "once"})) == (409, "conflict")
     assert types(client.events(session)).count("permission.resolved") == 1
@@ -306,8 +306,16 @@ def test_several_questions_are_one_request(client: Client) -> None:
             refused = client.post(reply_path(session, asked), {"answers": [["Small"]] * count})
             assert refusal(refused) == (400, "invalid_request")
             assert refused.json()["field"] == "answers"
-        assert [one["header"] for one in asked["metadata"]["questions"]] == ["Size", "Toppings", "Time"]
-        assert [one["multi_select"] for one in asked["metadata"]["questions"]] == [False, True, False]
+        assert [question["header"] for question in asked["metadata"]["questions"]] == [
+            "Size",
+            "Toppings",
+            "Time",
+        ]
+        assert [question["multi_select"] for question in asked["metadata"]["questions"]] == [
+            False,
+            True,
+            False,
+        ]
         answers = [["Small"], ["Cheese", "Basil"], ["at noon"]]
         client.post(reply_path(session, asked), {"answers": answers})
         events = reader.until_type("turn.ended")

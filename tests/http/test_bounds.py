@@ -71,7 +71,7 @@ def test_the_messages_that_wait_come_in_pages(client: Client) -> None:
     while cursor is not None:
         page = done(client.get(path, limit=25, **({"cursor": cursor} if cursor else {})))
         assert len(page["messages"]) <= 25
-        found += [one["turnId"] for one in page["messages"]]
+        found += [message["turnId"] for message in page["messages"]]
         cursor = page.get("nextCursor")
     assert found == sent
     assert len(done(client.get(path))["messages"]) == 50

@@ -36,11 +36,11 @@ def test_changes_are_shown_given_back_and_taken_back(client: Client, work: Path)
     (work / "new.txt").write_text("new\n")
     changed = shown(client, session)
     assert (changed["additions"], changed["deletions"]) == (2, 0)
-    assert [(one["path"], one["status"]) for one in changed["files"]] == [
+    assert [(file["path"], file["status"]) for file in changed["files"]] == [
         ("a.txt", "modified"),
         ("new.txt", "added"),
     ]
-    etags = {one["path"]: one["etag"] for one in changed["files"]}
+    etags = {file["path"]: file["etag"] for file in changed["files"]}
     (work / "new.txt").write_text("newer\n")
     path = f"/v1/sessions/{session}/changes"
     stale = client.post(f"{path}/revert", {"all": True, "etags": etags})
@@ -69,17 +69,17 @@ def test_nothing_is_given_back_while_a_turn_runs(client: Client, work: Path) -> 
 def test_without_git_the_agents_own_diffs_are_shown(client: Client, tmp_path: Path) -> None:
     session = client.create(directory=str(tmp_path), permissionMode="bypass")
     client.turn(session, "edit")
-    told = shown(client, session)
-    assert told["source"] == "events"
-    assert told["files"] != []
-    assert all(one["diff"].count("\n@@ ") for one in told["files"])
+    changes = shown(client, session)
+    assert changes["source"] == "events"
+    assert changes["files"] != []
+    assert all(file["diff"].count("\n@@ ") for file in changes["files"])
     assert refusal(client.post(f"/v1/sessions/{session}/changes/revert", {"all": True})) == (409, "conflict")
 
 
 def test_a_snapshot_is_gone_with_its_session(client: Client, work: Path) -> None:
     session = client.create(directory=str(work))
     snapshots = client.daemon.data_dir.glob("attachments/*/snapshot/base.json")
-    mine = [one for one in snapshots if str(work) in one.read_text()]
+    mine = [snapshot for snapshot in snapshots if str(work) in snapshot.read_text()]
     assert len(mine) == 1
     client.delete(f"/v1/sessions/{session}")
     wait_until(lambda: not mine[0].parent.exists())

@@ -51,8 +51,8 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 
 UNUSED = [
-    ("amp", {"model": "acme/big-1"}, "invalid_request", "Amp lets nobody choose its model"),
-    ("amp", {"variant": "high"}, "invalid_request", "Amp lets nobody choose its variant"),
+    ("amp", {"model": "acme/big-1"}, "invalid_request", "Amp does not let you choose its model"),
+    ("amp", {"variant": "high"}, "invalid_request", "Amp does not let you choose its variant"),
     ("amp", {"agentMode": "no-such"}, "mode_not_supported", "Amp has no mode no-such; it has build, smart"),
     ("amp", {"agentMode": "ultra"}, "mode_not_supported", "Amp has no mode ultra; it has build, smart"),
     ("pi", {"model": "acme/no-such"}, "invalid_request", "Pi has no model acme/no-such"),
@@ -67,16 +67,16 @@ def test_what_would_not_be_used_is_refused(
 ) -> None:
     before = len(done(client.get("/v1/sessions"))["sessions"])
     answer = client.post("/v1/sessions/refused", {"agent": agent, **choice})
-    told(answer, choice, problem, why)
+    check_refusal(answer, choice, problem, why)
     assert len(done(client.get("/v1/sessions"))["sessions"]) == before
 
     session = client.create(agent=agent)
     info = client.info(session)
-    told(client.patch(f"/v1/sessions/{session}", choice), choice, problem, why)
+    check_refusal(client.patch(f"/v1/sessions/{session}", choice), choice, problem, why)
     assert client.info(session) == info
 
 
-def told(answer: Any, choice: dict[str, str], problem: str, why: str) -> None:
+def check_refusal(answer: Any, choice: dict[str, str], problem: str, why: str) -> None:
     assert refusal(answer) == (400, problem)
     assert answer.json()["detail"].startswith(why)
     if problem == "invalid_request":

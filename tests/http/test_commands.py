@@ -25,7 +25,7 @@ def test_the_commands_of_an_agent_are_listed(client: Client) -> None:
     session = client.create()
     listed = client.get(f"/v1/sessions/{session}/commands")
     assert listed.status_code == 200
-    assert [one["name"] for one in listed.json()["commands"]] == ["compact", "echo"]
+    assert [command["name"] for command in listed.json()["commands"]] == ["compact", "echo"]
     assert listed.json()["commands"][1] == {
         "name": "echo",
         "description": "Say what follows.",
@@ -37,7 +37,7 @@ def test_commands_are_listed_also_when_no_process_runs(client: Client) -> None:
     session = client.create()
     client.post(f"/v1/sessions/{session}/terminate")
     listed = client.get(f"/v1/sessions/{session}/commands").json()["commands"]
-    assert [one["name"] for one in listed] == ["compact", "echo"]
+    assert [command["name"] for command in listed] == ["compact", "echo"]
 
 
 def test_a_command_is_a_turn_with_its_own_text(client: Client) -> None:

@@ -226,7 +226,7 @@ def test_a_large_folder_comes_whole_or_page_by_page(fs: Bound) -> None:
     for name in names:
         (fs.root / name).touch()
     whole = done(fs.get("/v1/fs/entries", path=fs.root))
-    assert [one["name"] for one in whole] == names
+    assert [entry["name"] for entry in whole] == names
     paged: list[Any] = []
     page: dict[str, Any] = {"nextCursor": None}
     while "nextCursor" in page:
@@ -240,14 +240,17 @@ def test_a_large_folder_comes_whole_or_page_by_page(fs: Bound) -> None:
 def test_names_that_are_no_text_are_shown(fs: Bound) -> None:
     (Path(os.fsdecode(os.fsencode(fs.root) + b"/caf\xe9"))).touch()
     (fs.root / "naïve\n✓").touch()
-    assert [one["name"] for one in done(fs.get("/v1/fs/entries", path=fs.root))] == ["caf\ufffd", "naïve\n✓"]
+    assert [entry["name"] for entry in done(fs.get("/v1/fs/entries", path=fs.root))] == [
+        "caf\ufffd",
+        "naïve\n✓",
+    ]
 
 
 def test_a_session_is_where_relative_paths_start(client: Client, tmp_path: Path) -> None:
     session = client.create(directory=str(tmp_path))
     answer = client.request("PUT", f"/v1/fs/file?path=src/a.txt&sessionId={session}", content=b"x")
     assert done(answer)["path"] == f"{tmp_path}/src/a.txt"
-    assert [one["name"] for one in done(client.get("/v1/fs/entries", sessionId=session))] == ["src"]
+    assert [entry["name"] for entry in done(client.get("/v1/fs/entries", sessionId=session))] == ["src"]
     assert refusal(client.get("/v1/fs/stat", path="../x", session_id=session)) == (400, "invalid_request")
     assert refusal(client.get("/v1/fs/stat", path="x", sessionId="nobody")) == (404, "session_not_found")
 
@@ -330,7 +333,7 @@ def searched(fs: Bound) -> Bound:
 
 def _found(fs: Bound, **query: object) -> tuple[list[tuple[Any, ...]], str | None]:
     result = done(fs.get("/v1/fs/search", path=fs.root, **query))
-    hits = [(os.path.relpath(one["path"], fs.root), one.get("line")) for one in result["hits"]]
+    hits = [(os.path.relpath(hit["path"], fs.root), hit.get("line")) for hit in result["hits"]]
     return hits, result.get("truncated")
 
 

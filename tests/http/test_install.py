@@ -70,7 +70,7 @@ def test_an_agent_is_installed_and_then_is_there(site: Site, start: Start, tmp_p
             {"alreadyInstalled": already, "version": "2.1.325", "path": link, "source": "mirror"}
             for already in (False, True)
         ]
-        claude = next(one for one in done(client.get("/v1/agents"))["agents"] if one["id"] == "claude")
+        claude = next(agent for agent in done(client.get("/v1/agents"))["agents"] if agent["id"] == "claude")
         facts = {name: claude[name] for name in ("installed", "version", "path", "source", "size")}
         assert facts == {
             "installed": True,
@@ -124,7 +124,7 @@ def test_a_failure_lists_every_source_that_was_tried(site: Site, start: Start, t
         assert refusal(answer) == (500, "install_failed")
         problem = answer.json()
         assert (problem["agent"], problem["version"]) == ("claude", "2.1.325")
-        assert [one["source"] for one in problem["sources"]] == ["mirror", "mirror"]
+        assert [source["source"] for source in problem["sources"]] == ["mirror", "mirror"]
         assert problem["sources"][0]["reason"] == (
             f"there is no version 2.1.325, the newest is 2.2.0 "
             f"({site.address}/claude/2.1.325/manifest.json answered 404)"
@@ -137,16 +137,18 @@ def test_a_failure_lists_every_source_that_was_tried(site: Site, start: Start, t
 def test_two_requests_share_one_download(site: Site, start: Start) -> None:
     file = publish_claude(site, "2.1.325", program("2.1.325"), BUILD)
     file.sent, file.gate = 10, threading.Event()
-    told: list[list[tuple[str, Any]]] = []
+    streams: list[list[tuple[str, Any]]] = []
     with start() as client:
-        both = [threading.Thread(target=lambda: told.append(frames(client, "claude", {}))) for _ in range(2)]
+        both = [
+            threading.Thread(target=lambda: streams.append(frames(client, "claude", {}))) for _ in range(2)
+        ]
         for thread in both:
             thread.start()
         assert site.standing.wait(SECONDS)
         file.gate.set()
         for thread in both:
             thread.join(SECONDS)
-    assert [one[-1][0] for one in told] == ["result", "result"]
+    assert [stream[-1][0] for stream in streams] == ["result", "result"]
     assert site.downloads("/claude") == 1
 
 
@@ -201,8 +203,10 @@ def test_a_session_installs_its_agent_and_the_version_it_names(
         publish_claude(site, version, program(version), BUILD)
     with start() as client:
         asked = {"a": None, "b": "2.0.0", "c": "latest", "d": None}
-        told = {name: started_version(client, name, agentVersion=version) for name, version in asked.items()}
-        assert told == {"a": "2.1.325", "b": "2.0.0", "c": "2.2.0", "d": "2.1.325"}
+        versions = {
+            name: started_version(client, name, agentVersion=version) for name, version in asked.items()
+        }
+        assert versions == {"a": "2.1.325", "b": "2.0.0", "c": "2.2.0", "d": "2.1.325"}
         # What a session wants for itself is not what others get.
         link = tmp_path / "data" / LINK
         assert os.readlink(link) == "../agents/claude/2.1.325/claude"

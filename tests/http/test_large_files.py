@@ -52,7 +52,7 @@ def test_a_hundred_thousand_entries_are_listed(daemon: Daemon, tmp_path: Path) -
         (folder / f"file-{number:06}").touch()
     client = Client(daemon)
     whole = done(client.request("GET", "/v1/fs/entries", params={"path": str(folder)}, timeout=120))
-    assert [one["name"] for one in whole] == [f"file-{number:06}" for number in range(100_000)]
+    assert [entry["name"] for entry in whole] == [f"file-{number:06}" for number in range(100_000)]
     page = done(client.request("GET", "/v1/fs/entries", params={"path": str(folder), "limit": "5"}))
     assert page["entries"] == whole[:5]
     client.close()

@@ -41,7 +41,7 @@ def test_every_frame_has_an_id_and_they_ascend(client: Client) -> None:
     ids = [frame.id for frame in seen]
     assert ids == sorted(set(ids))
     own = news(seen, session)
-    assert [one["state"] for one in own] == ["idle", "running", "idle", "idle"]
+    assert [update["state"] for update in own] == ["idle", "running", "idle", "idle"]
     assert own[-1] == client.info(session)
 
 

@@ -161,8 +161,8 @@ def test_an_impossible_request_is_refused_by_field(client: Client, path: str, ca
     answer = client.post(path, body)
     assert refusal(answer) == (400, "invalid_request")
     assert answer.json().get("field") == field
-    assert [one["id"] for one in done(client.get("/v1/processes"))["processes"]] == [
-        one["id"] for one in before
+    assert [process["id"] for process in done(client.get("/v1/processes"))["processes"]] == [
+        process["id"] for process in before
     ]
 
 
@@ -170,7 +170,11 @@ def test_the_list_tells_what_each_uses(client: Client) -> None:
     made = create(client, "python3 -c 'x = bytearray(50_000_000)\nwhile True: pass' & wait")
 
     def used() -> dict[str, Any]:
-        [info] = [one for one in done(client.get("/v1/processes"))["processes"] if one["id"] == made["id"]]
+        [info] = [
+            process
+            for process in done(client.get("/v1/processes"))["processes"]
+            if process["id"] == made["id"]
+        ]
         assert isinstance(info, dict)
         return info
 
@@ -264,7 +268,7 @@ def test_limits_and_records_outlive_a_kill_and_processes_do_not(own: Callable[..
 
     client = own()
     assert done(client.get("/v1/processes/config")) == limits
-    listed = {one["id"]: one for one in done(client.get("/v1/processes"))["processes"]}
+    listed = {process["id"]: process for process in done(client.get("/v1/processes"))["processes"]}
     assert listed[over["id"]] == over
     assert listed[runs["id"]].items() >= {"status": "exited", "endedBy": "daemon"}.items()
     assert "exitCode" not in listed[runs["id"]]

@@ -112,10 +112,10 @@ def test_usage_is_the_sum_of_the_turns(client: Client) -> None:
     turns = [client.turn(session, "thinking"), client.turn(session, "usage")]
     spent = [of_type(turn, "turn.ended")[0]["metadata"]["usage"] for turn in turns]
     usage = client.info(session)["usage"]
-    assert usage["inputTokens"] == sum(one["input_tokens"] for one in spent)
-    assert usage["outputTokens"] == sum(one["output_tokens"] for one in spent)
-    assert usage["cacheReadTokens"] == sum(one["cache_read_tokens"] for one in spent)
-    assert usage["costUsd"] == pytest.approx(sum(one["cost_usd"] for one in spent))
+    assert usage["inputTokens"] == sum(turn["input_tokens"] for turn in spent)
+    assert usage["outputTokens"] == sum(turn["output_tokens"] for turn in spent)
+    assert usage["cacheReadTokens"] == sum(turn["cache_read_tokens"] for turn in spent)
+    assert usage["costUsd"] == pytest.approx(sum(turn["cost_usd"] for turn in spent))
 
 
 def test_a_name_is_given_once(client: Client) -> None:
@@ -379,9 +379,9 @@ def test_messages_wait_in_order_while_a_turn_runs(client: Client) -> None:
         reader.until_type("permission.requested")
         second = client.post(f"/v1/sessions/{session}/messages", {"message": "second"}).json()
         third = client.post(f"/v1/sessions/{session}/messages", {"message": "third"}).json()
-        assert [one["queued"] for one in (first, second, third)] == [False, True, True]
+        assert [message["queued"] for message in (first, second, third)] == [False, True, True]
         waiting = done(client.get(f"/v1/sessions/{session}/queue"))["messages"]
-        assert [(one["turnId"], one["message"], one["attachments"]) for one in waiting] == [
+        assert [(message["turnId"], message["message"], message["attachments"]) for message in waiting] == [
             (second["turnId"], "second", []),
             (third["turnId"], "third", []),
         ]

@@ -81,7 +81,9 @@ def test_a_version_is_read_again_when_the_program_changes(tmp_path: Path) -> Non
         seen = []
         for version in ("1.2.3", "1.2.30"):
             install(version)
-            codex = next(one for one in done(client.get("/v1/agents"))["agents"] if one["id"] == "codex")
+            codex = next(
+                agent for agent in done(client.get("/v1/agents"))["agents"] if agent["id"] == "codex"
+            )
             seen.append((codex["installed"], codex["version"], codex["path"]))
     assert seen == [(True, "1.2.3", str(program)), (True, "1.2.30", str(program))]
 

@@ -86,6 +86,6 @@ def test_a_message_that_waits_is_withdrawn_before_the_agent_ends_the_session(cli
         for data in (event["data"] for event in events if event["type"] == "item.completed")
         if data["item"]["kind"] == "status" and data["item"]["content"][0]["label"] == "queue"
     ]
-    assert [one["turn_id"] for one in changes if one["state"] == "withdrawn"] == waiting
+    assert [change["turn_id"] for change in changes if change["state"] == "withdrawn"] == waiting
     assert texts(events)[-1] == "Goodbye."
     assert done(client.get(f"/v1/sessions/{session}/queue"))["messages"] == []

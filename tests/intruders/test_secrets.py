@@ -325,12 +325,14 @@ def test_the_token_of_a_daemon_in_the_background_is_in_no_process_list_and_no_lo
     try:
         files = list((tmp_path / "state").iterdir())
         [token] = [
-            msgspec.json.decode(one.read_bytes())["token"] for one in files if one.name == "daemon.json"
+            msgspec.json.decode(file.read_bytes())["token"] for file in files if file.name == "daemon.json"
         ]
         processes = [pid, *descendants(pid)]
-        assert [one for one in processes if token in Path(f"/proc/{one}/cmdline").read_text()] == []
-        assert [one.name for one in files if one.suffix == ".log" and token in one.read_text()] == []
-        assert {one.name for one in files} >= {"daemon.json", "daemon.log"}
+        assert [
+            process for process in processes if token in Path(f"/proc/{process}/cmdline").read_text()
+        ] == []
+        assert [file.name for file in files if file.suffix == ".log" and token in file.read_text()] == []
+        assert {file.name for file in files} >= {"daemon.json", "daemon.log"}
         assert token not in said[0]
         assert f"its token is in {tmp_path / 'state' / 'daemon.json'}" in said[0]
     finally:

@@ -68,7 +68,7 @@ def test_a_queue_is_read_page_by_page(tmp_path: Path) -> None:
             for size in (2, 2, 1):
                 page = await queue(daemon, ReadQueue("s", 2, cursor))
                 assert len(page.messages) == size
-                seen += [(one.turn_id, one.message) for one in page.messages]
+                seen += [(message.turn_id, message.message) for message in page.messages]
                 cursor = page.next_cursor
             assert cursor is None
             assert seen == [(turn_id, f"message {n}") for n, turn_id in enumerate(turns)]
@@ -84,7 +84,7 @@ def test_a_page_continues_after_withdrawn_messages(tmp_path: Path) -> None:
             await withdraw(daemon, QueuedTurn("s", turns[1]))
             await withdraw(daemon, QueuedTurn("s", turns[2]))
             rest = await queue(daemon, ReadQueue("s", 2, first.next_cursor))
-            assert [one.turn_id for one in rest.messages] == turns[3:]
+            assert [message.turn_id for message in rest.messages] == turns[3:]
             with pytest.raises(NotFound):
                 await withdraw(daemon, QueuedTurn("s", turns[1]))
 
@@ -209,7 +209,7 @@ def test_simultaneous_ends_are_all_answered(tmp_path: Path) -> None:
             await busy(daemon, "waits")
             ends = [terminate(daemon, ONE), delete(daemon, ONE), terminate(daemon, ONE), delete(daemon, ONE)]
             done = await asyncio.gather(*ends, return_exceptions=True)
-            assert all(one is None or isinstance(one, SessionNotFound) for one in done)
+            assert all(result is None or isinstance(result, SessionNotFound) for result in done)
             assert None in done
             with pytest.raises(SessionNotFound):
                 await get(daemon, ONE)
@@ -230,9 +230,9 @@ def test_a_second_answer_conflicts_and_an_unknown_request_is_not_found(tmp_path:
                 ReplyPermission("s", asked.permission_id, word) for word in ("once", "reject", "always")
             ]
             done = await asyncio.gather(
-                *(reply_permission(daemon, one) for one in answers), return_exceptions=True
+                *(reply_permission(daemon, answer) for answer in answers), return_exceptions=True
             )
-            assert [type(one) for one in done] == [type(None), Conflict, Conflict]
+            assert [type(result) for result in done] == [type(None), Conflict, Conflict]
             assert (await permissions(daemon, ONE)).permissions == []
             await until_turn_ends(daemon, sent.turn_id)
             with pytest.raises(Conflict):

@@ -49,7 +49,12 @@ def test_the_oldest_ended_processes_are_dropped(tmp_path: Path, monkeypatch: pyt
         for _ in range(4):
             await (await processes.create(spec("echo x"), interactive=False)).exited.wait()
         await processes.create(spec("sleep 60"), interactive=False)
-        assert [one.id for one in await processes.list(None)] == [runs.id, "proc_4", "proc_5", "proc_6"]
+        assert [process.id for process in await processes.list(None)] == [
+            runs.id,
+            "proc_4",
+            "proc_5",
+            "proc_6",
+        ]
 
     with_processes(tmp_path, body)
     assert sorted(path.name for path in tmp_path.glob("proc_*")) == ["proc_1", "proc_4", "proc_5", "proc_6"]

@@ -81,7 +81,7 @@ def test_files_and_folders_are_private(tmp_path: Path) -> None:
         path = Attachments(tmp_path, "log").write("folder", "a", b"a")
     finally:
         os.umask(before)
-    modes = [stat.S_IMODE(one.stat().st_mode) for one in (path, path.parent)]
+    modes = [stat.S_IMODE(file.stat().st_mode) for file in (path, path.parent)]
     assert modes == [0o600, 0o700]
 
 
@@ -255,7 +255,7 @@ def test_an_agents_image_is_written_off_the_event_loop_before_its_event(
 async def bodies(daemon: Daemon) -> bytes:
     """All that the store holds of the session's events."""
     store = daemon.log.store
-    return b"".join(one.body for one in await asyncio.to_thread(lambda: store.read("s", 0, 1000, 1 << 20)))
+    return b"".join(row.body for row in await asyncio.to_thread(lambda: store.read("s", 0, 1000, 1 << 20)))
 
 
 def test_a_session_that_is_deleted_during_an_upload_keeps_no_file(
@@ -314,7 +314,7 @@ def test_the_same_file_can_be_uploaded_twice_at_once(tmp_path: Path) -> None:
         async with opened(tmp_path) as daemon:
             request = UploadAttachment("s", bytes(SPACE), "a.bin")
             stored = await asyncio.gather(*(upload(daemon, request) for _ in range(8)))
-            assert {one.path for one in stored} == {stored[0].path}
+            assert {attachment.path for attachment in stored} == {stored[0].path}
             [file] = files(tmp_path)
             assert file.read_bytes() == request.content
 

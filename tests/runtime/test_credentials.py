@@ -128,12 +128,12 @@ def test_a_child_sees_every_variable_in_which_its_agent_finds_a_key_and_no_other
     }
     environ = dict.fromkeys(keys, "k")
     sees = {name: environment(agent, environ, {}).keys() for name, agent in AGENTS.items()}
-    told = set().union(*keys.values())
-    assert {key: {name for name in told if key in sees[name]} for key in keys} == keys
+    names = set().union(*keys.values())
+    assert {key: {name for name in names if key in sees[name]} for key in keys} == keys
     assert [name for name in AGENTS if {"SANDBOX_AGENT_TOKEN", "DATABASE_PASSWORD"} & sees[name]] == []
     for name, agent in AGENTS.items():
         if agent.credentials is not None:
-            finds = {one.source for one in agent.credentials.in_environment(environ)}
+            finds = {credential.source for credential in agent.credentials.in_environment(environ)}
             assert finds <= sees[name]
 
 

@@ -409,7 +409,7 @@ def test_a_reader_that_is_behind_gets_the_rest_when_the_log_is_closed(store: Sto
         session = Session(log, "a")
         await session.append([said("x" * 50_000) for _ in range(100)])
         paper, stalled = Paper(), Paper(room=0)
-        reading = [asyncio.create_task(of_session(log, session).run(one)) for one in (paper, stalled)]
+        reading = [asyncio.create_task(of_session(log, session).run(outlet)) for outlet in (paper, stalled)]
         await stalled.until(lambda: stalled.is_full)
         session.channel.close()
         await log.close()

@@ -31,7 +31,7 @@ class Tenant:
     """A tenant of a host that records its notifications."""
 
     def __init__(self, host: Host, name: str) -> None:
-        self.told: list[str] = []
+        self.notices: list[str] = []
         self.host = host
         self.name = name
         self._changed = asyncio.Event()
@@ -59,7 +59,7 @@ class Tenant:
         self._tell(f"broken {message}")
 
     def _tell(self, word: str) -> None:
-        self.told.append(word)
+        self.notices.append(word)
         self._changed.set()
 
     async def until(self, holds: Callable[[], bool]) -> None:
@@ -128,7 +128,7 @@ def test_output_waits_for_the_first_tenant(tmp_path: Path) -> None:
             assert wire.heard == ["a early"]
             host.begin()  # by the second tenant
             say(host, "a late")
-            await tenant.until(lambda: tenant.told.count("heard 1") == 2)
+            await tenant.until(lambda: tenant.notices.count("heard 1") == 2)
             assert wire.heard == ["a early", "a late"]
 
     asyncio.run(scenario())
@@ -146,11 +146,11 @@ def test_while_one_tenant_holds_it_frames_wait_undecoded_and_in_order(tmp_path: 
             say(host, "a 1", "b 2", "a 3")
             await become(lambda: len(host._held) == 3)
             host.release()
-            assert (wire.heard, a.told, b.told) == ([], ["Ready"], ["Ready"])
+            assert (wire.heard, a.notices, b.notices) == ([], ["Ready"], ["Ready"])
             host.release()
             assert wire.heard == ["a 1", "b 2", "a 3"]
             # Each is notified once, for all of its output.
-            assert (a.told, b.told) == (["Ready", "heard 2"], ["Ready", "heard 1"])
+            assert (a.notices, b.notices) == (["Ready", "heard 2"], ["Ready", "heard 1"])
 
     asyncio.run(scenario())
 
@@ -163,7 +163,7 @@ def test_later_output_waits_behind_held_output(tmp_path: Path) -> None:
             host.begin()
 
             def hold_again() -> None:
-                tenant.told.append("heard")
+                tenant.notices.append("heard")
                 host.hold()
 
             tenant.heard = hold_again  # type: ignore[method-assign]
@@ -211,11 +211,11 @@ def test_only_tenants_with_output_are_notified(tmp_path: Path) -> None:
             host, _ = await here.host()
             tenants = [Tenant(host, f"tenant{number}") for number in range(100)]
             host.flush()  # each gets its `Ready`
-            before = [len(tenant.told) for tenant in tenants]
+            before = [len(tenant.notices) for tenant in tenants]
             tenants[42].conversation.scribe.start_turn("t")
             host.flush()
             host.flush()
-            new = [len(tenant.told) - count for tenant, count in zip(tenants, before, strict=True)]
+            new = [len(tenant.notices) - count for tenant, count in zip(tenants, before, strict=True)]
             assert new == [number == 42 for number in range(100)]
 
     asyncio.run(scenario())
@@ -230,11 +230,11 @@ def test_an_exit_is_reported_after_all_output(tmp_path: Path) -> None:
             host.flush()
             host.hold()
             say(host, "a last", "exit 3")
-            await tenant.until(lambda: "dying" in tenant.told)
-            assert (tenant.told, wire.heard) == (["Ready", "dying"], [])
+            await tenant.until(lambda: "dying" in tenant.notices)
+            assert (tenant.notices, wire.heard) == (["Ready", "dying"], [])
             assert not host.exit_told.is_set()
             host.release()
-            assert tenant.told == ["Ready", "dying", "heard 1", "exited 3"]
+            assert tenant.notices == ["Ready", "dying", "heard 1", "exited 3"]
             assert (host.exit_told.is_set(), here.hosts.count) == (True, 0)
 
     asyncio.run(scenario())
@@ -246,9 +246,9 @@ def test_an_early_exit_is_reported_to_the_first_tenant(tmp_path: Path) -> None:
             host, _ = await here.host()
             tenant = Tenant(host, "a")
             say(host, "a word", "exit 0")
-            await tenant.until(lambda: "dying" in tenant.told)
+            await tenant.until(lambda: "dying" in tenant.notices)
             host.begin()
-            assert tenant.told == ["Ready", "dying", "heard 1", "exited 0"]
+            assert tenant.notices == ["Ready", "dying", "heard 1", "exited 0"]
 
     asyncio.run(scenario())
 
@@ -262,9 +262,9 @@ def test_a_tenant_that_left_is_not_notified(tmp_path: Path) -> None:
             host.flush()
             await here.hosts.release(host, a.conversation)
             say(host, "a 1", "b 2", "exit 0")
-            await b.until(lambda: "exited 0" in b.told)
+            await b.until(lambda: "exited 0" in b.notices)
             assert wire.heard == ["a 1", "b 2"]
-            assert a.told == ["Ready"]
+            assert a.notices == ["Ready"]
 
     asyncio.run(scenario())
 
@@ -308,11 +308,14 @@ def test_an_internal_error_breaks_only_the_session_of_the_frame(
             say(host, "b before", "a fault", "b after")
             await become(lambda: len(host._held) == 3)
             host.release()
-            assert a.told == ["Ready", "broken the daemon failed on what the agent said: Fault: b'a fault'"]
-            assert b.told == ["Ready", "heard 2"]
+            assert a.notices == [
+                "Ready",
+                "broken the daemon failed on what the agent said: Fault: b'a fault'",
+            ]
+            assert b.notices == ["Ready", "heard 2"]
             assert wire.heard == ["b before", "b after"]
             say(host, "b later")
-            await b.until(lambda: b.told[-1] == "heard 1")
+            await b.until(lambda: b.notices[-1] == "heard 1")
 
     with caplog.at_level(logging.ERROR):
         asyncio.run(scenario())
@@ -330,8 +333,8 @@ def test_an_internal_error_without_an_owner_breaks_all_sessions(tmp_path: Path) 
             host.begin()
             host.flush()
             say(host, "nobody fault")
-            await a.until(lambda: len(a.told) == 2)
-            assert [tenant.told[1].split()[0] for tenant in (a, b)] == ["broken", "broken"]
+            await a.until(lambda: len(a.notices) == 2)
+            assert [tenant.notices[1].split()[0] for tenant in (a, b)] == ["broken", "broken"]
 
     asyncio.run(scenario())
 
@@ -349,8 +352,8 @@ def test_an_error_after_a_delay_breaks_only_its_own_session(tmp_path: Path) -> N
             host.flush()
             await become(lambda: bool(host._waited))
             host.release()
-            assert a.told == ["Ready", "broken the daemon failed on what the agent said: Fault: a"]
-            assert b.told == ["Ready"]
+            assert a.notices == ["Ready", "broken the daemon failed on what the agent said: Fault: a"]
+            assert b.notices == ["Ready"]
 
     asyncio.run(scenario())
 
@@ -397,7 +400,7 @@ def test_joining_a_server_that_just_exited_is_refused(tmp_path: Path) -> None:
             host.begin()
             await here.host()
             say(host, "exit 5")
-            await tenant.until(lambda: "exited 5" in tenant.told)
+            await tenant.until(lambda: "exited 5" in tenant.notices)
             with pytest.raises(AgentProcessExited):
                 Tenant(host, "b")
             with pytest.raises(AgentProcessExited):
@@ -413,7 +416,7 @@ def test_a_server_that_ends_is_no_longer_shared(tmp_path: Path) -> None:
             tenant = Tenant(host, "a")
             host.begin()
             say(host, "exit 5")
-            await tenant.until(lambda: "exited 5" in tenant.told)
+            await tenant.until(lambda: "exited 5" in tenant.notices)
             fresh, _ = await here.host()
             assert fresh is not host
             status = here.hosts.server_status(here.agent)

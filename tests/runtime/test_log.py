@@ -79,7 +79,9 @@ class Session:
     async def until(self, heard: Heard) -> None:
         """Wait until the session is notified of this. A commit is reported by the last number that it settles."""
         async with asyncio.timeout(SOON):
-            while not any(one[0] == heard[0] and (one[1] or 0) >= (heard[1] or 0) for one in self.heard):
+            while not any(
+                notice[0] == heard[0] and (notice[1] or 0) >= (heard[1] or 0) for notice in self.heard
+            ):
                 self._changed.clear()
                 await self._changed.wait()
 
@@ -320,7 +322,7 @@ def test_deltas_are_batched_until_something_urgent_arrives(
                 [len(change.rows) for change in changes if isinstance(change, AppendEvents)]
                 for changes in store.begun
             ]
-            assert [one for one in written if one] == [[1], [3, 1, 1]]
+            assert [group for group in written if group] == [[1], [3, 1, 1]]
             # Nothing urgent follows: they are written anyway, and no one is notified.
             while store._began.acquire(blocking=False):
                 pass
@@ -561,8 +563,8 @@ def test_news_come_after_the_rows_that_caused_them(store: Store) -> None:
                 False,
                 True,
             ]
-            view = [msgspec.json.decode(body) for _, body in store.news(0, 9)]
-            assert [(one["sessionId"], one["title"], one["eventCount"]) for one in view] == [
+            news = [msgspec.json.decode(body) for _, body in store.news(0, 9)]
+            assert [(info["sessionId"], info["title"], info["eventCount"]) for info in news] == [
                 ("a", "one", 2),
                 ("b", "one", 1),
             ]

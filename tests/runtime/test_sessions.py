@@ -54,7 +54,7 @@ def nothing_in_memory(daemon: Daemon) -> bool:
 
 
 def stop_reasons(data: list[object]) -> list[str]:
-    return [one.metadata.stop_reason for one in data if isinstance(one, TurnEnded)]
+    return [event.metadata.stop_reason for event in data if isinstance(event, TurnEnded)]
 
 
 # -- letting go -------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ def test_of_simultaneous_creates_with_one_id_one_succeeds(tmp_path: Path) -> Non
         async with running(tmp_path) as daemon:
             wanted = (create(daemon) for _ in range(6))
             done = await asyncio.gather(*wanted, return_exceptions=True)
-            assert [type(one) for one in done if one != "s"] == [SessionAlreadyExists] * 5
+            assert [type(result) for result in done if result != "s"] == [SessionAlreadyExists] * 5
             assert daemon.hosts.count == 1
 
     asyncio.run(scenario())
@@ -382,7 +382,7 @@ class ReadingWire(MockWire):
     """Puts the files of a prompt into its message, as agents do that take images."""
 
     def wants(self, prompt: Prompt) -> tuple[str, ...]:
-        return tuple(one.path for one in prompt.attachments)
+        return tuple(attachment.path for attachment in prompt.attachments)
 
     def prompt(self, conversation: object, prompt: Prompt, files: Files) -> None:
         contents = [content.decode() for content in files.values()]
@@ -463,7 +463,7 @@ def test_a_session_that_is_ended_while_files_are_read_does_not_wait_for_them(tmp
                     await live.ask(attached("slow", picture))
                 await terminate(daemon, OneSession("s"))
                 assert not daemon.sessions._live
-                [end] = [one for one in await data_of(daemon) if isinstance(one, SessionEnded)]
+                [end] = [event for event in await data_of(daemon) if isinstance(event, SessionEnded)]
                 assert end.reason == "terminated"
             await become(lambda: nothing_in_memory(daemon))
 

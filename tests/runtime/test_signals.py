@@ -39,7 +39,7 @@ def client(daemon: Daemon) -> Iterator[Client]:
         yield client
 
 
-def told(events: list[dict[str, Any]]) -> list[str]:
+def summary(events: list[dict[str, Any]]) -> list[str]:
     """Turns in short: what the agent said, what went wrong and how they ended."""
     words = []
     for event in events:
@@ -57,7 +57,7 @@ def told(events: list[dict[str, Any]]) -> list[str]:
 
 def test_a_cancel_by_signal_is_no_crash_and_what_waits_resumes_the_conversation(client: Client) -> None:
     session = client.create(agent="amp")
-    assert told(client.turn(session, "one")) == ["one 1", "end_turn"]
+    assert summary(client.turn(session, "one")) == ["one 1", "end_turn"]
     client.send(session, "hang")
     last = client.send(session, "two")
     assert client.post(f"/v1/sessions/{session}/cancel").status_code == 204
@@ -66,22 +66,22 @@ def test_a_cancel_by_signal_is_no_crash_and_what_waits_resumes_the_conversation(
             lambda event: bool(event["type"] == "turn.ended" and event["data"]["turn_id"] == last)
         )
     # Two lines were kept before this: the process was given the time for what it does after its last word.
-    assert told(events) == ["one 1", "end_turn", "queue", "interrupted", "two 3", "end_turn"]
+    assert summary(events) == ["one 1", "end_turn", "queue", "interrupted", "two 3", "end_turn"]
 
 
 def test_after_an_error_that_ends_the_process_the_next_message_resumes(client: Client) -> None:
     session = client.create(agent="amp")
     client.turn(session, "one")
-    assert told(client.turn(session, "fail")) == ["500 broken", "error"]
-    assert told(client.turn(session, "two")) == ["two 3", "end_turn"]
+    assert summary(client.turn(session, "fail")) == ["500 broken", "error"]
+    assert summary(client.turn(session, "two")) == ["two 3", "end_turn"]
 
 
 def test_an_agent_that_closes_its_output_and_lives_on_ends_its_turn_with_an_error(client: Client) -> None:
     session = client.create(agent="amp")
     client.turn(session, "one")
     closed = "the agent's process closed its output and was stopped (SIGTERM)"
-    assert told(client.turn(session, "close")) == [closed, "error"]
-    assert told(client.turn(session, "two")) == ["two 2", "end_turn"]
+    assert summary(client.turn(session, "close")) == [closed, "error"]
+    assert summary(client.turn(session, "two")) == ["two 2", "end_turn"]
 
 
 @pytest.mark.parametrize(
@@ -93,16 +93,16 @@ def test_a_process_that_ends_over_an_older_message_does_not_take_the_new_one_wit
     """The next process gets it; after a few of them the turn fails with what they say."""
     session = client.create(agent="amp")
     client.turn(session, "one")
-    assert told(client.turn(session, f"fail again {times}")) == ["500 broken", "error"]
-    assert told(client.turn(session, "two")) == answer
+    assert summary(client.turn(session, f"fail again {times}")) == ["500 broken", "error"]
+    assert summary(client.turn(session, "two")) == answer
 
 
 def test_a_conversation_that_was_never_stored_starts_anew(client: Client) -> None:
     session = client.create(agent="amp")
     client.send(session, "hang")
     client.post(f"/v1/sessions/{session}/cancel")
-    assert told(client.turn(session, "one")) == ["one 1", "end_turn"]
-    assert told(client.events(session)) == ["interrupted", "resume_lost", "one 1", "end_turn"]
+    assert summary(client.turn(session, "one")) == ["one 1", "end_turn"]
+    assert summary(client.events(session)) == ["interrupted", "resume_lost", "one 1", "end_turn"]
 
 
 def test_a_conversation_that_is_gone_is_not_replaced_unasked(client: Client) -> None:
@@ -111,7 +111,7 @@ def test_a_conversation_that_is_gone_is_not_replaced_unasked(client: Client) -> 
     client.turn(session, "forget")
     gone = client.post(f"/v1/sessions/{session}/messages", {"message": "two"})
     assert refusal(gone) == (409, "conflict")
-    assert told(client.turn(session, "two", fresh=True))[-2:] == ["two 1", "end_turn"]
+    assert summary(client.turn(session, "two", fresh=True))[-2:] == ["two 1", "end_turn"]
 
 
 # -- sessions that end, and daemons that stop, while an agent starts ------------------------------
@@ -150,7 +150,7 @@ def test_a_queued_message_whose_agent_starts_when_the_daemon_stops_is_left_to_th
         events = reader.until(
             lambda event: event["data"].get("turn_id") == last and event["type"] == "turn.ended"
         )
-    assert told(events)[-2:] == ["two 3", "end_turn"]
+    assert summary(events)[-2:] == ["two 3", "end_turn"]
 
 
 def test_a_start_that_the_disk_refuses_is_reported_and_later_works(client: Client, tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_start_that_the_disk_refuses_is_reported_and_later_works(client: Clien
     refused = client.post("/v1/sessions/s", {"agent": "amp", "directory": str(tmp_path)})
     assert refusal(refused) == (503, "unavailable")
     launch.unlink()
-    assert told(client.turn(client.create(agent="amp"), "one")) == ["one 1", "end_turn"]
+    assert summary(client.turn(client.create(agent="amp"), "one")) == ["one 1", "end_turn"]
 
 
 def test_a_picture_that_is_gone_is_named_all_the_same(client: Client, tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_picture_that_is_gone_is_named_all_the_same(client: Client, tmp_path: 
     with client.follow(session) as reader:
         reader.until_type("turn.ended")
         events = reader.until_type("turn.ended")
-    assert told(events)[-2:] == [f"look\n\nAttached file: {picture} 3", "end_turn"]
+    assert summary(events)[-2:] == [f"look\n\nAttached file: {picture} 3", "end_turn"]
 
 
 def test_a_picture_that_is_too_large_for_a_message_is_only_named(client: Client, tmp_path: Path) -> None:
@@ -181,4 +181,4 @@ def test_a_picture_that_is_too_large_for_a_message_is_only_named(client: Client,
     with picture.open("wb") as file:
         file.truncate(1 << 42)
     session = client.create(agent="amp")
-    assert told(client.turn(session, "one", attachments=[{"path": str(picture)}]))[-1] == "end_turn"
+    assert summary(client.turn(session, "one", attachments=[{"path": str(picture)}]))[-1] == "end_turn"

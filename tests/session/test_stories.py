@@ -101,7 +101,7 @@ def test_a_refused_mode_change_has_no_effect() -> None:
         "default",
         "requires_action",
     )
-    assert not any(isinstance(one, effects.Switch) for one in words(actor))
+    assert not any(isinstance(message, effects.Switch) for message in words(actor))
 
 
 def test_terminate_on_a_full_disk_ends_the_process_without_a_success() -> None:
@@ -211,7 +211,7 @@ def test_the_end_of_another_run_does_not_end_the_turn_that_is_being_written() ->
     sent = send(world)
     actor.feed(lambda scribe: scribe.start_turn(source="agent"))
     world.settle()
-    assert [type(one) for one in words(actor)] == [effects.GivePrompt]
+    assert [type(message) for message in words(actor)] == [effects.GivePrompt]
     assert isinstance(actor.core.phase, Running)
     actor.feed(end_turn)
     world.settle()
@@ -227,7 +227,7 @@ def test_an_exit_while_a_prompt_is_written_passes_it_on_to_the_next_process() ->
     assert sent.answer.queued is False
     assert isinstance(actor.core.phase, Reopening)
     world.open(S)
-    assert [type(one) for one in words(actor)] == [effects.GivePrompt]
+    assert [type(message) for message in words(actor)] == [effects.GivePrompt]
     assert stop_reasons(world) == []
 
 
@@ -273,7 +273,7 @@ def test_no_allow_follows_an_interrupt() -> None:
     world.ask(S, lambda id: inputs.Decide(id, asked, allow()))
     world.ask(S, inputs.Cancel)
     world.settle()
-    assert [type(one) for one in words(actor)] == [
+    assert [type(message) for message in words(actor)] == [
         effects.GivePrompt,
         effects.GiveDecision,
         effects.Interrupt,
@@ -290,7 +290,7 @@ def test_a_rule_decision_is_not_sent_after_an_interrupt() -> None:
     world.ask(S, inputs.Cancel)
     world.settle()
     assert isinstance(actor.core.phase, Cancelling)
-    assert not any(isinstance(one, effects.GiveDecision) for one in words(actor))
+    assert not any(isinstance(message, effects.GiveDecision) for message in words(actor))
 
 
 def test_a_time_limit_affects_only_its_own_turn() -> None:
@@ -398,8 +398,10 @@ def test_what_an_agent_asks_beyond_a_bound_is_rejected() -> None:
     world.settle()
     assert actor.end.view is not None
     assert len(actor.end.view.pending) == 3
-    rejected = [one for one in words(actor) if isinstance(one, effects.GiveDecision | effects.GiveAnswer)]
-    assert [one.key for one in rejected] == ["p2", "p3", "another plan"]
+    rejected = [
+        message for message in words(actor) if isinstance(message, effects.GiveDecision | effects.GiveAnswer)
+    ]
+    assert [message.key for message in rejected] == ["p2", "p3", "another plan"]
 
 
 def test_an_unknown_request_id_is_not_found() -> None:

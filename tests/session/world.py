@@ -111,7 +111,7 @@ class Disk:
         error: Exception | None = None
         if self.is_full:
             error = OSError("no space left on device")
-        elif self.poisoned is not None and any(one.session_id == self.poisoned for one in group.ends()):
+        elif self.poisoned is not None and any(end.session_id == self.poisoned for end in group.ends()):
             error = ImpossibleChange("poisoned")
             if len(group.ends()) == 1:
                 self.poisoned = None
@@ -373,7 +373,7 @@ class ToyWorld:
             if not command.answers and command.before is actor:
                 command.answers.append("lost")
         self.unload(actor.id)
-        self._held = [one for one in self._held if one[0] is not actor]
+        self._held = [held for held in self._held if held[0] is not actor]
         if self.store.session(actor.id) is not None:
             self.loop.call_soon(self._load_again, actor.id)
 
@@ -534,12 +534,18 @@ class ToyWorld:
                 assert store.queued(id, turn) is None
             case inputs.Decide(_, asked, decision):
                 resolved = [
-                    one for one in self._data_of(id, PermissionResolved) if one.permission_id == asked
+                    resolution
+                    for resolution in self._data_of(id, PermissionResolved)
+                    if resolution.permission_id == asked
                 ]
-                assert [one.status != "reject" for one in resolved] == [decision.reply != "reject"]
+                assert [resolution.status != "reject" for resolution in resolved] == [
+                    decision.reply != "reject"
+                ]
                 assert asked not in {row.id for row in store.pending(id)}
             case inputs.Reply(_, asked):
-                assert any(one.question_id == asked for one in self._data_of(id, QuestionResolved))
+                assert any(
+                    resolution.question_id == asked for resolution in self._data_of(id, QuestionResolved)
+                )
             case inputs.Configure() as wanted:
                 assert record is not None
                 for name in ("model", "permission_mode"):
@@ -560,7 +566,10 @@ class ToyWorld:
         # Another PATCH may have followed in the same commit.
         record = self.store.session(id)
         assert record is not None
-        return {getattr(record.settings, name), *(getattr(one, name) for one in self.settings_written)}
+        return {
+            getattr(record.settings, name),
+            *(getattr(settings, name) for settings in self.settings_written),
+        }
 
     settings_written: list[Settings] = []
 
@@ -579,9 +588,9 @@ class ToyWorld:
 
     def _resolved_keys(self, actor: Actor) -> set[str]:
         return {
-            f"perm:{one.metadata.input['key']}"
-            for one in self._data_of(actor.id, PermissionResolved)
-            if one.metadata is not None
+            f"perm:{resolution.metadata.input['key']}"
+            for resolution in self._data_of(actor.id, PermissionResolved)
+            if resolution.metadata is not None
         }
 
     def events(self, id: str) -> list[Event]:
@@ -609,7 +618,7 @@ class ToyWorld:
         for row in rows:
             checker.check(decode_event(row.body))
         # The toy writes malformed output on purpose; reporting that is correct.
-        assert [one for one in checker.violations if "unparsed" not in one] == []
+        assert [violation for violation in checker.violations if "unparsed" not in violation] == []
         self.checkers[id] = (checker, seen + len(rows))
         turns = self._turns_of(id)
         assert len(turns) == len(set(turns))
@@ -697,7 +706,7 @@ class ToyWorld:
             loaded = self.actors.get(id)
             if self.store.session(id) is not None and (loaded is None or loaded.scribe.nothing_open()):
                 checker.finish()
-                assert [one for one in checker.violations if "unparsed" not in one] == []
+                assert [violation for violation in checker.violations if "unparsed" not in violation] == []
 
 
 def _bytes(view: Any) -> bytes:

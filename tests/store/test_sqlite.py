@@ -411,7 +411,7 @@ def test_messages_that_an_older_schema_queued_keep_their_heads(path: Path) -> No
             )
     old.close()
     store = SqliteStore(path)
-    sizes = [len(msgspec.json.encode(one)) for one in queued]
+    sizes = [len(msgspec.json.encode(message)) for message in queued]
     assert store.queue_heads("a") == [
         QueuedHead("t1", "then", True, sizes[0]),
         QueuedHead("t2", "later", False, sizes[1]),

@@ -151,7 +151,7 @@ class AgentLink:
         await self._release()
         self._live.step(inputs.Closed(self.attempt))
 
-    # -- what the host tells --------------------------------------------------------------------
+    # -- notifications from the host ------------------------------------------------------------
 
     def note_turns(self, scribe: Scribe) -> None:
         """A turn that the agent has just begun is not the one that was cancelled."""

@@ -36,7 +36,7 @@ class Follower(Protocol):
         """Something else has changed; check again."""
 
     def fail(self) -> None:
-        """Its stream cannot go on."""
+        """Its stream cannot continue."""
 
 
 class Channel:

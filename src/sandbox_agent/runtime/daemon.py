@@ -262,7 +262,7 @@ class Daemon:
         for field in sorted(agent.ignores.intersection(chosen)):
             if getattr(settings, field) is not None:
                 raise InvalidRequest(
-                    f"{agent.title} lets nobody choose its {field}", field=field, agent=agent.name
+                    f"{agent.title} does not let you choose its {field}", field=field, agent=agent.name
                 )
         if not listed:
             return

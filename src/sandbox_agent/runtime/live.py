@@ -108,7 +108,7 @@ class LiveSession:
         if self._core.last > self._core.committed and not self.is_dropped:
             await self._callers.until_settled()
 
-    # -- what the log tells -------------------------------------------------------------------
+    # -- notifications from the log ------------------------------------------------------------
 
     def committed(self, number: int) -> None:
         self.step(inputs.Committed(number))

@@ -109,7 +109,7 @@ class Reader(Store):
             blob.seek(min(start, blob.length()))
             return blob.read(size), blob.length()
 
-    # -- sessions, and what stands beside the log ----------------------------------------------
+    # -- sessions and their state ---------------------------------------------------------------
 
     def session(self, session_id: str) -> SessionRecord | None:
         rows = self._reader().execute(
