@@ -114,7 +114,7 @@ def test_variables_are_hidden_unless_they_are_exported_or_revealed(home: Path) -
     words = ("credentials", "extract-env", "--agent", "claude")
     hidden = run(home, *words)
     assert hidden.stdout == "ANTHROPIC_API_KEY='sk-a…'\nCLAUDE_CODE_OAUTH_TOKEN='oaut…'\n"
-    assert hidden.stderr == "values are hidden; --reveal shows them\n"
+    assert hidden.stderr == "values are masked; use --reveal to show them\n"
     assert msgspec.json.decode(run(home, *words, "--json", "--reveal").stdout) == {
         "ANTHROPIC_API_KEY": KEY,
         "CLAUDE_CODE_OAUTH_TOKEN": TOKEN,

@@ -45,5 +45,5 @@ def test_an_empty_data_directory_is_no_other_daemons(local: Cli) -> None:
     failed = local("sessions", "list", "--data-dir", "")
     assert (failed.returncode, failed.stderr) == (
         2,
-        "error: --data-dir / SANDBOX_AGENT_DATA_DIR is empty: name a folder, or leave it out\n",
+        "error: --data-dir / SANDBOX_AGENT_DATA_DIR is empty: set it to a directory or leave it unset\n",
     )

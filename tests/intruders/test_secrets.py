@@ -332,7 +332,7 @@ def test_the_token_of_a_daemon_in_the_background_is_in_no_process_list_and_no_lo
         assert [one.name for one in files if one.suffix == ".log" and token in one.read_text()] == []
         assert {one.name for one in files} >= {"daemon.json", "daemon.log"}
         assert token not in said[0]
-        assert f"its token is in {tmp_path / 'state' / 'daemon.json'}" in said[0]
+        assert f"the token is in {tmp_path / 'state' / 'daemon.json'}" in said[0]
     finally:
         daemon("stop")
 

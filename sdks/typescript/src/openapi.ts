@@ -7,7 +7,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the agents: installed or not, version, credentials, capabilities. */
+        /** List all agents with their install state, version, credentials and capabilities. */
         get: operations["agents.list"];
         put?: never;
         post?: never;
@@ -27,9 +27,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Install an agent, or say where it is.
-         * @description A client that accepts `text/event-stream` sees it come: frames named `progress`, then one named `result` with the
-         *     answer, or `problem` with what went wrong.
+         * Install an agent, or return where it is installed.
+         * @description A client that accepts `text/event-stream` receives frames named `progress`, then one named `result` with the
+         *     response, or one named `problem` with the error.
          */
         post: operations["agents.install"];
         delete?: never;
@@ -83,15 +83,15 @@ export interface paths {
         get: operations["sessions.get"];
         put?: never;
         /**
-         * Create a session under an id of yours and start its agent.
-         * @description A session whose agent is installed but cannot be started is created, ended and answered with `healthy: false`.
+         * Create a session with the given id and start its agent.
+         * @description If the agent is installed but does not start, the session is created and ended, and the response has `healthy: false`.
          */
         post: operations["sessions.create"];
-        /** Terminate a session and forget it. */
+        /** Terminate a session and delete it with its events. */
         delete: operations["sessions.delete"];
         options?: never;
         head?: never;
-        /** Rename a session, or switch its model, variant or modes; at run time where the agent can. */
+        /** Change the title, model, variant or modes of a session; while it runs if the agent supports that. */
         patch: operations["sessions.update"];
         trace?: never;
     };
@@ -105,7 +105,7 @@ export interface paths {
         /** List sessions, newest first. */
         get: operations["sessions.list"];
         put?: never;
-        /** Create a session under an id that the daemon makes. */
+        /** Create a session with a generated id. */
         post: operations["sessions.new"];
         delete?: never;
         options?: never;
@@ -122,7 +122,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a message; answered as soon as it is durable. While a turn runs it waits in the queue. */
+        /** Send a message. Returns once it is durable; while a turn runs, it waits in the queue. */
         post: operations["sessions.send_message"];
         delete?: never;
         options?: never;
@@ -139,7 +139,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End the running turn and keep the session; the next queued message then starts. */
+        /** Cancel the running turn. The next queued message then starts. */
         post: operations["sessions.cancel"];
         delete?: never;
         options?: never;
@@ -156,7 +156,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End the session and every process it started. */
+        /** End the session and all its processes. */
         post: operations["sessions.terminate"];
         delete?: never;
         options?: never;
@@ -175,8 +175,8 @@ export interface paths {
         put?: never;
         /**
          * Stop the process of an idle agent; the next message resumes the conversation.
-         * @description The daemon does the same after `--idle-seconds`. Nothing happens while a turn runs or a message waits, nor to an agent that could
-         *     not go on with its conversation.
+         * @description The daemon does the same after `--idle-seconds`. It has no effect while a turn runs or a message is queued, or if the
+         *     agent could not resume the conversation.
          */
         post: operations["sessions.suspend"];
         delete?: never;
@@ -192,7 +192,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the messages that wait, oldest first. */
+        /** List queued messages, oldest first. */
         get: operations["sessions.queue"];
         put?: never;
         post?: never;
@@ -212,7 +212,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Withdraw a message that waits. */
+        /** Withdraw a queued message. */
         delete: operations["sessions.withdraw"];
         options?: never;
         head?: never;
@@ -226,7 +226,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the permissions that wait for an answer. */
+        /** List pending permissions. */
         get: operations["permissions.list"];
         put?: never;
         post?: never;
@@ -243,7 +243,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the questions that wait for an answer. */
+        /** List pending questions. */
         get: operations["questions.list"];
         put?: never;
         post?: never;
@@ -262,7 +262,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answer a permission; the second answer gets a conflict. */
+        /** Answer a permission. A second answer gets 409. */
         post: operations["permissions.reply"];
         delete?: never;
         options?: never;
@@ -279,7 +279,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answer a question; the second answer gets a conflict. */
+        /** Answer a question. A second answer gets 409. */
         post: operations["questions.reply"];
         delete?: never;
         options?: never;
@@ -296,7 +296,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Refuse to answer a question. */
+        /** Reject a question. */
         post: operations["questions.reject"];
         delete?: never;
         options?: never;
@@ -313,7 +313,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Upload a file for use in a message. */
+        /** Upload a file to use in a message. */
         post: operations["attachments.upload"];
         delete?: never;
         options?: never;
@@ -328,7 +328,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read an attachment back. */
+        /** Read an attachment. */
         get: operations["attachments.get"];
         put?: never;
         post?: never;
@@ -345,7 +345,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the slash commands and prompt templates that the agent offers in this session. */
+        /** List the slash commands and prompt templates that the agent offers in the session. */
         get: operations["sessions.commands"];
         put?: never;
         post?: never;
@@ -364,7 +364,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Run a command of the agent as a turn. Like a message, it waits in the queue while another turn runs. */
+        /** Run a command of the agent as a turn. While another turn runs, it waits in the queue. */
         post: operations["sessions.run_command"];
         delete?: never;
         options?: never;
@@ -381,7 +381,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Replace the conversation so far by a summary of it, as a turn. Refused where the agent cannot do so on request. */
+        /** Replace the conversation so far with a summary, as a turn. Refused if the agent does not support it. */
         post: operations["sessions.compact"];
         delete?: never;
         options?: never;
@@ -415,7 +415,7 @@ export interface paths {
         };
         /**
          * Stream events after an offset, then every new one, until the session ends.
-         * @description A frame named `end` says that there is nothing more to come. A reader that has everything of an ended session gets 204.
+         * @description A frame named `end` marks the end of the stream. A reader that already has every event of an ended session gets 204.
          */
         get: operations["sessions.events_sse"];
         put?: never;
@@ -434,8 +434,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stream the events of all sessions, and frames named `session` when one is created, changed or deleted.
-         * @description The stream begins with an id alone: where the log is. A reader that is cut off before the first event goes on from there.
+         * Stream the events of all sessions, and frames named `session` when a session is created, changed or deleted.
+         * @description The stream starts with a frame that has only an id, the current position in the log. A reader that loses the
+         *     connection before the first event resumes from there.
          */
         get: operations["events.sse"];
         put?: never;
@@ -470,7 +471,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say that the daemon lives, and its version. */
+        /** Check that the daemon is running; returns its version. */
         get: operations["system.health"];
         put?: never;
         post?: never;
@@ -487,7 +488,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say whether new work is taken: the log can be written and the daemon is not stopping. */
+        /** Check that the daemon accepts work: the log is writable and the daemon is not stopping. */
         get: operations["system.ready"];
         put?: never;
         post?: never;
@@ -504,7 +505,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Give figures in Prometheus' text format. */
+        /** Return metrics in Prometheus text format. */
         get: operations["system.metrics"];
         put?: never;
         post?: never;
@@ -881,58 +882,58 @@ export interface components {
         /** InstallAgentBody */
         InstallAgentBody: {
             /**
-             * @description Install again even if it is there.
+             * @description Install again even if it is installed.
              * @default false
              */
             reinstall?: boolean;
             /**
-             * @description Version to install, or `latest`. Without one any that is there will do, and the tested one is fetched.
+             * @description Version to install, or `latest`. Default: the installed version, or the tested one if none is installed.
              * @default null
              */
             agentVersion?: string | null;
         };
         /** CreateSessionBody */
         CreateSessionBody: {
-            /** @description Which agent to run, e.g. `claude`. */
+            /** @description Agent to run, e.g. `claude`. */
             agent: string;
             /**
-             * @description What it does: `build` (default), `plan`, or one it reports.
+             * @description Mode of the agent: `build` (default), `plan`, or another mode it reports.
              * @default null
              */
             agentMode?: string | null;
             /**
-             * @description What it may do: `default` asks before it writes or runs, `acceptEdits` does not ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing.
+             * @description When the agent asks: `default` before it writes or runs anything, `acceptEdits` not for plain edits inside the directory, `bypass` never; `plan` is read-only.
              * @default default
              * @enum {unknown}
              */
             permissionMode?: "acceptEdits" | "bypass" | "default" | "plan";
             /**
-             * @description The model behind it.
+             * @description Model to use.
              * @default null
              */
             model?: string | null;
             /**
-             * @description A variant of the model, e.g. its reasoning effort.
+             * @description Variant of the model, e.g. its reasoning effort.
              * @default null
              */
             variant?: string | null;
             /**
-             * @description Which version of the agent to run.
+             * @description Version of the agent to run.
              * @default null
              */
             agentVersion?: string | null;
             /**
-             * @description Absolute path it works in; the daemon's own folder when absent.
+             * @description Absolute path of the working directory (default: the daemon's).
              * @default null
              */
             directory?: string | null;
             /**
-             * @description A name to show.
+             * @description Title to display.
              * @default null
              */
             title?: string | null;
             /**
-             * @description Variables for the agent; stored for the owner alone, never returned.
+             * @description Environment variables for the agent; readable only by the owner, never returned.
              * @default {}
              */
             env?: {
@@ -946,7 +947,7 @@ export interface components {
                 [key: string]: components["schemas"]["McpServer"];
             };
             /**
-             * @description End a turn that takes longer; off when absent.
+             * @description Cancel a turn that takes longer (default: no limit).
              * @default null
              */
             turnTimeoutMs?: number | null;
@@ -973,46 +974,46 @@ export interface components {
         };
         /** SessionSettingsBody */
         SessionSettingsBody: {
-            /** @description Which agent to run, e.g. `claude`. */
+            /** @description Agent to run, e.g. `claude`. */
             agent: string;
             /**
-             * @description What it does: `build` (default), `plan`, or one it reports.
+             * @description Mode of the agent: `build` (default), `plan`, or another mode it reports.
              * @default null
              */
             agentMode?: string | null;
             /**
-             * @description What it may do: `default` asks before it writes or runs, `acceptEdits` does not ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing.
+             * @description When the agent asks: `default` before it writes or runs anything, `acceptEdits` not for plain edits inside the directory, `bypass` never; `plan` is read-only.
              * @default default
              * @enum {unknown}
              */
             permissionMode?: "acceptEdits" | "bypass" | "default" | "plan";
             /**
-             * @description The model behind it.
+             * @description Model to use.
              * @default null
              */
             model?: string | null;
             /**
-             * @description A variant of the model, e.g. its reasoning effort.
+             * @description Variant of the model, e.g. its reasoning effort.
              * @default null
              */
             variant?: string | null;
             /**
-             * @description Which version of the agent to run.
+             * @description Version of the agent to run.
              * @default null
              */
             agentVersion?: string | null;
             /**
-             * @description Absolute path it works in; the daemon's own folder when absent.
+             * @description Absolute path of the working directory (default: the daemon's).
              * @default null
              */
             directory?: string | null;
             /**
-             * @description A name to show.
+             * @description Title to display.
              * @default null
              */
             title?: string | null;
             /**
-             * @description Variables for the agent; stored for the owner alone, never returned.
+             * @description Environment variables for the agent; readable only by the owner, never returned.
              * @default {}
              */
             env?: {
@@ -1026,7 +1027,7 @@ export interface components {
                 [key: string]: components["schemas"]["McpServer"];
             };
             /**
-             * @description End a turn that takes longer; off when absent.
+             * @description Cancel a turn that takes longer (default: no limit).
              * @default null
              */
             turnTimeoutMs?: number | null;
@@ -1046,20 +1047,20 @@ export interface components {
         };
         /** SendMessageBody */
         SendMessageBody: {
-            /** @description The prompt; on the command line `-` reads it from stdin. */
+            /** @description The prompt. On the command line, `-` reads it from stdin. */
             message: string;
             /**
-             * @description Files that go with it.
+             * @description Files to send with the message.
              * @default []
              */
             attachments?: components["schemas"]["Attachment"][];
             /**
-             * @description Start a new conversation if the agent's own is gone.
+             * @description Start a new conversation if the agent no longer has this one.
              * @default false
              */
             fresh?: boolean;
             /**
-             * @description The message is a command of the agent, e.g. `/compact`. Else a `/` is text.
+             * @description Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
              * @default false
              */
             command?: boolean;
@@ -1072,25 +1073,25 @@ export interface components {
              */
             reply: "accept" | "accept_for_session" | "always" | "approved" | "denied" | "once" | "reject";
             /**
-             * @description Something to tell the agent with it.
+             * @description Message for the agent.
              * @default null
              */
             message?: string | null;
         };
         /** ReplyQuestionBody */
         ReplyQuestionBody: {
-            /** @description Per question the chosen labels; free text is allowed. */
+            /** @description For each question, the chosen labels or free text. */
             answers: string[][];
         };
         /** RunCommandBody */
         RunCommandBody: {
             /**
-             * @description What follows the name.
+             * @description Text after the name.
              * @default null
              */
             arguments?: string | null;
             /**
-             * @description Start a new conversation if the agent's own is gone.
+             * @description Start a new conversation if the agent no longer has this one.
              * @default false
              */
             fresh?: boolean;
@@ -1593,7 +1594,7 @@ export interface components {
         Event: components["schemas"]["SessionStartedEnvelope"] | components["schemas"]["SessionEndedEnvelope"] | components["schemas"]["TurnStartedEnvelope"] | components["schemas"]["TurnEndedEnvelope"] | components["schemas"]["ItemStartedEnvelope"] | components["schemas"]["ItemDeltaEnvelope"] | components["schemas"]["ItemCompletedEnvelope"] | components["schemas"]["PermissionRequestedEnvelope"] | components["schemas"]["PermissionResolvedEnvelope"] | components["schemas"]["QuestionRequestedEnvelope"] | components["schemas"]["QuestionResolvedEnvelope"] | components["schemas"]["ErrorEventEnvelope"] | components["schemas"]["AgentUnparsedEnvelope"];
         /**
          * Problem
-         * @description RFC 9457 problem details; facts are further members.
+         * @description RFC 9457 problem details, with facts as additional members.
          */
         Problem: {
             type: string;
@@ -1620,7 +1621,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1629,7 +1630,7 @@ export interface operations {
                     "application/json": components["schemas"]["AgentList"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -1645,7 +1646,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Which agent, e.g. `claude`. */
+                /** @description Name of the agent, e.g. `claude`. */
                 agent: string;
             };
             cookie?: never;
@@ -1656,7 +1657,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1693,7 +1694,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -1707,19 +1708,19 @@ export interface operations {
     "agents.modes": {
         parameters: {
             query?: {
-                /** @description Where the agent would run; the daemon's own folder when absent. */
+                /** @description Working directory of the agent (default: the daemon's). */
                 directory?: string | null;
             };
             header?: never;
             path: {
-                /** @description Which agent, e.g. `claude`. */
+                /** @description Name of the agent, e.g. `claude`. */
                 agent: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1773,7 +1774,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -1787,19 +1788,19 @@ export interface operations {
     "agents.models": {
         parameters: {
             query?: {
-                /** @description Where the agent would run; the daemon's own folder when absent. */
+                /** @description Working directory of the agent (default: the daemon's). */
                 directory?: string | null;
             };
             header?: never;
             path: {
-                /** @description Which agent, e.g. `claude`. */
+                /** @description Name of the agent, e.g. `claude`. */
                 agent: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1853,7 +1854,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -1876,7 +1877,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1894,7 +1895,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -1921,7 +1922,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2002,7 +2003,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2050,7 +2051,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2077,7 +2078,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2131,7 +2132,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2145,9 +2146,9 @@ export interface operations {
     "sessions.list": {
         parameters: {
             query?: {
-                /** @description How many to a page. */
+                /** @description Sessions per page. */
                 limit?: number;
-                /** @description `nextCursor` of the page before. */
+                /** @description `nextCursor` of the previous page. */
                 cursor?: string | null;
             };
             header?: never;
@@ -2156,7 +2157,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2174,7 +2175,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2198,7 +2199,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2279,7 +2280,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2294,7 +2295,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key gives the same turn. */
+                /** @description A repeated key returns the same turn. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -2309,7 +2310,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -2399,7 +2400,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2447,7 +2448,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2495,7 +2496,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2534,7 +2535,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2548,9 +2549,9 @@ export interface operations {
     "sessions.queue": {
         parameters: {
             query?: {
-                /** @description How many at most. */
+                /** @description Most messages to return. */
                 limit?: number;
-                /** @description `nextCursor` of the page before. */
+                /** @description `nextCursor` of the previous page. */
                 cursor?: string | null;
             };
             header?: never;
@@ -2562,7 +2563,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2589,7 +2590,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2607,7 +2608,7 @@ export interface operations {
             path: {
                 /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
                 session_id: string;
-                /** @description The turn that waits. */
+                /** @description Turn of the queued message. */
                 turn_id: string;
             };
             cookie?: never;
@@ -2639,7 +2640,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2662,7 +2663,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2680,7 +2681,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2703,7 +2704,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2721,7 +2722,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2739,7 +2740,7 @@ export interface operations {
             path: {
                 /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
                 session_id: string;
-                /** @description The permission that waits. */
+                /** @description Id of the pending permission. */
                 permission_id: string;
             };
             cookie?: never;
@@ -2793,7 +2794,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2811,7 +2812,7 @@ export interface operations {
             path: {
                 /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
                 session_id: string;
-                /** @description The question that waits. */
+                /** @description Id of the pending question. */
                 question_id: string;
             };
             cookie?: never;
@@ -2865,7 +2866,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2883,7 +2884,7 @@ export interface operations {
             path: {
                 /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
                 session_id: string;
-                /** @description The question that waits. */
+                /** @description Id of the pending question. */
                 question_id: string;
             };
             cookie?: never;
@@ -2924,7 +2925,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2938,7 +2939,7 @@ export interface operations {
     "attachments.upload": {
         parameters: {
             query?: {
-                /** @description The file's name. */
+                /** @description Name of the file. */
                 filename?: string | null;
             };
             header?: never;
@@ -2954,7 +2955,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2999,7 +3000,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3017,14 +3018,14 @@ export interface operations {
             path: {
                 /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
                 session_id: string;
-                /** @description The last part of the attachment's path. */
+                /** @description Last part of the attachment's path. */
                 name: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3042,7 +3043,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3065,7 +3066,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3119,7 +3120,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3134,13 +3135,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key gives the same turn. */
+                /** @description A repeated key returns the same turn. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
                 /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
                 session_id: string;
-                /** @description The command's name, without its slash and without spaces. */
+                /** @description Name of the command, without the slash; no spaces. */
                 name: string;
             };
             cookie?: never;
@@ -3151,7 +3152,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3241,7 +3242,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3256,7 +3257,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key gives the same turn. */
+                /** @description A repeated key returns the same turn. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -3267,7 +3268,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3357,7 +3358,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3371,11 +3372,11 @@ export interface operations {
     "sessions.events": {
         parameters: {
             query?: {
-                /** @description Sequence of the last event already seen. */
+                /** @description Sequence of the last event you have seen. */
                 offset?: number;
-                /** @description How many at most; a page is also bounded in bytes. */
+                /** @description Most events to return; a page is also limited in bytes. */
                 limit?: number;
-                /** @description Give each event the native payload that caused it. */
+                /** @description Include the native payload of each event. */
                 includeRaw?: boolean;
             };
             header?: never;
@@ -3387,7 +3388,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3423,7 +3424,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3437,13 +3438,13 @@ export interface operations {
     "sessions.events_sse": {
         parameters: {
             query?: {
-                /** @description Sequence of the last event already seen. */
+                /** @description Sequence of the last event you have seen. */
                 offset?: number;
-                /** @description Give each event the native payload that caused it. */
+                /** @description Include the native payload of each event. */
                 includeRaw?: boolean;
             };
             header?: {
-                /** @description What a reconnecting reader saw last; wins over `offset`. */
+                /** @description Id of the last event received; takes precedence over `offset`. */
                 "Last-Event-ID"?: string | null;
             };
             path: {
@@ -3454,7 +3455,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3463,7 +3464,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description There is nothing more to come. */
+            /** @description There are no more events. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -3497,7 +3498,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3511,11 +3512,11 @@ export interface operations {
     "events.sse": {
         parameters: {
             query?: {
-                /** @description Position in the whole log; now when absent. */
+                /** @description Position in the log of all sessions (default: the end). */
                 offset?: number | null;
             };
             header?: {
-                /** @description What a reconnecting reader saw last; wins over `offset`. */
+                /** @description Id of the last event received; takes precedence over `offset`. */
                 "Last-Event-ID"?: string | null;
             };
             path?: never;
@@ -3523,7 +3524,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3550,7 +3551,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3565,7 +3566,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key gives the same turn. */
+                /** @description A repeated key returns the same turn. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -3580,7 +3581,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3670,7 +3671,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3690,7 +3691,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3699,7 +3700,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3719,7 +3720,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3737,7 +3738,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3757,7 +3758,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3766,7 +3767,7 @@ export interface operations {
                     "*/*": unknown;
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;

@@ -1,4 +1,4 @@
-"""Runs the command of an operation: sends it, and prints what comes back."""
+"""Runs the command of an operation: sends the request and prints the response."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Created(Struct):
 
 
 class EventHead(Struct):
-    """What one must know of an event to follow a stream."""
+    """The fields of an event that are needed to follow a stream."""
 
     type: str = ""
     sequence: int = 0
@@ -36,7 +36,7 @@ class EventHead(Struct):
 def call(args: argparse.Namespace) -> int:
     command: Command = args._command
     if command.name == "sessions create" and args.session_id is None:
-        command = next(one for one in COMMANDS if one.name == "sessions new")
+        command = next(other for other in COMMANDS if other.name == "sessions new")
     with Remote(find_address(args)) as remote:
         if any(argument.name == "directory" for argument in command.arguments):
             args.directory = caller_directory(args, remote.address)
@@ -59,7 +59,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _exit_code(created: Created) -> int:
-    """A session that ended at once was created, but the command did not do what one wanted."""
+    """A session whose agent did not start was created, but the command failed."""
     if created.healthy:
         return 0
     say(ProblemAnswered(dict(created.error or {})).readable())
@@ -75,12 +75,12 @@ def _print_events(answer: bytes, *, as_page: bool) -> int:
         write_line(bytes(event))
     if page.has_more:
         last = msgspec.json.decode(page.events[-1], type=EventHead)
-        say(f"there are more: --offset {last.sequence}")
+        say(f"more events: --offset {last.sequence}")
     return 0
 
 
 def _print_stream(remote: Remote, request: Call) -> int:
-    """One event per line. The stream of a session ends with the session, the one of a turn with the turn."""
+    """Print one event per line. The stream ends with the session or the turn it follows."""
     of_session = request.path.startswith("/v1/sessions/")
     for frame in remote.follow(request):
         write_line(frame.data)
@@ -98,6 +98,6 @@ def _write_content(remote: Remote, request: Call, args: argparse.Namespace) -> i
         return 0
     is_text = answer.media_type.startswith("text/")
     if sys.stdout.isatty() and not is_text:
-        raise CommandFailed("that is no text: give --output FILE, or redirect it")
+        raise CommandFailed("the content is binary: use --output FILE or redirect stdout")
     sys.stdout.buffer.write(answer.content)
     return 0

@@ -1,13 +1,13 @@
-"""What the operations of a group are about: `sessions.create` is of the group `sessions`."""
+"""Descriptions of the groups of operations: `sessions.create` belongs to the group `sessions`."""
 
 from __future__ import annotations
 
 GROUPS = {
-    "agents": "Agents: list, install, what they offer.",
-    "sessions": "Sessions: create, talk, read, end.",
-    "permissions": "Permissions that wait for an answer.",
-    "questions": "Questions that wait for an answer.",
-    "attachments": "Files that go with messages.",
-    "events": "The events of all sessions.",
-    "system": "Health and figures of the daemon.",
+    "agents": "List and install agents.",
+    "sessions": "Create, prompt, read and end sessions.",
+    "permissions": "List and answer pending permissions.",
+    "questions": "List and answer pending questions.",
+    "attachments": "Upload and read files for messages.",
+    "events": "Follow the events of all sessions.",
+    "system": "Health and metrics of the daemon.",
 }

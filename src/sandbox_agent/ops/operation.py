@@ -1,4 +1,4 @@
-"""What an operation is, and the decorator that puts one into the table."""
+"""The `Operation` type, and the decorator that adds one to the table."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ Body = Literal["json", "bytes", "none"]
 
 
 class Content(Struct, frozen=True):
-    """An answer that is not JSON."""
+    """A response that is not JSON."""
 
     body: bytes
     media_type: str
 
 
 class Stream(Struct, frozen=True):
-    """An answer that goes on: a way through the log, or pieces of SSE text, None where a sign of life is due."""
+    """A streamed response: a reader of the log, or pieces of SSE text, with None where a keep-alive is due."""
 
     pieces: Following | AsyncGenerator[bytes | None, None]
 
 
 class Watched(Struct, Generic[Result], frozen=True):
-    """An answer that takes its time. A client that accepts a stream sees the steps to it; others wait for the answer."""
+    """A slow response. A client that accepts a stream sees the steps; others wait for the result."""
 
     result: asyncio.Future[Result]
     steps: AsyncGenerator[Struct | None, None]
@@ -57,8 +57,8 @@ class Watched(Struct, Generic[Result], frozen=True):
         except SandboxAgentError as error:
             last = _frame("problem", error.problem())
         except Exception:
-            # A stream that just breaks off would leave its reader to guess.
-            logger.exception("an answer that was watched failed")
+            # If the stream simply stopped, the reader could not tell why.
+            logger.exception("a streamed operation failed")
             last = _frame("problem", Internal(UNEXPECTED).problem())
         yield last
 
@@ -68,14 +68,14 @@ def _frame(name: str, data: object) -> bytes:
 
 
 class Nothing(Struct, frozen=True):
-    """An operation without arguments."""
+    """The request of an operation without arguments."""
 
 
 Handler = Callable[[Daemon, Any], Awaitable[Any]]
 
 
 class Operation(Struct, frozen=True, dict=True):
-    """One row of the table. What follows from it is looked up by every request, so it is worked out once."""
+    """One row of the table. Every request uses the derived properties, so they are cached."""
 
     name: str
     """`group.verb`, as in the CLI."""
@@ -83,7 +83,7 @@ class Operation(Struct, frozen=True, dict=True):
     path: str
     request: type[Struct]
     response: Any
-    """A Struct, None for an empty answer, `Content` or `Stream`."""
+    """A Struct, None for an empty response, `Content` or `Stream`."""
     handler: Handler
     errors: tuple[type[SandboxAgentError], ...]
     summary: str
@@ -93,14 +93,14 @@ class Operation(Struct, frozen=True, dict=True):
     body: Body
     query: tuple[str, ...]
     headers: Mapping[str, str]
-    """Fields that travel as headers, by the header's name."""
+    """Fields sent as headers, with the name of the header."""
     aliases: tuple[str, ...]
     examples: tuple[str, ...]
-    """Lines for a shell, shown by the command's help."""
+    """Shell lines for the command's help."""
     watched: bool
-    """The answer takes its time, and its steps can be streamed."""
+    """The response is slow and its steps can be streamed."""
     may_be_empty: bool
-    """There may be nothing to answer with: then it is 204."""
+    """The response may be empty: 204."""
 
     @functools.cached_property
     def path_fields(self) -> tuple[str, ...]:
@@ -108,7 +108,7 @@ class Operation(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def query_fields(self) -> tuple[str, ...]:
-        """Fields in the query: all of them where there is no JSON body."""
+        """Fields in the query: all of them if there is no JSON body."""
         if self.body == "json":
             return self.query
         elsewhere = {*self.path_fields, *self.headers, "content", "content_type"}
@@ -127,28 +127,28 @@ class Operation(Struct, frozen=True, dict=True):
         return tuple(name for name in self.request.__struct_fields__ if name not in elsewhere)
 
     def parse(self, values: Mapping[str, Any], *, strict: bool) -> Any:
-        """The request from loose values. Both spellings of every field are understood; unknown ones are refused."""
+        """Build the request from loose values. Fields may be in camelCase or snake_case; unknown fields are refused."""
         spelled = _spellings(self.request)
-        known: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for name, value in values.items():
             field = spelled.get(name)
             if field is None:
                 raise InvalidRequest(f"unknown field `{name}`", field=name)
-            if field in known:
+            if field in fields:
                 raise InvalidRequest(f"`{name}` is given twice", field=name)
-            known[field] = value
+            fields[field] = value
         try:
-            return msgspec.convert(known, self.request, strict=strict)
+            return msgspec.convert(fields, self.request, strict=strict)
         except msgspec.ValidationError as error:
             raise _refusal(self.request, str(error)) from None
 
 
 def _refusal(request: type[Struct], text: str) -> InvalidRequest:
-    told, name = found_by_validation(text)
-    if " matching regex " in told:
-        # Nobody should have to read one: what may stand there is described in words.
-        return InvalidRequest(f"that is no `{name}`. {_description(request, name)}", field=name)
-    return InvalidRequest(told if told == text else f"`{name}`: {told}", field=name or None)
+    reason, name = found_by_validation(text)
+    if " matching regex " in reason:
+        # Say what is allowed in words rather than as a regular expression.
+        return InvalidRequest(f"invalid `{name}`. {_description(request, name)}", field=name)
+    return InvalidRequest(reason if reason == text else f"`{name}`: {reason}", field=name or None)
 
 
 def _description(request: type[Struct], name: str) -> str:
@@ -158,7 +158,7 @@ def _description(request: type[Struct], name: str) -> str:
 
 @functools.cache
 def _spellings(request: type[Struct]) -> dict[str, str]:
-    """Every way to spell a field -> how msgspec wants it."""
+    """Every spelling of a field -> the spelling that msgspec expects."""
     spelled = {}
     for field in msgspec.structs.fields(request):
         spelled[field.name] = spelled[field.encode_name] = field.encode_name
@@ -167,7 +167,7 @@ def _spellings(request: type[Struct]) -> dict[str, str]:
 
 @functools.cache
 def _fields(request: type[Struct]) -> dict[str, str]:
-    """Every way to spell a field -> its name."""
+    """Every spelling of a field -> its name."""
     fields = msgspec.structs.fields(request)
     return {spelling: field.name for field in fields for spelling in (field.name, field.encode_name)}
 
@@ -188,10 +188,10 @@ def operation(
     aliases: tuple[str, ...] = (),
     examples: tuple[str, ...] = (),
 ) -> Callable[[Handler], Handler]:
-    """Declare an operation. Request and response types are read from the handler's annotations, help from its docstring."""
+    """Declare an operation. Its types come from the handler's annotations, its help from the docstring."""
 
     if name.partition(".")[0] not in GROUPS:
-        raise ValueError(f"{name}: describe its group in ops/groups.py")
+        raise ValueError(f"{name}: add its group to ops/groups.py")
 
     def declare(handler: Handler) -> Handler:
         hints = typing.get_type_hints(handler)

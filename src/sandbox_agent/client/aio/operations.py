@@ -45,7 +45,7 @@ class AsyncAgents(AsyncGuard):
         self._client = client
 
     async def list(self) -> AgentList:
-        """List the agents: installed or not, version, credentials, capabilities."""
+        """List all agents with their install state, version, credentials and capabilities."""
         return await self._client.ask(call("GET", "/v1/agents"), AgentList)
 
     async def install(
@@ -56,12 +56,12 @@ class AsyncAgents(AsyncGuard):
         agent_version: str | None = None,
         on_progress: Callable[[Progress], object] | None = None,
     ) -> Installed:
-        """Install an agent, or say where it is.
+        """Install an agent, or return where it is installed.
 
-        - `agent`: Which agent, e.g. `claude`.
-        - `reinstall`: Install again even if it is there.
-        - `agent_version`: Version to install, or `latest`. Without one any that is there will do, and the
-          tested one is fetched.
+        - `agent`: Name of the agent, e.g. `claude`.
+        - `reinstall`: Install again even if it is installed.
+        - `agent_version`: Version to install, or `latest`. Default: the installed version, or the tested
+          one if none is installed.
         - `on_progress`: Is called with the latest step while it goes on; may be a coroutine function.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `PermissionDenied`, `InstallFailed`.
@@ -79,8 +79,8 @@ class AsyncAgents(AsyncGuard):
     async def modes(self, agent: str, *, directory: str | None = None) -> Modes:
         """List an agent's modes in a directory.
 
-        - `agent`: Which agent, e.g. `claude`.
-        - `directory`: Where the agent would run; the daemon's own folder when absent.
+        - `agent`: Name of the agent, e.g. `claude`.
+        - `directory`: Working directory of the agent (default: the daemon's).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `AgentNotInstalled`, `AgentProcessExited`,
         `StreamError`, `Timeout`.
@@ -92,8 +92,8 @@ class AsyncAgents(AsyncGuard):
     async def models(self, agent: str, *, directory: str | None = None) -> Models:
         """List an agent's models and their variants in a directory.
 
-        - `agent`: Which agent, e.g. `claude`.
-        - `directory`: Where the agent would run; the daemon's own folder when absent.
+        - `agent`: Name of the agent, e.g. `claude`.
+        - `directory`: Working directory of the agent (default: the daemon's).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `AgentNotInstalled`, `AgentProcessExited`,
         `StreamError`, `Timeout`.
@@ -125,23 +125,23 @@ class AsyncSessions(AsyncGuard):
         mcp: Mapping[str, McpServer] | None = None,
         turn_timeout_ms: int | None = None,
     ) -> AsyncSession:
-        """Create a session under an id of yours and start its agent.
+        """Create a session with the given id and start its agent.
 
         A session whose agent is installed but cannot be started has ended: its problem is raised.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `agent`: Which agent to run, e.g. `claude`.
-        - `agent_mode`: What it does: `build` (default), `plan`, or one it reports.
-        - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` does not
-          ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing.
-        - `model`: The model behind it.
-        - `variant`: A variant of the model, e.g. its reasoning effort.
-        - `agent_version`: Which version of the agent to run.
-        - `directory`: Absolute path it works in; the daemon's own folder when absent.
-        - `title`: A name to show.
-        - `env`: Variables for the agent; stored for the owner alone, never returned.
+        - `agent`: Agent to run, e.g. `claude`.
+        - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
+        - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
+          not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+        - `model`: Model to use.
+        - `variant`: Variant of the model, e.g. its reasoning effort.
+        - `agent_version`: Version of the agent to run.
+        - `directory`: Absolute path of the working directory (default: the daemon's).
+        - `title`: Title to display.
+        - `env`: Environment variables for the agent; readable only by the owner, never returned.
         - `mcp`: MCP servers by name.
-        - `turn_timeout_ms`: End a turn that takes longer; off when absent.
+        - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `AgentNotInstalled`, `SessionAlreadyExists`, `InstallFailed`, `AgentProcessExited`, `StreamError`,
@@ -179,22 +179,22 @@ class AsyncSessions(AsyncGuard):
         mcp: Mapping[str, McpServer] | None = None,
         turn_timeout_ms: int | None = None,
     ) -> AsyncSession:
-        """Create a session under an id that the daemon makes.
+        """Create a session with a generated id.
 
         A session whose agent is installed but cannot be started has ended: its problem is raised.
 
-        - `agent`: Which agent to run, e.g. `claude`.
-        - `agent_mode`: What it does: `build` (default), `plan`, or one it reports.
-        - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` does not
-          ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing.
-        - `model`: The model behind it.
-        - `variant`: A variant of the model, e.g. its reasoning effort.
-        - `agent_version`: Which version of the agent to run.
-        - `directory`: Absolute path it works in; the daemon's own folder when absent.
-        - `title`: A name to show.
-        - `env`: Variables for the agent; stored for the owner alone, never returned.
+        - `agent`: Agent to run, e.g. `claude`.
+        - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
+        - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
+          not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+        - `model`: Model to use.
+        - `variant`: Variant of the model, e.g. its reasoning effort.
+        - `agent_version`: Version of the agent to run.
+        - `directory`: Absolute path of the working directory (default: the daemon's).
+        - `title`: Title to display.
+        - `env`: Environment variables for the agent; readable only by the owner, never returned.
         - `mcp`: MCP servers by name.
-        - `turn_timeout_ms`: End a turn that takes longer; off when absent.
+        - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `AgentNotInstalled`, `SessionAlreadyExists`, `InstallFailed`, `AgentProcessExited`, `StreamError`,
@@ -220,8 +220,8 @@ class AsyncSessions(AsyncGuard):
     def list(self, *, limit: int = 100, cursor: str | None = None) -> AsyncSessionList:
         """List sessions, newest first.
 
-        - `limit`: How many to a page.
-        - `cursor`: `nextCursor` of the page before.
+        - `limit`: Sessions per page.
+        - `cursor`: `nextCursor` of the previous page.
 
         Raises `InvalidRequest`.
         """
@@ -246,15 +246,15 @@ class AsyncSessions(AsyncGuard):
         agent_mode: str | None = None,
         permission_mode: PermissionMode | None = None,
     ) -> SessionInfo:
-        """Rename a session, or switch its model, variant or modes; at run time where the agent can.
+        """Change the title, model, variant or modes of a session; while it runs if the agent supports that.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `title`: A name to show.
-        - `model`: The model behind it.
-        - `variant`: A variant of the model, e.g. its reasoning effort.
-        - `agent_mode`: What it does: `build` (default), `plan`, or one it reports.
-        - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` does not
-          ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing.
+        - `title`: Title to display.
+        - `model`: Model to use.
+        - `variant`: Variant of the model, e.g. its reasoning effort.
+        - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
+        - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
+          not for plain edits inside the directory, `bypass` never; `plan` is read-only.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `SessionNotFound`, `Conflict`, `Unavailable`.
@@ -275,7 +275,7 @@ class AsyncSessions(AsyncGuard):
         )
 
     async def delete(self, session_id: str) -> None:
-        """Terminate a session and forget it.
+        """Terminate a session and delete it with its events.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
@@ -293,14 +293,14 @@ class AsyncSessions(AsyncGuard):
         idempotency_key: str | None = None,
         command: bool = False,
     ) -> SentMessage:
-        """Send a message; answered as soon as it is durable. While a turn runs it waits in the queue.
+        """Send a message. Returns once it is durable; while a turn runs, it waits in the queue.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `message`: The prompt; on the command line `-` reads it from stdin.
-        - `attachments`: Files that go with it.
-        - `fresh`: Start a new conversation if the agent's own is gone.
-        - `idempotency_key`: The same key gives the same turn.
-        - `command`: The message is a command of the agent, e.g. `/compact`. Else a `/` is text.
+        - `message`: The prompt. On the command line, `-` reads it from stdin.
+        - `attachments`: Files to send with the message.
+        - `fresh`: Start a new conversation if the agent no longer has this one.
+        - `idempotency_key`: A repeated key returns the same turn.
+        - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -316,7 +316,7 @@ class AsyncSessions(AsyncGuard):
         )
 
     async def cancel(self, session_id: str) -> None:
-        """End the running turn and keep the session; the next queued message then starts.
+        """Cancel the running turn. The next queued message then starts.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
@@ -325,7 +325,7 @@ class AsyncSessions(AsyncGuard):
         await self._client.send(call("POST", f"/v1/sessions/{segment(session_id)}/cancel"))
 
     async def terminate(self, session_id: str) -> None:
-        """End the session and every process it started.
+        """End the session and all its processes.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
@@ -336,8 +336,8 @@ class AsyncSessions(AsyncGuard):
     async def suspend(self, session_id: str) -> None:
         """Stop the process of an idle agent; the next message resumes the conversation.
 
-        The daemon does the same after `--idle-seconds`. Nothing happens while a turn runs or a message
-        waits, nor to an agent that could not go on with its conversation.
+        The daemon does the same after `--idle-seconds`. It has no effect while a turn runs or a message is
+        queued, or if the agent could not resume the conversation.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
@@ -346,11 +346,11 @@ class AsyncSessions(AsyncGuard):
         await self._client.send(call("POST", f"/v1/sessions/{segment(session_id)}/suspend"))
 
     async def queue(self, session_id: str, *, limit: int = 50, cursor: str | None = None) -> Queue:
-        """Show the messages that wait, oldest first.
+        """List queued messages, oldest first.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `limit`: How many at most.
-        - `cursor`: `nextCursor` of the page before.
+        - `limit`: Most messages to return.
+        - `cursor`: `nextCursor` of the previous page.
 
         Raises `InvalidRequest`, `SessionNotFound`.
         """
@@ -362,10 +362,10 @@ class AsyncSessions(AsyncGuard):
         )
 
     async def withdraw(self, session_id: str, turn_id: str) -> None:
-        """Withdraw a message that waits.
+        """Withdraw a queued message.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `turn_id`: The turn that waits.
+        - `turn_id`: Turn of the queued message.
 
         Raises `SessionNotFound`, `NotFound`, `Unavailable`.
         """
@@ -374,7 +374,7 @@ class AsyncSessions(AsyncGuard):
         )
 
     async def commands(self, session_id: str) -> Commands:
-        """List the slash commands and prompt templates that the agent offers in this session.
+        """List the slash commands and prompt templates that the agent offers in the session.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
@@ -392,13 +392,13 @@ class AsyncSessions(AsyncGuard):
         fresh: bool = False,
         idempotency_key: str | None = None,
     ) -> SentMessage:
-        """Run a command of the agent as a turn. Like a message, it waits in the queue while another turn runs.
+        """Run a command of the agent as a turn. While another turn runs, it waits in the queue.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `name`: The command's name, without its slash and without spaces.
-        - `arguments`: What follows the name.
-        - `fresh`: Start a new conversation if the agent's own is gone.
-        - `idempotency_key`: The same key gives the same turn.
+        - `name`: Name of the command, without the slash; no spaces.
+        - `arguments`: Text after the name.
+        - `fresh`: Start a new conversation if the agent no longer has this one.
+        - `idempotency_key`: A repeated key returns the same turn.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -414,10 +414,10 @@ class AsyncSessions(AsyncGuard):
         )
 
     async def compact(self, session_id: str, *, idempotency_key: str | None = None) -> SentMessage:
-        """Replace the conversation so far by a summary of it, as a turn. Refused where the agent cannot do so on request.
+        """Replace the conversation so far with a summary, as a turn. Refused if the agent does not support it.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `idempotency_key`: The same key gives the same turn.
+        - `idempotency_key`: A repeated key returns the same turn.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -437,9 +437,9 @@ class AsyncSessions(AsyncGuard):
         """Read events after an offset, oldest first.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `offset`: Sequence of the last event already seen.
-        - `limit`: How many at most; a page is also bounded in bytes.
-        - `include_raw`: Give each event the native payload that caused it.
+        - `offset`: Sequence of the last event you have seen.
+        - `limit`: Most events to return; a page is also limited in bytes.
+        - `include_raw`: Include the native payload of each event.
 
         Raises `InvalidRequest`, `SessionNotFound`, `Conflict`.
         """
@@ -459,12 +459,12 @@ class AsyncSessions(AsyncGuard):
     ) -> AsyncIterator[Event]:
         """Stream events after an offset, then every new one, until the session ends.
 
-        A frame named `end` says that there is nothing more to come. A reader that has everything of an
-        ended session gets 204.
+        A frame named `end` marks the end of the stream. A reader that already has every event of an ended
+        session gets 204.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `offset`: Sequence of the last event already seen.
-        - `include_raw`: Give each event the native payload that caused it.
+        - `offset`: Sequence of the last event you have seen.
+        - `include_raw`: Include the native payload of each event.
 
         Raises `InvalidRequest`, `SessionNotFound`, `Conflict`.
         """
@@ -483,11 +483,11 @@ class AsyncSessions(AsyncGuard):
         """Send a message and stream the events of its turn until it ends.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `message`: The prompt; on the command line `-` reads it from stdin.
-        - `attachments`: Files that go with it.
-        - `fresh`: Start a new conversation if the agent's own is gone.
-        - `idempotency_key`: The same key gives the same turn.
-        - `command`: The message is a command of the agent, e.g. `/compact`. Else a `/` is text.
+        - `message`: The prompt. On the command line, `-` reads it from stdin.
+        - `attachments`: Files to send with the message.
+        - `fresh`: Start a new conversation if the agent no longer has this one.
+        - `idempotency_key`: A repeated key returns the same turn.
+        - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -504,7 +504,7 @@ class AsyncPermissions(AsyncGuard):
         self._client = client
 
     async def list(self, session_id: str) -> PermissionList:
-        """Show the permissions that wait for an answer.
+        """List pending permissions.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
@@ -522,12 +522,12 @@ class AsyncPermissions(AsyncGuard):
         *,
         message: str | None = None,
     ) -> None:
-        """Answer a permission; the second answer gets a conflict.
+        """Answer a permission. A second answer gets 409.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `permission_id`: The permission that waits.
+        - `permission_id`: Id of the pending permission.
         - `reply`: `once`, `always` (for this session) or `reject`.
-        - `message`: Something to tell the agent with it.
+        - `message`: Message for the agent.
 
         Raises `InvalidRequest`, `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
         """
@@ -548,7 +548,7 @@ class AsyncQuestions(AsyncGuard):
         self._client = client
 
     async def list(self, session_id: str) -> QuestionList:
-        """Show the questions that wait for an answer.
+        """List pending questions.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
@@ -559,11 +559,11 @@ class AsyncQuestions(AsyncGuard):
         )
 
     async def reply(self, session_id: str, question_id: str, answers: Sequence[Sequence[str]]) -> None:
-        """Answer a question; the second answer gets a conflict.
+        """Answer a question. A second answer gets 409.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `question_id`: The question that waits.
-        - `answers`: Per question the chosen labels; free text is allowed.
+        - `question_id`: Id of the pending question.
+        - `answers`: For each question, the chosen labels or free text.
 
         Raises `InvalidRequest`, `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
         """
@@ -577,10 +577,10 @@ class AsyncQuestions(AsyncGuard):
         )
 
     async def reject(self, session_id: str, question_id: str) -> None:
-        """Refuse to answer a question.
+        """Reject a question.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `question_id`: The question that waits.
+        - `question_id`: Id of the pending question.
 
         Raises `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
         """
@@ -603,12 +603,12 @@ class AsyncAttachments(AsyncGuard):
     async def upload(
         self, session_id: str, content: bytes, *, filename: str | None = None, content_type: str | None = None
     ) -> StoredAttachment:
-        """Upload a file for use in a message.
+        """Upload a file to use in a message.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `content`: The file's bytes; on the command line, its path.
-        - `filename`: The file's name.
-        - `content_type`: Its media type.
+        - `content`: Content of the file; on the command line, its path.
+        - `filename`: Name of the file.
+        - `content_type`: Media type of the file.
 
         Raises `InvalidRequest`, `SessionNotFound`, `PayloadTooLarge`, `Unavailable`.
         """
@@ -624,10 +624,10 @@ class AsyncAttachments(AsyncGuard):
         )
 
     async def get(self, session_id: str, name: str) -> Answer:
-        """Read an attachment back.
+        """Read an attachment.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `name`: The last part of the attachment's path.
+        - `name`: Last part of the attachment's path.
 
         Raises `SessionNotFound`, `NotFound`.
         """
@@ -643,12 +643,12 @@ class AsyncEvents(AsyncGuard):
         self._client = client
 
     def sse(self, *, offset: int | None = None) -> AsyncIterator[Event | SessionInfo]:
-        """Stream the events of all sessions, and frames named `session` when one is created, changed or deleted.
+        """Stream the events of all sessions, and frames named `session` when a session is created, changed or deleted.
 
-        The stream begins with an id alone: where the log is. A reader that is cut off before the first
-        event goes on from there.
+        The stream starts with a frame that has only an id, the current position in the log. A reader that
+        loses the connection before the first event resumes from there.
 
-        - `offset`: Position in the whole log; now when absent.
+        - `offset`: Position in the log of all sessions (default: the end).
 
         Raises `InvalidRequest`, `Conflict`.
         """
@@ -662,18 +662,18 @@ class AsyncSystem(AsyncGuard):
         self._client = client
 
     async def health(self) -> Health:
-        """Say that the daemon lives, and its version."""
+        """Check that the daemon is running; returns its version."""
         return await self._client.ask(call("GET", "/v1/health"), Health)
 
     async def ready(self) -> Readiness:
-        """Say whether new work is taken: the log can be written and the daemon is not stopping.
+        """Check that the daemon accepts work: the log is writable and the daemon is not stopping.
 
         Raises `Unavailable`.
         """
         return await self._client.ask(call("GET", "/v1/ready"), Readiness)
 
     async def metrics(self) -> Answer:
-        """Give figures in Prometheus' text format."""
+        """Return metrics in Prometheus text format."""
         return await self._client.send(call("GET", "/metrics"))
 
 
