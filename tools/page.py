@@ -1,4 +1,4 @@
-"""A page of the documentation that a tool writes its own figures or tables into, between two marks."""
+"""Writes figures or tables into a page of the documentation, between two markers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 
 def fill(page: Path, name: str, figures: str) -> None:
-    """Replace what stands between `<!-- NAME:begin -->` and `<!-- NAME:end -->`."""
+    """Replace the text between `<!-- NAME:begin -->` and `<!-- NAME:end -->`."""
     page.write_text(filled(page.read_text(), name, figures))
 
 
 def filled(text: str, name: str, figures: str) -> str:
-    """A page's text as `fill` would leave it."""
+    """The text of a page after `fill`."""
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
     before, found, rest = text.partition(begin)
     _, closed, after = rest.partition(end)
@@ -23,7 +23,7 @@ def filled(text: str, name: str, figures: str) -> str:
 
 
 def machine() -> str:
-    """What the figures were measured on, and how busy it was when the run ended."""
+    """The machine, and its load at the end of the run."""
     load = " ".join(f"{average:.1f}" for average in os.getloadavg())
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
     return (

@@ -264,7 +264,7 @@ def _bound_class(group: str, of_session: list[Operation]) -> str:
     )
     return f'''
 class {_bound_name(group)}(AsyncGuard):
-    """{GROUPS[group].removesuffix(".")}, of one session."""
+    """{GROUPS[group].removesuffix(".")} of one session."""
 
     def __init__(self, client: AsyncSandboxAgent, session_id: str) -> None:
         self._client = client
