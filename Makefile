@@ -6,6 +6,7 @@ ARGS ?=
 SDK := sdks/typescript
 PAGE := src/sandbox_agent/http/ui/index.html
 PYRIGHT := .cache/pyright/node_modules/.bin/pyright
+PUBLISHED := .cache/published-client/node_modules/sandbox-agent/package.json
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test unit live diffs check fmt gen lock sdk bench torture load faults record clean
@@ -16,7 +17,7 @@ help: ## Show this help
 run: setup ## Serve on 127.0.0.1:2468 without a token (ARGS="--port 3000 --token-file token" sets flags)
 	$(BIN)/sandbox-agent server $(if $(findstring token,$(ARGS)),,--no-token) $(ARGS)
 
-test: .venv/dev compiled agents inspector $(PYRIGHT) ## Run all tests: units, the real daemon, the real agents on a scripted model
+test: .venv/dev compiled agents inspector $(PYRIGHT) $(PUBLISHED) ## Run all tests: units, the real daemon, the real agents on a scripted model
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 unit: .venv/dev ## Run the quick tests, which need no running daemon (under 30 s)
@@ -128,6 +129,11 @@ agents: .venv/dev
 $(PYRIGHT):
 	@npm install --silent --no-progress --prefix .cache/pyright pyright@1.1.414 \
 	|| echo "npm or its packages not found: pyright does not check the SDK examples" >&2
+
+# The published client of the other daemon, which must work with ours unchanged.
+$(PUBLISHED):
+	@npm install --silent --no-progress --ignore-scripts --omit=optional --prefix .cache/published-client sandbox-agent@0.4.2 \
+	|| echo "npm or its packages not found: the published client is not tested against the daemon" >&2
 
 clean: ## Remove everything the targets create
 	rm -rf inspector/node_modules src/sandbox_agent/http/ui

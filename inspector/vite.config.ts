@@ -1,11 +1,14 @@
 /** Builds the page into the Python package, from where the daemon serves it and the wheel carries it. */
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
+import { licenses } from "./licenses.ts";
+import { precompress } from "./precompress.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 export default defineConfig({
   base: "./",
+  plugins: [licenses(), precompress()],
   // The fold of events into a transcript is the TypeScript SDK's own.
   resolve: { alias: [{ find: /^sdk\/(.*?)(\.js)?$/, replacement: here("../sdks/typescript/src/$1.ts") }] },
   build: {
@@ -17,6 +20,8 @@ export default defineConfig({
     // The page's policy allows no `data:` anywhere.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // Compressing takes longer than everything else, as it should.
+    rolldownOptions: { checks: { pluginTimings: false } },
   },
   server: { port: 5173, fs: { allow: [here("..")] } },
 });

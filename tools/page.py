@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
+import textwrap
 from pathlib import Path
+
+WIDTH = 120
 
 
 def fill(page: Path, name: str, figures: str) -> None:
@@ -20,6 +23,22 @@ def filled(text: str, name: str, figures: str) -> str:
     if not found or not closed:
         raise ValueError(f"the page has no place for the figures ({begin} and {end})")
     return f"{before}{begin}\n{figures}\n{end}{after}"
+
+
+def wrapped(text: str) -> str:
+    """Wrap long lines of prose. Tables, headings and code blocks are kept."""
+    lines: list[str] = []
+    in_code = False
+    for line in text.split("\n"):
+        in_code ^= line.startswith("```")
+        if in_code or len(line) <= WIDTH or line.startswith(("|", "#", "<")):
+            lines.append(line)
+            continue
+        indent = "  " if line.startswith("- ") else ""
+        lines += textwrap.wrap(
+            line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+    return "\n".join(lines)
 
 
 def machine() -> str:

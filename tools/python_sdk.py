@@ -9,30 +9,20 @@ import textwrap
 import typing
 from collections.abc import Iterator
 from pathlib import Path
-from types import NoneType, UnionType
+from types import ModuleType, NoneType, UnionType
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from sandbox_agent.ops import OPERATIONS, Operation
-from sandbox_agent.ops.operation import Content, Stream
-from sandbox_agent.schema import answers, inputs
+from sandbox_agent.ops import GROUPS, OPERATIONS, Operation
+from sandbox_agent.ops.operation import Content, Dialogue, Download, Incoming, Stream
+from sandbox_agent.schema import answers, changes, files, inputs, processes
 from sandbox_agent.schema.answers import CreatedSession, EventPage, Progress
 
 CLIENT = Path(__file__).parents[1] / "src" / "sandbox_agent" / "client"
 NOTE = "# Written by `make gen` from the table of operations.\n"
 
 # -- the table of operations ----------------------------------------------------------------------
-
-GROUPS = {
-    "agents": "Agents: what there is, what is installed, what each offers.",
-    "sessions": "Sessions: create, look, change, talk, end.",
-    "permissions": "Permissions that agents ask for, and the answers.",
-    "questions": "Questions that agents ask, and the answers.",
-    "attachments": "Files that go with messages, and images that agents make.",
-    "events": "The events of all sessions.",
-    "system": "Whether the daemon lives, is ready, and how it does.",
-}
 
 STREAMS = {
     "sessions.events_sse": (
@@ -44,9 +34,21 @@ STREAMS = {
         "self._client.session(session_id).prompt(message, attachments=attachments, fresh=fresh, "
         "idempotency_key=idempotency_key)",
     ),
+    "processes.logs": (
+        "AsyncIterator[LogEntry]",
+        "log_entries(self._client.transport, process_id, stream, since, tail)",
+    ),
+    "processes.terminal": ("AsyncTerminal", "AsyncTerminal(self._client.transport, process_id)"),
+    "fs.watch": (
+        "AsyncIterator[FileChange | None]",
+        "file_changes(self._client.transport, path, session_id)",
+    ),
     "events.sse": ("AsyncIterator[Event | SessionInfo]", "all_events(self._client.transport, offset)"),
 }
-"""How each stream is followed: what the method returns, and the expression for it."""
+"""How each stream is followed, or a terminal opened: what the method returns, and the expression for it."""
+
+ONCE = {"processes.create", "processes.run", "processes.input"}
+"""What must not be sent again when its answer was lost: it may have been done."""
 
 LISTED = {"sessions.list": ("AsyncSessionList", "AsyncSessionList(self._client, limit, cursor)")}
 """Lists that come in pages and are iterated over as a whole: what the method returns, and the expression for it."""
@@ -60,8 +62,11 @@ BY_HAND = {
 }
 """Operations that a session's handle offers in a form of its own: `prompt()` and `events()`."""
 
-NOT_ASKED = {"last_event_id"}
-"""Fields that the stream keeps for itself."""
+NOT_ASKED = {"last_event_id", "follow", "if_none_match", "if_range"}
+"""Fields that a stream keeps for itself, those that stand for a method of their own, and those of a cache."""
+
+DRAWN_PAGE = {"fs.entries": ("EntryPage", "limit", "1000")}
+"""Answers that are a page only where a field is given: it always is."""
 
 DRAWN = {"idempotency_key": "idempotency_key or new_key()"}
 """Fields that have a value also when none is given."""
@@ -74,7 +79,11 @@ UNHEALTHY = "A session whose agent is installed but cannot be started has ended:
 
 ON_PROGRESS = "Is called with the latest step while it goes on; may be a coroutine function."
 
-ALIASES = {inputs.PermissionMode: "PermissionMode"}
+ALIASES = {
+    inputs.PermissionMode: "PermissionMode",
+    processes.LogStream: "LogStream",
+    Incoming: "AsyncContent",
+}
 
 
 class Parameter(NamedTuple):
@@ -108,7 +117,9 @@ from ..events import Event
 from ..misuse import AsyncGuard
 from ..pages import PageOfEvents, decoded
 from .session_list import AsyncSessionList
-from .stream import all_events
+from .stream import all_events, file_changes, log_entries
+from .terminal import AsyncTerminal
+from .transfer import AsyncContent, AsyncDownload, pieces_of
 
 if TYPE_CHECKING:
     from .client import AsyncSandboxAgent
@@ -172,19 +183,23 @@ class AsyncSessionOperations(AsyncGuard):
 
 
 def _imports() -> str:
-    responses = [op.response for op in OPERATIONS.values() if op.response is not None]
-    structs = sorted(
-        {kind.__name__ for kind in (*responses, Progress) if kind.__module__ == answers.__name__}
-    )
+    responses = [Progress, *(op.response for op in OPERATIONS.values() if isinstance(op.response, type))]
+
+    def declared_in(module: ModuleType) -> str:
+        return ", ".join(sorted({kind.__name__ for kind in responses if kind.__module__ == module.__name__}))
+
     return (
-        f"from ...schema.answers import {', '.join(structs)}\n"
+        f"from ...schema.answers import {declared_in(answers)}\n"
+        f"from ...schema.changes import {declared_in(changes)}\n"
+        f"from ...schema.files import EntryPage, FileChange, {declared_in(files)}\n"
+        f"from ...schema.processes import LogEntry, LogStream, {declared_in(processes)}\n"
         "from ...schema.inputs import Attachment, McpServer, PermissionMode\n"
         "from ...schema.sessions import SessionInfo\n"
     )
 
 
 def _resource(group: str, about: str) -> str:
-    methods = "\n".join(_method(op) for op in OPERATIONS.values() if _group(op) == group)
+    methods = "\n".join(text for op in OPERATIONS.values() if _group(op) == group for text in _methods(op))
     return f'''
 class {_class(group)}(AsyncGuard):
     """{about}"""
@@ -195,10 +210,20 @@ class {_class(group)}(AsyncGuard):
 {methods}'''
 
 
+def _methods(op: Operation) -> Iterator[str]:
+    """One, and another where the answer may be a stream."""
+    yield _method(op)
+    if op.may_stream:
+        verb = op.name.split(".")[1]
+        yield _method(msgspec.structs.replace(op, response=Stream)).replace(
+            f"def {verb}(", f"def follow_{verb}(", 1
+        )
+
+
 def _method(op: Operation) -> str:
     parameters = list(_parameters(op))
     returned, body = _body(op, parameters)
-    prefix = "" if op.response is Stream or op.name in LISTED else "async "
+    prefix = "" if op.response in (Stream, Dialogue, Download) or op.name in LISTED else "async "
     verb = op.name.split(".")[1]
     return (
         f"    {prefix}def {verb}({_signature(parameters)}) -> {returned}:\n"
@@ -213,7 +238,7 @@ def _method(op: Operation) -> str:
 
 def _body(op: Operation, parameters: list[Parameter]) -> tuple[str, str]:
     """What a method returns, and the expression for it."""
-    if op.response is Stream:
+    if op.response in (Stream, Dialogue):
         return STREAMS[op.name]
     if op.name in LISTED:
         return LISTED[op.name]
@@ -221,6 +246,11 @@ def _body(op: Operation, parameters: list[Parameter]) -> tuple[str, str]:
         name = "session_id" if any(one.in_path for one in parameters) else "None"
         return "AsyncSession", f"await self._client.create_session({name}, {_fields(op, op.body_fields)})"
     request = _request(op)
+    if op.response is Download:
+        return "AsyncDownload", f"AsyncDownload(self._client.transport, {request})"
+    if op.name in DRAWN_PAGE:
+        page, _, _ = DRAWN_PAGE[op.name]
+        return page, f"await self._client.ask({request}, {page})"
     if op.response is EventPage:
         return "PageOfEvents", f"decoded(await self._client.ask({request}, EventPage))"
     if op.response is None:
@@ -237,16 +267,21 @@ def _body(op: Operation, parameters: list[Parameter]) -> tuple[str, str]:
 def _request(op: Operation) -> str:
     path = re.sub(r"{(\w+)}", r"{segment(\1)}", op.path)
     words = [repr(op.method), f'f"{path}"' if op.path_fields else f'"{path}"']
-    words += [f"query={_fields(op, op.query_fields)}"] if op.query_fields else []
+    asked = tuple(name for name in op.query_fields if name not in NOT_ASKED)
+    words += [f"query={_fields(op, asked)}"] if asked else []
     headers = {DRAWN.get(name, name): header for name, header in op.headers.items() if name not in NOT_ASKED}
     if op.body == "bytes":
         headers["content_type"] = "Content-Type"
         words.append("content=content")
+    elif op.body == "stream":
+        headers[repr(op.media_type)] = "Content-Type"
+        words.append("content=pieces_of(content)")
     if headers:
         words.append(f"headers={{{', '.join(f'{header!r}: {field}' for field, header in headers.items())}}}")
     words += [f"body={_fields(op, op.body_fields)}"] if op.body == "json" else []
     settled = 404 if op.method == "DELETE" else SETTLED.get(op.name)
     words += [f"settled={settled}"] if settled else []
+    words += ["repeatable=False"] if op.name in ONCE else []
     return f"call({', '.join(words)})"
 
 
@@ -302,6 +337,8 @@ def _parameters(op: Operation) -> Iterator[Parameter]:
         type, default = _type(hints[field.name]), None
         if not field.required:
             default = _default(field)
+            if op.name in DRAWN_PAGE and field.name == DRAWN_PAGE[op.name][1]:
+                type, default = type.removesuffix(" | None"), DRAWN_PAGE[op.name][2]
             if default == "None" and not type.endswith("| None"):
                 type += " | None"
         if op.name == "sessions.create" and field.name == "session_id":
@@ -414,6 +451,9 @@ WORDS = [
     (r"\b__a(enter|exit|iter|next)__\b", r"__\1__"),
     (r"\ba(next|closing|close|read)\b", r"\1"),
     (r"\baiter_bytes\b", "iter_bytes"),
+    (r"\bwebsockets\.asyncio\b", "websockets.sync"),
+    (r"\basynccontextmanager\b", "contextmanager"),
+    (r"\benter_async_context\b", "enter_context"),
     (r"\basyncio\b", "time"),
     (r"\bin_thread\b", "at_once"),
     (r"\bawaited\b", "awaited_here"),
@@ -430,6 +470,8 @@ MODULES = (
     "session_list",
     "session_operations",
     "stream",
+    "terminal",
+    "transfer",
     "transport",
     "turn",
 )

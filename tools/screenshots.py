@@ -52,15 +52,14 @@ def _take(browser: Browser, client: Client, daemon: Daemon) -> None:
         page.get_by_role("button", name="Connect").click()
         page.get_by_role("alert").wait_for()
         _save(page, "connect")
-    with _window(browser, "dark", DESK) as page:
-        page.goto(address)
-        page.get_by_text("Start your first session").wait_for()
-        page.get_by_text("Live").wait_for()
-        _save(page, "empty")
     shop = daemon.work_dir.with_name("shop")
     shop.mkdir()
     (shop / "mock-edit.txt").write_text("one\ntwo\nthree\n")
     sessions = [client.create(title=name, directory=str(shop)) for name in reversed(NAMES)][::-1]
+    with _window(browser, "light", DESK) as page:
+        page.goto(f"{address}#/sessions/{sessions[0]}")
+        page.get_by_label("Things to try").wait_for()
+        _save(page, "empty")
     client.turn(sessions[3], "markdown")
     client.post(f"/v1/sessions/{sessions[3]}/terminate")
     client.send(sessions[2], "slow")
@@ -80,12 +79,22 @@ def _busy(browser: Browser, client: Client, address: str, session: str) -> None:
         page.get_by_label("Permission: edit").wait_for()
         page.get_by_role("button", name="Allow once").click()
         page.get_by_role("radio", name="Green").check()
-        page.get_by_role("button", name="Answer", exact=True).click()
+        page.get_by_label("Question").get_by_role("button", name="Answer", exact=True).click()
         page.get_by_text("in ·").last.wait_for()
-        page.get_by_role("button", name="Debug").click()
+        page.get_by_role("button", name="Panel (Alt D)").click()
         page.get_by_role("button", name="turn.ended").last.click()
         page.get_by_label("Native", exact=True).get_by_text("{").wait_for()
-        _save(page, "debug")
+        _save(page, "panel")
+        for prompt in ("thinking", "markdown", "hello", "subagent", "parallel", "help"):
+            client.turn(session, prompt)
+        page.get_by_role("tab", name="Usage").click()
+        page.get_by_role("img", name="Tokens of the last 7 turns").wait_for()
+        _save(page, "usage")
+        page.get_by_role("button", name="Close the panel").click()
+        page.keyboard.press("Control+f")
+        page.get_by_label("Search the transcript", exact=True).fill("greet")
+        page.get_by_text("1 of").wait_for()
+        _save(page, "search")
 
 
 def _asking(browser: Browser, client: Client, address: str, session: str) -> None:
@@ -131,6 +140,8 @@ def _window(browser: Browser, colours: Colours, size: tuple[int, int]) -> Iterat
         viewport={"width": size[0], "height": size[1]}, color_scheme=colours, reduced_motion="reduce"
     )
     page.set_default_timeout(30_000)
+    # What is asked once would stand in every picture.
+    page.add_init_script("localStorage.setItem('sandbox-agent.notifications', 'asked')")
     yield page
     page.close()
 

@@ -5,6 +5,7 @@ import { type Arrival, DEFAULT_ENDPOINT, forget, remember } from "./daemon/arriv
 import type { Address } from "./daemon/daemon";
 import { connect, type Failure } from "./daemon/diagnosis";
 import { RequestLog } from "./daemon/requestLog";
+import { shareToken, tokenOfAnotherTab } from "./daemon/tabs";
 import { Shell } from "./shell";
 import { Workspace, WorkspaceProvider } from "./state/workspace";
 
@@ -26,17 +27,21 @@ export function App({ arrival }: { arrival: Arrival }) {
   }, []);
 
   const enter = useCallback(
-    async (address: Address, quietly = false) => {
+    async (address: Address, quietly = false): Promise<void> => {
       setBusy(true);
       setFailure(null);
       const outcome = await connect(address, log);
-      setBusy(false);
       if ("failure" in outcome) {
+        const mayAsk = quietly && outcome.failure.kind === "token missing";
+        const token = mayAsk ? await tokenOfAnotherTab(address.endpoint) : null;
+        if (token !== null) return enter({ ...address, token });
+        setBusy(false);
         // A page that no daemon served has no daemon at its own address: nobody asked for that one.
         if (quietly && outcome.failure.kind === "not a daemon") setAsked({ endpoint: DEFAULT_ENDPOINT, token: null });
         else setFailure(outcome.failure);
         return;
       }
+      setBusy(false);
       remember(address);
       // Not before: a form that is still there holds what was typed, and would be made anew, without its focus.
       setAsked(address);
@@ -50,6 +55,8 @@ export function App({ arrival }: { arrival: Arrival }) {
   useEffect(() => {
     if (arrival.suggested === null) void enter(arrival.known, true);
   }, [arrival, enter]);
+
+  useEffect(() => (workspace ? shareToken(workspace.daemon.address) : undefined), [workspace]);
 
   if (workspace) {
     return (

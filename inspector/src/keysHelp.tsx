@@ -10,11 +10,12 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["Alt N", "New session"],
   ["Alt ↑ · Alt ↓", "Session above · below"],
   ["Ctrl K", "Search sessions"],
-  ["Alt D", "Debug panel"],
+  ["Ctrl F", "Search the transcript"],
+  ["Alt D", "Panel"],
   ["?", "This list"],
 ];
 
-export function KeysHelp({ onClose }: { onClose: () => void }) {
+export default function KeysHelp({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Keys" onClose={onClose}>
       <dl className="keys">

@@ -4,6 +4,7 @@ import { arrive } from "./daemon/arrival";
 import { Boundary } from "./parts/boundary";
 import { Broken } from "./parts/broken";
 import { applyTheme } from "./parts/theme";
+import "@fontsource-variable/geist/wght.css";
 import "./styles/tokens.css";
 import "./styles/parts.css";
 import "./styles/layout.css";
@@ -11,6 +12,8 @@ import "./styles/transcript.css";
 import "./styles/folds.css";
 import "./styles/diffs.css";
 import "./styles/cards.css";
+import "./styles/code.css";
+import "./styles/panel.css";
 import "./styles/debug.css";
 
 applyTheme();

@@ -1,27 +1,36 @@
-/** The frame of the connected page: sessions, one session, and the debug panel. */
-import { useCallback, useEffect, useState } from "react";
-import { DebugPanel, type DebugTab } from "./debug/debugPanel";
+/** The frame of the connected page: sessions, one session, and the panel. What is not seen at first is loaded when it is. */
+import { lazy, Suspense, useCallback, useEffect, useState } from "react";
+import type { PanelTab } from "./panel/sidePanel";
 import { go, useRoute } from "./route";
-import { SessionView } from "./session/sessionView";
 import { Welcome } from "./session/welcome";
-import { NewSession } from "./sessions/newSession";
 import { useSearch } from "./sessions/search";
 import { Sidebar } from "./sessions/sidebar";
 import { useObserved } from "./state/observable";
 import { useWorkspace } from "./state/workspace";
-import { KeysHelp } from "./keysHelp";
+import { useTitle } from "./useTitle";
+
+const loadSession = () => import("./session/sessionView");
+const SessionView = lazy(loadSession);
+const KeysHelp = lazy(() => import("./keysHelp"));
+const NewSession = lazy(() => import("./sessions/newSession"));
+const SidePanel = lazy(() => import("./panel/sidePanel"));
+
+// Not only when the daemon has answered: whoever opens the page opens a session next, if the link is not one to a session.
+void loadSession();
 
 export function Shell({ onLeave }: { onLeave: () => void }) {
   const workspace = useWorkspace();
   const { sessionId, sequence } = useRoute();
   const [creating, setCreating] = useState(false);
   const [helping, setHelping] = useState(false);
-  const [debug, setDebug] = useState<DebugTab | null>(sequence === null ? null : "events");
-  const search = useSearch(useObserved(workspace.sessions));
+  const [panel, setPanel] = useState<PanelTab | null>(sequence === null ? null : "events");
+  const sessions = useObserved(workspace.sessions);
+  const search = useSearch(sessions);
+  useTitle(sessions, sessionId);
   const { found } = search;
 
   useEffect(() => {
-    if (sequence !== null) setDebug("events");
+    if (sequence !== null) setPanel("events");
   }, [sequence]);
 
   const step = useCallback(
@@ -45,7 +54,7 @@ export function Shell({ onLeave }: { onLeave: () => void }) {
       if (!event.altKey || event.ctrlKey || event.metaKey) return;
       const act = {
         KeyN: () => setCreating(true),
-        KeyD: () => setDebug((open) => (open ? null : "events")),
+        KeyD: () => setPanel((open) => (open ? null : "events")),
         ArrowUp: () => step(-1),
         ArrowDown: () => step(1),
       }[event.code];
@@ -58,23 +67,33 @@ export function Shell({ onLeave }: { onLeave: () => void }) {
   }, [step]);
 
   return (
-    <div className={`shell ${sessionId ? "inSession" : "inList"} ${debug ? "debugging" : ""}`}>
+    <div className={`shell ${sessionId ? "inSession" : "inList"} ${panel ? "withPanel" : ""}`}>
       <Sidebar
+        onSkip={skip}
         current={sessionId}
         search={search}
         onNew={() => setCreating(true)}
-        onDebug={setDebug}
+        onPanel={setPanel}
         onHelp={() => setHelping(true)}
         onLeave={onLeave}
       />
       {sessionId ? (
-        <SessionView key={sessionId} sessionId={sessionId} debugging={debug !== null} onDebug={() => setDebug(debug ? null : "events")} />
+        <Suspense fallback={<main className="session" />}>
+          <SessionView key={sessionId} sessionId={sessionId} panel={panel !== null} onPanel={() => setPanel(panel ? null : "events")} />
+        </Suspense>
       ) : (
         <Welcome onNew={() => setCreating(true)} />
       )}
-      {debug && <DebugPanel tab={debug} onTab={setDebug} sessionId={sessionId} sequence={sequence} onClose={() => setDebug(null)} onLeave={onLeave} />}
-      {creating && <NewSession onClose={() => setCreating(false)} />}
-      {helping && <KeysHelp onClose={() => setHelping(false)} />}
+      <Suspense>
+        {panel && <SidePanel tab={panel} onTab={setPanel} sessionId={sessionId} sequence={sequence} onClose={() => setPanel(null)} onLeave={onLeave} />}
+        {creating && <NewSession onClose={() => setCreating(false)} />}
+        {helping && <KeysHelp onClose={() => setHelping(false)} />}
+      </Suspense>
     </div>
   );
+}
+
+/** Past the list of sessions to where one writes, or else reads. */
+function skip(): void {
+  (document.querySelector<HTMLElement>(".composer textarea") ?? document.querySelector<HTMLElement>(".transcript, main button"))?.focus();
 }

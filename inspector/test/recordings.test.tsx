@@ -9,18 +9,18 @@ import { SessionContext } from "../src/session/sessionContext";
 import { Conversation } from "../src/state/conversation";
 import { Workspace, WorkspaceProvider } from "../src/state/workspace";
 import { EntryView } from "../src/transcript/entryView";
-import { rowsOf } from "../src/transcript/rows";
+import { type Row, Rows } from "../src/transcript/rows";
 import { recordings } from "./recordings";
 
 const daemon = new Daemon({ endpoint: "http://127.0.0.1:2468", token: null });
 const workspace = new Workspace(daemon, "0", () => undefined);
 const conversation = new Conversation(daemon, "ses_1");
 
-function drawn(entry: Entry): string {
+function drawn(row: Row): string {
   return renderToStaticMarkup(
     <WorkspaceProvider value={workspace}>
       <SessionContext.Provider value={conversation}>
-        <EntryView entry={entry} unfolded onFold={() => undefined} />
+        <EntryView row={row} unfolded onFold={() => undefined} />
       </SessionContext.Provider>
     </WorkspaceProvider>,
   );
@@ -34,26 +34,27 @@ const found = recordings();
 
 describe.each(found)("$name", ({ events }) => {
   const transcript = foldTranscript(events);
-  const all = rowsOf(transcript.entries, new Set(everyId(transcript.entries)), true);
-  const shown = rowsOf(transcript.entries, new Set(), false);
+  const all = new Rows().of(transcript.entries, { unfolded: new Set(everyId(transcript.entries)), showAll: true });
+  const shown = new Rows().of(transcript.entries, { unfolded: new Set(), showAll: false });
 
   test("every message and every tool call has one row, sub-agents' too", () => {
     const started = (kind: string) => items(events, "item.started").filter((item) => item.kind === kind).map((item) => item.item_id);
-    const rows = (kind: Entry["kind"]) => all.filter((row) => row.entry.kind === kind).map((row) => row.entry.id);
+    const rows = (kind: Entry["kind"]) =>
+      all.filter((row) => row.entry.kind === kind && row.isFirst && !row.isResult).map((row) => row.entry.id);
     expect([...rows("message"), ...rows("reasoning")].sort()).toEqual([...started("message"), ...started("system")].sort());
     expect(rows("tool").sort()).toEqual(started("tool_call").sort());
-    expect(new Set(all.map((row) => row.entry.id)).size).toBe(all.length);
+    expect(new Set(all.map((row) => row.key)).size).toBe(all.length);
   });
 
   test("what is shown at first is a part of all, in the same order", () => {
-    const ids = all.map((row) => row.entry.id);
-    const places = shown.map((row) => ids.indexOf(row.entry.id));
+    const keys = all.map((row) => row.key);
+    const places = shown.map((row) => keys.indexOf(row.key));
     expect(places).toEqual([...places].sort((one, other) => one - other));
     expect(places).not.toContain(-1);
   });
 
   test("every row can be drawn, and says something", () => {
-    for (const { entry } of all) expect(drawn(entry), entry.kind).not.toBe("");
+    for (const row of all) expect(drawn(row), row.entry.kind).not.toBe("");
   });
 
   test("a fold that is read after each event ends with the same transcript", () => {

@@ -4,7 +4,7 @@ import { tidied } from "../src/daemon/arrival";
 import { asCurl, RequestLog } from "../src/daemon/requestLog";
 import { ago, count, duration, money } from "../src/parts/format";
 import { parsed } from "../src/route";
-import { parsedMcp } from "../src/sessions/mcpText";
+import { draftsFrom, serversOf, wordsOf } from "../src/sessions/mcp";
 import { commandOf } from "../src/transcript/commandOf";
 
 test.each([
@@ -66,10 +66,19 @@ test.each([
 });
 
 test("MCP servers may come with the name that settings files give them", () => {
-  expect(parsedMcp('{"mcpServers":{"a":{"command":"b"}}}')).toEqual({ a: { command: "b" } });
-  expect(parsedMcp("  ")).toBeNull();
-  expect(() => parsedMcp("{")).toThrow("not JSON");
-  expect(() => parsedMcp("[]")).toThrow("must be an object");
+  expect(draftsFrom('{"mcpServers":{"a":{"command":"b"}}}')).toEqual([{ name: "a", target: "b", pairs: [] }]);
+  expect(() => draftsFrom("{")).toThrow("not JSON");
+  expect(() => draftsFrom("[]")).toThrow("must be an object");
+});
+
+test("MCP servers come out of the form as they went in", () => {
+  const servers = {
+    files: { command: "my server", args: ["--root", "it's here", 'a"b\\c', ""], env: { KEY: "a b" } },
+    web: { url: "https://mcp.example/a", headers: { Authorization: "Bearer x" } },
+  };
+  expect(serversOf(draftsFrom(JSON.stringify(servers)))).toEqual(servers);
+  expect(wordsOf(`a "b \\"c\\" d" 'e f'g h\\ i`)).toEqual(["a", 'b "c" d', "e fg", "h i"]);
+  expect(() => serversOf([{ name: "", target: "x", pairs: [] }])).toThrow("needs a name");
 });
 
 test("figures are short", () => {

@@ -11,7 +11,7 @@ import msgspec
 from . import __version__
 from .errors import URN, SandboxAgentError
 from .ops import OPERATIONS
-from .ops.operation import Content, Operation, Stream
+from .ops.operation import Content, Dialogue, Download, Operation, Stream
 from .schema.answers import Progress
 from .schema.events import EVENT_TYPES, Event
 
@@ -83,7 +83,7 @@ def _component_schemas() -> dict[str, Any]:
     responses = [
         operation.response
         for operation in OPERATIONS.values()
-        if operation.response not in (None, Content, Stream)
+        if operation.response not in (None, Content, Dialogue, Download, Stream)
     ]
     # Two operations may have the same request; its body is one schema.
     bodies = {
@@ -117,7 +117,7 @@ def _body_struct(operation: Operation) -> type[msgspec.Struct]:
     return msgspec.defstruct(
         f"{operation.request.__name__}Body",
         declared,
-        rename="camel",
+        rename={field.name: field.encode_name for field in fields},
         kw_only=True,
         forbid_unknown_fields=True,
     )
@@ -152,7 +152,7 @@ def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
         described["description"] = operation.description
     if operation.public:
         described["security"] = []
-    elif operation.response is Stream:
+    elif operation.response in (Stream, Dialogue) or operation.may_stream:
         described["security"] = [{"bearer": []}, {"header": []}, {"query": []}]
     if operation.body_fields:
         name = f"{operation.request.__name__}Body"
@@ -161,8 +161,8 @@ def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
             "required": required,
             "content": {MEDIA["json"]: {"schema": {"$ref": REF.format(name=name)}}},
         }
-    elif operation.body == "bytes":
-        described["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": {}}}}
+    elif operation.takes_bytes:
+        described["requestBody"] = {"required": True, "content": {operation.media_type: {"schema": {}}}}
     return described
 
 
@@ -190,13 +190,17 @@ def _responses(operation: Operation) -> dict[str, Any]:
     good: dict[str, Any] = {"description": "Done." if operation.response is None else "The response."}
     if operation.response is Stream:
         good["content"] = {MEDIA["stream"]: {"schema": {"type": "string"}}}
-    elif operation.response is Content:
+    elif operation.response in (Content, Download):
         good["content"] = {"*/*": {"schema": {}}}
-    elif operation.response is not None:
-        good["content"] = {MEDIA["json"]: {"schema": {"$ref": REF.format(name=operation.response.__name__)}}}
-        if operation.watched:
+    elif operation.response not in (None, Dialogue):
+        (schema,), _ = msgspec.json.schema_components([operation.response], ref_template=REF)
+        good["content"] = {MEDIA["json"]: {"schema": schema}}
+        if operation.watched or operation.may_stream:
             good["content"][MEDIA["stream"]] = {"schema": {"type": "string"}}
     responses = {str(operation.status): good}
+    if operation.response is Download and "range" in operation.headers:
+        responses["206"] = {**good, "description": "The range that was asked for."}
+        responses["304"] = {"description": "The client has it already."}
     if operation.may_be_empty:
         responses["204"] = {"description": "There are no more events."}
     by_status: dict[int, list[type[SandboxAgentError]]] = {}

@@ -14,8 +14,10 @@ import pytest
 from sandbox_agent.cli.command_line import GUIDE, ROOT_EXAMPLES, parse, parser
 from sandbox_agent.cli.main import main
 from sandbox_agent.cli.parser import Parser
+from sandbox_agent.cli.table import COMMANDS
 from sandbox_agent.cli.walk import walk
 from sandbox_agent.ops import OPERATIONS
+from sandbox_agent.ops.operation import Dialogue
 
 from .conftest import TOKEN, Cli, command
 
@@ -24,14 +26,26 @@ def test_every_operation_has_a_command() -> None:
     for op in OPERATIONS.values():
         group, verb = op.name.split(".")
         words = [group, verb.replace("_", "-"), *(f"x{n}" for n, _ in enumerate(op.path_fields))]
-        words += ["path"] if op.body == "bytes" else []
+        words += ["path"] if op.takes_bytes else []
+        words += op.words
         words += ["--agent", "mock"] if "agent" in op.body_fields else []
         words += ["--message", "hi"] if op.name.endswith("_message") else []
         words += {"permissions.reply": ["--reply", "once"], "questions.reply": ["--answer", "a"]}.get(
             op.name, []
         )
+        if group == "processes":
+            [told] = [one for one in COMMANDS if one.name == " ".join(words[:2])]
+            words += [f"{one.flag}=1" for one in told.arguments if one.required and one.place != "path"]
         args = parse(words)
-        assert (args._handler, args._command.method, args._command.path) == ("call:call", op.method, op.path)
+        handler = "exec:attach" if op.response is Dialogue else "call:call"
+        assert (args._handler, args._command.method, args._command.path) == (handler, op.method, op.path)
+
+
+def test_what_stands_behind_two_dashes_is_the_command_of_an_exec() -> None:
+    args = parse(["--endpoint", "http://h", "exec", "-it", "--env", "A=b", "--", "ls", "--", "-l"])
+    assert (args.words, args.interactive, args.tty, args.env) == (["ls", "--", "-l"], True, True, ["A=b"])
+    assert parse(["exec", "ls"]).words == ["ls"]
+    assert parse(["run", "mock", "exec"]).prompt == "exec"
 
 
 def test_an_alias_is_the_same_command() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import apsw
 import pytest
+from tests.busy import busy
 from tests.daemons import (
     SECONDS,
     Client,
@@ -99,6 +100,22 @@ def test_a_crash_ends_the_turn_at_once_and_keeps_the_session(client: Client, cod
     assert texts(client.turn(session, "hi")) == ["You said: hi (message 3 of this conversation)"]
 
 
+def test_a_crash_ends_the_turn_though_a_stranger_holds_the_agents_output(tmp_path: Path) -> None:
+    """As a program does that it was handed to: one that ran before, and is none of ours."""
+    with running(Daemon(tmp_path / "data")) as daemon, client_of(daemon) as client:
+        session = client.create()
+        with client.follow(session) as reader:
+            client.send(session, "hang")
+            reader.until_agent_speaks()
+            agent = agent_pid(daemon)
+            held = [os.open(f"/proc/{agent}/fd/{number}", os.O_WRONLY) for number in (1, 2)]
+            os.kill(agent, signal.SIGKILL)
+            assert stop_reason(reader.until_type("turn.ended")) == "error"
+        assert client.post(f"/v1/sessions/{session}/terminate").status_code == 204
+        for fd in held:
+            os.close(fd)
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
 def test_a_signal_that_ends_the_agent_is_named(client: Client, number: signal.Signals) -> None:
     session, agent = new_agent(client)
@@ -108,7 +125,7 @@ def test_a_signal_that_ends_the_agent_is_named(client: Client, number: signal.Si
         began = time.monotonic()
         os.kill(agent, number)
         events = reader.until_type("turn.ended")
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < busy(1)
     [error] = of_type(events, "error")
     assert (error["code"], error["details"]["signal"]) == ("agent_process_exited", number.name)
     assert stop_reason(events) == "error"
@@ -207,7 +224,7 @@ def test_an_agent_that_hangs_is_gone_when_the_session_is(client: Client, end: st
         took = time.monotonic() - began
     assert answer.status_code == 204
     assert not is_alive(agent)
-    assert took < 2
+    assert took < busy(2)
 
 
 @pytest.mark.slow
@@ -230,7 +247,7 @@ def test_a_stopped_agent_and_guardian_do_not_keep_a_session_from_ending(client: 
         os.kill(pid, signal.SIGSTOP)
     began = time.monotonic()
     assert client.post(f"/v1/sessions/{session}/terminate").status_code == 204
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < busy(2)
     assert not is_alive(agent)
     assert gone_within([guardian], 2) == []
 

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from tests.daemons import Client, Daemon, client_of, refusal, running
 
-from sandbox_agent.http.inspector import FOLDER, NOT_BUILT, Inspector
+from sandbox_agent.http.inspector import ENCODINGS, FOLDER, NOT_BUILT, Inspector
 
 TOKEN = "to+ken %1 of the page"
 
@@ -55,10 +55,36 @@ def test_the_page_is_asked_for_again_and_sent_only_when_it_changed(stranger: Cli
 
 @built
 def test_files_with_a_name_of_their_own_are_kept(stranger: Client) -> None:
-    for asset in (FOLDER / "assets").iterdir():
+    for asset in (path for path in (FOLDER / "assets").iterdir() if path.suffix not in ENCODINGS):
         answer = stranger.get(f"/ui/assets/{asset.name}")
         assert (answer.status_code, answer.content) == (200, asset.read_bytes())
         assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+
+
+@built
+def test_a_browser_gets_the_smallest_files_that_it_can_read(locked: Daemon) -> None:
+    [script] = (FOLDER / "assets").glob("index-*.js")
+    url = f"http://127.0.0.1:{locked.port}/ui/assets/{script.name}"
+    tags = set()
+    for accepted, encoding, end in [
+        ("gzip, deflate, br, zstd", "br", ".br"),
+        ("br;q=0, GZIP;q=0.5", "gzip", ".gz"),
+        ("identity", None, ""),
+    ]:
+        with httpx2.stream("GET", url, headers={"accept-encoding": accepted}, trust_env=False) as answer:
+            assert b"".join(answer.iter_raw()) == script.with_name(script.name + end).read_bytes()
+        assert (answer.headers.get("content-encoding"), answer.headers["vary"]) == (
+            encoding,
+            "Accept-Encoding",
+        )
+        tags.add(answer.headers["etag"])
+        again = httpx2.get(
+            url,
+            headers={"accept-encoding": accepted, "if-none-match": answer.headers["etag"]},
+            trust_env=False,
+        )
+        assert (again.status_code, again.headers["etag"]) == (304, answer.headers["etag"])
+    assert len(tags) == 3, "a cache tells them apart"
 
 
 def test_a_link_from_another_site_opens_the_page_and_nothing_else(stranger: Client) -> None:

@@ -64,6 +64,25 @@ def test_the_printed_address_may_be_pasted_where_the_page_is_open(page: Page, lo
     assert page.url == f"{address(locked)}/ui/"
 
 
+def test_a_link_in_a_new_tab_needs_no_token_again(
+    page: Page, new_page: Callable[[], Page], locked: Daemon
+) -> None:
+    link = f"{address(locked)}/ui/#/sessions/any"
+    stranger = new_page()
+    stranger.goto(link)
+    is_told(stranger, "It needs a token")
+    page.goto(f"{address(locked)}/ui/#token=secret%2Btoken%2Bof%2B16")
+    is_in(page)
+    tab = new_page()
+    tab.goto(link)
+    is_in(tab)
+    page.get_by_role("button", name="Menu", exact=True).click()
+    page.get_by_role("menuitem", name="Disconnect").click()
+    tab.close()
+    stranger.reload()
+    is_told(stranger, "It needs a token")
+
+
 def test_a_missing_and_a_wrong_token_are_told_apart(page: Page, locked: Daemon) -> None:
     page.goto(f"{address(locked)}/ui/")
     is_told(page, "It needs a token")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -24,7 +26,7 @@ def session(window: Window, client: Client) -> str:
 
 
 def panel(window: Window) -> Locator:
-    return window.page.get_by_role("complementary", name="Debug panel")
+    return window.page.get_by_role("complementary", name="Panel")
 
 
 def test_events_are_filtered_by_type_and_by_words(window: Window, session: str, client: Client) -> None:
@@ -142,3 +144,49 @@ def test_the_connection_says_to_whom_and_since_when(window: Window, session: str
     expect(panel(window)).to_contain_text("live")
     panel(window).get_by_role("button", name="Disconnect").click()
     expect(window.page.get_by_role("button", name="Connect")).to_be_visible()
+
+
+def test_events_have_the_time_of_this_place(window: Window, client: Client) -> None:
+    session = client.create()
+    inspector = window.page.context.new_cdp_session(window.page)
+    inspector.send("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kathmandu"})
+    window.enter(session)
+    window.page.keyboard.press("Alt+d")
+    [first, *_] = client.events(session)
+    here = datetime.fromisoformat(first["time"]).astimezone(ZoneInfo("Asia/Kathmandu"))
+    expect(window.page.locator(".eventTime").first).to_have_text(
+        f"{here:%H:%M:%S}.{here.microsecond // 1000:03}"
+    )
+
+
+def test_usage_is_told_turn_by_turn(window: Window, client: Client) -> None:
+    session = client.create()
+    for prompt in ("usage", "markdown"):
+        client.turn(session, prompt)
+    window.enter(session)
+    window.page.keyboard.press("Alt+d")
+    window.page.get_by_role("tab", name="Usage").click()
+    usage = window.page.get_by_role("region", name="Usage")
+    expect(usage.locator("tbody tr")).to_have_count(2)
+    totals = client.info(session)["usage"]
+    expect(usage.locator("dl")).to_contain_text(f"Input{totals['inputTokens']}Output{totals['outputTokens']}")
+    expect(usage.get_by_role("img", name="Tokens of the last 2 turns")).to_be_visible()
+    client.turn(session, "hello")
+    expect(usage.locator("tbody tr")).to_have_count(3)
+
+
+@pytest.mark.parametrize("width", [1280, 1000, 375])
+def test_the_panel_never_covers_where_one_writes(window: Window, client: Client, width: int) -> None:
+    session = client.create()
+    client.turn(session, "markdown")
+    window.page.set_viewport_size({"width": width, "height": 720})
+    window.enter(session)
+    window.button("Panel (Alt D)").click()
+    panel = window.page.get_by_label("Panel", exact=True).first
+    expect(panel).to_be_visible()
+    window.message.click()
+    window.message.fill("beside the panel")
+    window.message.press("Enter")
+    expect(window.message).to_have_value("")
+    window.button("Close the panel").click()
+    window.sees("You said: beside the panel")

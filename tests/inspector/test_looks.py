@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
+import httpx2
 import pytest
-from playwright.sync_api import Route, ViewportSize, expect
-from tests.daemons import Client
+from playwright.sync_api import Page, Route, ViewportSize, expect
+from tests.daemons import Client, Daemon
 
 from .window import Window
 
+AXE = Path(__file__).parents[2] / "inspector" / "node_modules" / "axe-core" / "axe.min.js"
 PHONE = ViewportSize(width=375, height=720)
 
 # Every visible text against what lies behind it (WCAG 2, 1.4.3). Disabled things are exempt.
@@ -56,7 +60,7 @@ FAULTS = """
     .filter((e) => e.checkVisibility())
     .filter((e) => !(e.textContent.trim() || e.ariaLabel || e.title || e.labels?.length))
     .map((e) => `no name: ${e.outerHTML.slice(0, 80)}`),
-  ...[...document.querySelectorAll('.session button, .session input, .debug button')]
+  ...[...document.querySelectorAll('.session button, .session input, .panel button')]
     .filter((e) => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1)
     .map((e) => `out of the window: ${e.outerHTML.slice(0, 80)}`),
 ]
@@ -107,17 +111,103 @@ def test_everything_is_readable_and_named(busy: Window) -> None:
     assert faults(busy) == []
 
 
+def axe_findings(window: Window, where: str = "body") -> list[str]:
+    """What axe objects to below an element. It is given to the page as a debugger would: the page's policy lets no script in."""
+    if not AXE.exists():
+        pytest.skip("axe is not installed (`make test` does that where npm is)")
+    if not window.page.evaluate("'axe' in window"):
+        window.page.evaluate(AXE.read_text())
+    found = window.page.evaluate("where => axe.run(where, {resultTypes: ['violations']})", where)
+    return [
+        f"{violation['id']}: {violation['help']}: {[node['html'][:120] for node in violation['nodes']]}"
+        for violation in found["violations"]
+    ]
+
+
+def test_axe_finds_nothing(busy: Window) -> None:
+    for line in busy.log.locator(".foldLine").all():
+        line.click()
+    busy.page.keyboard.press("Control+f")
+    assert axe_findings(busy) == []
+    busy.page.keyboard.press("Alt+d")
+    for tab in ("Events", "Usage", "HTTP", "Agents", "Connection"):
+        busy.page.get_by_role("tab", name=tab).click()
+        assert axe_findings(busy, ".panel") == [], tab
+    busy.page.keyboard.press("Alt+n")
+    form = busy.page.get_by_role("dialog", name="New session")
+    form.get_by_text("MCP servers").click()
+    form.get_by_role("button", name="Add a server").click()
+    form.get_by_text("Environment", exact=True).click()
+    assert axe_findings(busy, "dialog") == []
+
+
+def test_axe_finds_nothing_at_the_door_and_in_an_empty_session(window: Window, client: Client) -> None:
+    window.enter(client.create())
+    expect(window.page.get_by_label("Things to try")).to_be_visible()
+    assert axe_findings(window) == []
+    window.page.get_by_role("button", name="Menu", exact=True).click()
+    window.page.get_by_role("menuitem", name="Disconnect").click()
+    expect(window.page.get_by_label("Endpoint")).to_be_visible()
+    assert axe_findings(window) == []
+
+
+def test_the_first_load_is_small_and_asks_nobody_else(
+    new_page: Callable[[], Page], daemon: Daemon, client: Client
+) -> None:
+    """Compressed as browsers ask for it on this machine and over TLS."""
+    session = client.create()
+    page = new_page()
+    urls: list[str] = []
+    page.on("request", lambda request: urls.append(request.url))
+    Window(page, daemon).enter(session)
+    page.evaluate("document.fonts.ready")
+    origin = f"http://127.0.0.1:{daemon.port}"
+    assert [url for url in urls if not url.startswith(origin)] == []
+    files = [url for url in urls if "/ui/" in url]
+    sizes = {}
+    for url in files:
+        with httpx2.stream("GET", url, headers={"accept-encoding": "gzip, br"}, trust_env=False) as answer:
+            sizes[url] = len(b"".join(answer.iter_raw()))
+    assert any(url.endswith(".woff2") for url in files), "the font is the page's own"
+    assert sum(sizes.values()) < 160_000, sizes
+
+
+def test_an_empty_session_has_three_things_to_try(window: Window, client: Client) -> None:
+    session = client.create()
+    window.enter(session)
+    ideas = window.page.get_by_label("Things to try").get_by_role("button")
+    expect(ideas).to_have_count(3)
+    ideas.last.click()
+    expect(window.message).to_have_value("help")
+    expect(window.message).to_be_focused()
+    window.message.press("Enter")
+    window.turn_is_over()
+    expect(ideas).to_have_count(0)
+
+
+def test_the_first_tab_stop_leads_past_the_list(window: Window, client: Client) -> None:
+    skip = window.button("Skip to the conversation")
+    window.page.keyboard.press("Tab")
+    expect(skip).to_be_focused()
+    expect(skip).to_be_in_viewport()
+    window.page.keyboard.press("Enter")
+    expect(window.page.get_by_role("main").get_by_role("button", name="New session")).to_be_focused()
+    window.enter(client.create())
+    skip.press("Enter")
+    expect(window.message).to_be_focused()
+
+
 def test_a_phone_shows_one_thing_at_a_time_and_nothing_sticks_out(busy: Window) -> None:
     busy.page.set_viewport_size(PHONE)
     sidebar = busy.page.get_by_role("navigation")
     expect(sidebar).to_be_hidden()
     assert faults(busy) == []
-    busy.button("Debug").click()
+    busy.button("Panel (Alt D)").click()
     assert faults(busy) == []
     busy.page.get_by_role("tab", name="Agents").click()
     busy.page.get_by_text("Coverage:").first.click()
     assert faults(busy) == []
-    busy.button("Close the debug panel").click()
+    busy.button("Close the panel").click()
     busy.button("Sessions").click()
     expect(sidebar).to_be_visible()
     assert faults(busy) == []

@@ -25,7 +25,7 @@ def text_of(client: Client, session: str) -> str:
 
 def shows_the_log(window: Window, client: Client, session: str) -> None:
     """The transcript is what the log holds, and the panel counts as many events."""
-    expect(window.log.locator(".message.assistant").last).to_have_text(text_of(client, session))
+    expect(window.log.locator(".message.assistant .markdown").last).to_have_text(text_of(client, session))
     window.page.keyboard.press("Alt+d")
     expect(window.page.locator(".debugCount")).to_have_text(f"{len(client.events(session))} events")
 
@@ -54,11 +54,16 @@ def test_a_daemon_that_is_killed_and_started_again_is_found_again(
         daemon.kill()
         status = window.page.get_by_role("status").first
         expect(status).to_have_text("Offline")
+        window.message.fill("still there")
+        window.message.press("Enter")
+        expect(window.page.get_by_role("alert")).to_contain_text("Not sent")
         daemon.flags = ("--no-token", "--port", str(daemon.port))
         daemon.start()
         expect(status).to_have_text("Live")
         window.turn_is_over("how it ended is not known")
-        window.say("still there")
+        expect(window.page.get_by_role("alert")).to_have_count(0)
+        expect(window.message).to_have_value("still there")
+        window.message.press("Enter")
         window.sees("You said: still there")
         shows_the_log(window, client, session)
 

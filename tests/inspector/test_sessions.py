@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Locator, expect
-from tests.daemons import Client
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Locator, Page, expect
+from tests.daemons import Client, Daemon
 
 from .window import Window
 
 
 def row(window: Window, title: str) -> Locator:
     return window.page.get_by_role("navigation").get_by_role("link").filter(has_text=title)
+
+
+def group(window: Window, name: str) -> Locator:
+    return window.page.get_by_role("navigation").get_by_role("region", name=name, exact=True)
 
 
 def choose(window: Window, menu: str, item: str) -> None:
@@ -28,8 +35,28 @@ def test_a_session_is_made_with_what_was_chosen(window: Window, client: Client) 
     form.get_by_label("Model").fill("swift")
     form.get_by_label("Variant").fill("high")
     form.get_by_text("MCP servers").click()
+    form.get_by_role("button", name="Paste JSON").click()
     form.get_by_label("MCP servers as JSON").fill('{"mcpServers": {"files": {"command": "true"}}}')
-    form.get_by_role("button", name="Start").click()
+    form.get_by_role("button", name="Add these servers").click()
+    form.get_by_role("button", name="Add a server").click()
+    form.get_by_label("Name of the server").last.fill("web")
+    form.get_by_label("Command or URL").last.fill("https://mcp.example/a")
+    form.get_by_role("button", name="Add a header").click()
+    form.get_by_label("Header 1: name").fill("Authorization")
+    form.get_by_label("Header 1: value").fill("Bearer x")
+    form.get_by_text("Environment", exact=True).click()
+    form.get_by_role("button", name="Add a variable").last.click()
+    form.get_by_label("Variable 1: name").last.fill("GREETING")
+    form.get_by_label("Variable 1: value").last.fill("hello there")
+    with window.page.expect_request("**/v1/sessions") as asked:
+        form.get_by_role("button", name="Start").click()
+    body = asked.value.post_data_json
+    assert body is not None
+    assert body["mcp"] == {
+        "files": {"command": "true", "args": [], "env": {}},
+        "web": {"url": "https://mcp.example/a", "headers": {"Authorization": "Bearer x"}},
+    }
+    assert body["env"] == {"GREETING": "hello there"}
     expect(window.page.get_by_role("heading", name="Made by hand")).to_be_visible()
     [session] = [
         one for one in client.get("/v1/sessions").json()["sessions"] if one["title"] == "Made by hand"
@@ -61,9 +88,9 @@ def test_what_other_clients_do_shows_at_once(window: Window, client: Client) -> 
     mine = row(window, "Made elsewhere")
     expect(mine).to_be_visible()
     client.send(session, "permission")
-    expect(mine).to_contain_text("Needs you")
+    expect(group(window, "Needs you").get_by_text("Made elsewhere")).to_be_visible()
     client.post(f"/v1/sessions/{session}/cancel")
-    expect(mine).not_to_contain_text("Needs you")
+    expect(group(window, "Recent").get_by_text("Made elsewhere")).to_be_visible()
     client.patch(f"/v1/sessions/{session}", {"title": "Renamed elsewhere"})
     expect(row(window, "Renamed elsewhere")).to_be_visible()
     client.post(f"/v1/sessions/{session}/terminate")
@@ -82,10 +109,80 @@ def test_sessions_are_found_by_words_and_by_state(window: Window, client: Client
     search.fill("hay needle")
     expect(row(window, "Needle in the hay")).to_be_visible()
     expect(row(window, "Asking something")).to_have_count(0)
-    search.fill("")
-    window.page.get_by_role("group", name="Filter by state").get_by_text("Needs you").click()
+    search.fill("mock needs you")
     expect(row(window, "Asking something")).to_be_visible()
     expect(row(window, "Needle in the hay")).to_have_count(0)
+
+
+def test_the_list_begins_with_what_needs_somebody_and_marks_what_is_unread(
+    window: Window, client: Client
+) -> None:
+    first, second = client.create(title="Order one"), client.create(title="Order two")
+    window.page.get_by_label("Search sessions").fill("order")
+    titles = window.page.locator(".sessionRowTitle")
+    expect(titles).to_have_text(["Order two", "Order one"])
+    for session in (first, second):
+        window.enter(session)
+    unread = row(window, "Order one").get_by_label("Unread")
+    expect(unread).to_have_count(0)
+
+    client.send(first, "permission one")
+    expect(titles).to_have_text(["Order one", "Order two"])
+    expect(unread).to_be_visible()
+    expect(window.page).to_have_title(re.compile(r"^\(\d+\) needs you · Order two"))
+    window.enter(first)
+    expect(unread).to_have_count(0)
+    window.button("Allow once").click()
+    window.turn_is_over()
+    window.enter(second)
+    expect(unread).to_have_count(0)
+
+
+def test_a_notification_is_offered_once_and_says_who_needs_somebody(
+    new_page: Callable[[], Page], daemon: Daemon, client: Client
+) -> None:
+    page = new_page()
+    # A browser without a head has no notifications: what the page asks for, and what it shows, is written down.
+    page.add_init_script(
+        """
+        window.shown = [];
+        window.Notification = class {
+          static get permission() { return localStorage.getItem('granted') ?? 'default'; }
+          static async requestPermission() { localStorage.setItem('granted', 'granted'); return 'granted'; }
+          constructor(title, options) { window.shown.push([title, options.body]); }
+        };
+        Object.defineProperty(document, 'hidden', {get: () => window.isHidden ?? false});
+        """
+    )
+    window = Window(page, daemon)
+    window.open()
+    session = client.create(title="Notify about this")
+    client.send(session, "permission one")
+    offer = page.get_by_text("Notify you when a session needs you")
+    expect(offer).to_be_visible()
+    page.get_by_role("button", name="Notify me").click()
+    expect(offer).to_have_count(0)
+    page.evaluate("window.isHidden = true")
+    client.post(f"/v1/sessions/{session}/cancel")
+    client.send(session, "permission two")
+    page.wait_for_function("window.shown.length > 0")
+    assert page.evaluate("window.shown") == [["Notify about this", "mock needs you"]]
+    page.reload()
+    expect(page.get_by_role("status").first).to_have_text("Live")
+    expect(offer).to_have_count(0)
+
+
+def test_a_session_is_saved_as_markdown(window: Window, client: Client) -> None:
+    session = client.create(title="To be kept")
+    client.turn(session, "tool")
+    window.enter(session)
+    window.turn_is_over()
+    with window.page.expect_download() as saved:
+        choose(window, "Session menu", "Export as Markdown")
+    assert saved.value.suggested_filename == f"{session}.md"
+    document = saved.value.path().read_text()
+    assert document.startswith("# To be kept\n")
+    assert "```sh\nseq 3\n```\n\n```\n1\n2\n3\n```\n\nThe command ended with exit code 0." in document
 
 
 def test_a_session_is_renamed_terminated_and_deleted(window: Window, client: Client) -> None:
@@ -111,10 +208,14 @@ def test_a_session_is_renamed_terminated_and_deleted(window: Window, client: Cli
     client.sessions.remove(session)
 
 
-def test_the_permission_mode_is_switched_in_the_head(window: Window, client: Client) -> None:
+def test_the_permission_mode_is_switched_where_one_writes(window: Window, client: Client) -> None:
     session = client.create()
     window.enter(session)
-    window.page.get_by_label("Permission mode").select_option("bypass")
+    mode = window.page.get_by_label("Permission mode")
+    expect(mode.locator("option")).to_have_text(["Ask first", "Accept edits", "Plan", "Allow everything"])
+    calm = mode.evaluate("mode => getComputedStyle(mode).color")
+    mode.select_option("Allow everything")
+    expect(mode).not_to_have_css("color", calm)
     window.say("permission free")
     window.turn_is_over()
     window.sees("The command said: free")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -93,7 +94,9 @@ def test_markdown_becomes_elements(window: Window, session: str) -> None:
     window.turn_is_over()
     message = window.log.locator(".message.assistant")
     expect(message.locator("table td").first).to_be_visible()
-    expect(message.locator(".codeBlock code")).to_contain_text("def greet")
+    code = message.locator(".codeBlock code")
+    expect(code).to_contain_text("def greet")
+    expect(code.locator(".code-keyword").first).to_have_text("def")
     expect(message.locator("ul ul li")).to_have_text("nested")
 
 
@@ -193,6 +196,55 @@ def test_a_file_may_be_dropped_on_the_transcript(window: Window, session: str) -
     expect(window.page.get_by_role("list", name="Attached files")).to_contain_text("dropped.txt")
 
 
+def test_prompts_of_other_clients_are_marked(window: Window, session: str, client: Client) -> None:
+    window.say("mine")
+    window.turn_is_over()
+    client.turn(session, "theirs")
+    theirs = window.log.locator(".message.user").filter(has_text="theirs")
+    expect(theirs).to_contain_text("Another client")
+    expect(window.log.locator(".message.user").filter(has_text="mine")).not_to_contain_text("Another client")
+    window.page.reload()
+    expect(theirs).to_contain_text("Another client")
+    expect(window.log.get_by_text("Another client")).to_have_count(1)
+
+
+def test_a_message_has_its_time_and_can_be_copied(window: Window, session: str) -> None:
+    window.say("**copy** me")
+    window.turn_is_over()
+    window.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    answer = window.log.locator(".message.assistant")
+    answer.hover()
+    expect(answer.locator("time")).to_have_text(re.compile(r"^\d\d:\d\d:\d\d"))
+    answer.get_by_role("button", name="Copy the message").click()
+    expect(answer.get_by_role("button", name="Copied")).to_be_visible()
+    assert "You said: **copy** me" in window.page.evaluate("navigator.clipboard.readText()")
+
+
+def test_words_are_found_where_they_are_folded_and_out_of_sight(window: Window, client: Client) -> None:
+    session = client.create()
+    client.turn(session, "subagent")
+    for prompt in (*["markdown"] * 4, "needle one", *["markdown"] * 4):
+        client.turn(session, prompt)
+    window.enter(session)
+    window.turn_is_over()
+    window.page.keyboard.press("Control+f")
+    field = window.page.get_by_label("Search the transcript", exact=True)
+    field.fill("NEEDLE")
+    count = window.page.get_by_role("search").get_by_role("status")
+    expect(count).to_have_text("1 of 2")
+    expect(window.log.locator(".userText").filter(has_text="needle")).to_be_in_viewport()
+    field.press("Enter")
+    expect(count).to_have_text("2 of 2")
+    assert window.page.evaluate("CSS.highlights.get('found-here').size") > 0
+    field.fill("42")
+    expect(window.log.get_by_label("Result of task")).to_be_in_viewport()
+    field.fill("nowhere to be found")
+    expect(count).to_have_text("Not found")
+    field.press("Escape")
+    expect(field).to_have_count(0)
+    assert window.page.evaluate("CSS.highlights.size") == 0
+
+
 # -- tools --------------------------------------------------------------------------------------
 
 
@@ -216,6 +268,12 @@ def test_a_subagents_steps_unfold_below_its_call(window: Window, session: str) -
     expect(inner).to_have_count(0)
     window.tool("task").click()
     expect(inner.first).to_be_visible()
+    result = window.log.get_by_label("Result of task")
+    last_step = inner.last.bounding_box()
+    found = result.bounding_box()
+    assert last_step is not None
+    assert found is not None
+    assert found["y"] >= last_step["y"] + last_step["height"] - 1, "the result follows the steps"
 
 
 def test_a_change_shows_its_counts_and_its_lines_both_ways(window: Window, session: str) -> None:
@@ -252,6 +310,9 @@ def test_a_change_of_very_many_lines_is_cut_until_one_wants_all(
     expect(card.locator("tr.added")).to_have_count(999)
     card.get_by_role("button", name="Show the other 4,001 lines").click()
     expect(card.locator("tr.added")).to_have_count(5000)
+    numbers = card.locator("tr.added .lineNumber:not(:empty)")
+    heights = numbers.evaluate_all("all => all.map((number) => number.getBoundingClientRect().height)")
+    assert max(heights) < 20, "a number stands on one line"
     window.page.unroute_all(behavior="wait")
 
 
@@ -267,7 +328,8 @@ def test_a_permission_shows_the_exact_command_and_is_allowed_once(
     expect(card.locator(".tag")).to_have_text("command")
     window.button("Allow once").click()
     window.turn_is_over()
-    window.sees("Allowed once")
+    expect(window.tool("bash")).to_contain_text("Allowed once")
+    expect(window.log.locator(".resolved")).to_have_count(0)
     window.sees("The command said: one two")
     assert permissions_of(client, session) == [("accept", None)]
 
@@ -348,6 +410,8 @@ def test_two_windows_can_answer_and_one_does(
     assert answer.status == 409
     other.turn_is_over()
     other.sees("Allowed once")
+    other.sees("Somebody else answered first. Your answer “Always in this session” was not taken.")
+    expect(window.log.locator(".tooLate")).to_have_count(0)
     expect(other.button("Allow once")).to_have_count(0)
     assert permissions_of(client, session) == [("accept", None)]
 
@@ -402,6 +466,37 @@ def test_half_an_answer_waits_while_one_reads_what_came_before(window: Window, c
     expect(card.get_by_label("Your own answer: When?")).to_have_value("tomorrow")
 
 
+def test_words_in_the_composer_answer_the_question_that_waits(window: Window, session: str) -> None:
+    window.say("question")
+    expect(window.card("Question")).to_be_visible()
+    expect(window.message).to_have_attribute("placeholder", "Answer the question")
+    window.message.fill("Mauve, please")
+    window.message.press("Enter")
+    window.turn_is_over()
+    expect(window.log.locator(".resolved.question dd")).to_have_text("Mauve, please")
+    expect(window.message).to_have_value("")
+    window.say("plan")
+    expect(window.card("Plan")).to_be_visible()
+    window.message.fill("Smaller steps")
+    window.message.press("Enter")
+    window.turn_is_over()
+    expect(window.card("Plan").locator(".tag")).to_have_text("Rejected")
+    window.sees("Smaller steps")
+
+
+def test_words_that_were_there_before_the_question_are_no_answer_to_it(
+    window: Window, session: str, client: Client
+) -> None:
+    window.message.fill("and then the tests")
+    client.send(session, "question")
+    expect(window.card("Question")).to_be_visible()
+    window.message.press("Enter")
+    expect(window.page.locator(".queuedText")).to_have_text("and then the tests")
+    expect(window.card("Question")).to_be_visible()
+    window.button("Stop and clear").click()
+    window.turn_is_over("Stopped")
+
+
 def test_a_question_can_stay_without_an_answer(window: Window, session: str) -> None:
     window.say("question")
     window.button("Do not answer").click()
@@ -430,10 +525,23 @@ def test_messages_wait_in_a_queue_and_can_be_withdrawn(window: Window, session: 
     expect(queue.locator(".queuedText")).to_have_text(["second message", "third message"])
     queue.get_by_role("button", name="Withdraw").first.click()
     expect(queue.locator(".queuedText")).to_have_text(["third message"])
-    window.button("Stop").click()
+    window.button("Stop").last.click()
     window.sees("You said: third message")
     expect(queue).to_have_count(0)
     assert types(client.events(session)).count("turn.started") == 2
+
+
+def test_the_turn_is_stopped_together_with_all_that_waits(
+    window: Window, session: str, client: Client
+) -> None:
+    window.say("slow")
+    window.say("second message", waits=True)
+    window.say("third message", waits=True)
+    window.button("Stop and clear").click()
+    window.turn_is_over("Stopped")
+    expect(window.page.get_by_role("region", name="Waiting messages")).to_have_count(0)
+    assert client.info(session)["state"] == "idle"
+    assert types(client.events(session)).count("turn.started") == 1
 
 
 def test_an_error_says_what_and_by_which_name(window: Window, session: str) -> None:

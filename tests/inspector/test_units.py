@@ -55,8 +55,9 @@ def test_the_wheel_carries_the_page(tmp_path: Path) -> None:
         pytest.skip("the page is not built: make setup")
     copy = tmp_path / "checkout"
     shutil.copytree(CHECKOUT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore"):
-        shutil.copy(CHECKOUT / name, copy)
+    (copy / "tools").mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore", "tools/build_page.py"):
+        shutil.copy(CHECKOUT / name, copy / name)
     run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path), folder=copy)
     [wheel] = tmp_path.glob("*.whl")
     packed = {name for name in zipfile.ZipFile(wheel).namelist() if "/ui/" in name}

@@ -16,7 +16,7 @@ from tests.daemons import SECONDS, Daemon, client_of, running
 from tests.intruders import impatient
 
 from sandbox_agent.http.patience import MOST_STRANGERS
-from sandbox_agent.runtime import descriptors
+from sandbox_agent.processes import descriptors
 
 CROWD = 1000
 HALF_A_HEAD = b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-"

@@ -357,7 +357,7 @@ def test_no_session_can_choose_the_program_that_is_run(
     assert not (tmp_path / "sprung").exists()
 
 
-def test_no_field_of_the_api_names_a_program_but_those_of_mcp_servers(client: Client) -> None:
+def test_no_field_of_the_api_names_a_program_but_those_of_mcp_servers_and_processes(client: Client) -> None:
     """Walks the description: a new field that looks like one has to be thought about here."""
     described = done(client.get("/openapi.json"))
     looks_like_one = re.compile(r"command|program|exec|binary|shell|script|path|argv|args|interpreter", re.I)
@@ -369,7 +369,11 @@ def test_no_field_of_the_api_names_a_program_but_those_of_mcp_servers(client: Cl
         if looks_like_one.search(field)
     }
     # `command` of a message is a yes or no: whether its text is one of the agent's own commands.
-    assert taken == {"McpServer.command", "McpServer.args", "Attachment.path", "SendMessageBody.command"}
+    # Processes are programs by their nature; `--no-processes` turns them off.
+    processes = {f"{kind}ProcessBody.{name}" for kind in ("Create", "Run") for name in ("command", "args")}
+    of_agents = {"McpServer.command", "McpServer.args", "Attachment.path", "SendMessageBody.command"}
+    # `paths` of a revert name files of the session's directory, which are written and never run.
+    assert taken == of_agents | processes | {"RevertChangesBody.paths"}
     assert schemas["SendMessageBody"]["properties"]["command"]["type"] == "boolean"
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from sandbox_agent.agents import AGENTS
 from sandbox_agent.agents.base import Agent, Place
+from sandbox_agent.private_files import write_private
 from sandbox_agent.runtime.folder import DataFolder
-from sandbox_agent.runtime.private_files import write_private
 from sandbox_agent.schema.inputs import McpServer, Settings
 
 

@@ -54,7 +54,12 @@ def run(*command: str, cwd: Path = SDK) -> str:
     done = subprocess.run(
         command,
         cwd=cwd,
-        env={**os.environ, "SANDBOX_AGENT_PYTHON": sys.executable},
+        # Node has a WebSocket since version 20, and without this flag since 22.
+        env={
+            **os.environ,
+            "SANDBOX_AGENT_PYTHON": sys.executable,
+            "NODE_OPTIONS": "--experimental-websocket",
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -17,6 +17,8 @@ from .report import Metric
 LATE_ORDERS = 3
 """So often may a side let us wait until the limit before the run is given up."""
 
+FLOOD = 64
+
 MEASURES: dict[str, Callable[[Bench], list[Metric]]] = {}
 
 
@@ -120,6 +122,26 @@ def first_event(bench: Bench) -> list[Metric]:
             first.values[one.daemon.side].append(_median_ms(outcome.first_event for outcome in outcomes))
             answer.values[one.daemon.side].append(_median_ms(outcome.first_answer for outcome in outcomes))
     return [first, answer]
+
+
+@measure("flood")
+def flood(bench: Bench) -> list[Metric]:
+    """From posting a prompt to what a reader sees first, beside 64 processes that write at full speed."""
+    metric = Metric("flood_first_event", "prompt to first event, beside 64 processes that write", "ms", 1.3)
+    for one in bench.started_anew(bench.rounds):
+        with one.session() as session:
+            attach(one, session, 1)
+            _turn(one, session, Pace(5))
+            for _ in range(FLOOD):
+                one.ask("POST", "/v1/processes", {"command": "yes"})
+            try:
+                outcomes = [_turn(one, session, Pace(1)) for _ in range(10 if bench.quick else 40)]
+            finally:
+                for number in range(1, FLOOD + 1):
+                    one.ask("POST", f"/v1/processes/proc_{number}/kill?waitMs=0")
+            values = metric.values[one.daemon.side]
+            values.append(_median_ms(outcome.first_event for outcome in outcomes))
+    return [metric]
 
 
 def _median_ms(seconds: Iterable[float | None]) -> float | None:

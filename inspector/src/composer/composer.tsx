@@ -1,31 +1,43 @@
 /** Where one writes: text, files, earlier messages; and the way to stop what runs. */
 import { type ClipboardEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
-import type { Transcript } from "sdk/transcript";
+import type { QuestionEntry, Transcript } from "sdk/transcript";
 import { idempotencyKey, sessionPath } from "../daemon/daemon";
 import { Refused, sayWhy, Unreachable } from "../daemon/problem";
 import type { SessionInfo } from "../daemon/types";
 import { Button, IconButton } from "../parts/button";
+import { PermissionSelect } from "../session/permissionSelect";
+import { useObserved } from "../state/observable";
 import { useWorkspace } from "../state/workspace";
+import { isLate } from "../transcript/useAnswer";
 import { AttachmentChips } from "./attachmentChips";
 import { useAttachments } from "./attachments";
 import { CommandMenu, isCommand, offeredFor, useCommands } from "./commandMenu";
 import { useDroppedFiles } from "./droppedFiles";
 import { drafts, history } from "./memory";
+import { useOpenQuestion } from "./openQuestion";
 import { QueueList } from "./queueList";
 
 interface Props {
   sessionId: string;
   info: SessionInfo | null;
   transcript: Transcript;
+  /** A text to begin with, which was chosen elsewhere. */
+  suggestion: Suggestion | null;
 }
 
-export function Composer({ sessionId, info, transcript }: Props) {
-  const { daemon } = useWorkspace();
+export interface Suggestion {
+  readonly text: string;
+}
+
+export function Composer({ sessionId, info, transcript, suggestion }: Props) {
+  const { daemon, live, ownTurns, lateAnswers } = useWorkspace();
+  const { opened } = useObserved(live);
   const [text, setText] = useState(() => drafts.get(sessionId));
   const [sending, setSending] = useState(false);
   // It was sent while a file was still on its way: it goes when the file is there.
   const [waiting, setWaiting] = useState(false);
-  const [failure, setFailure] = useState<unknown>(null);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const fail = (why: unknown) => setFailure({ why, opened });
   const [recalled, setRecalled] = useState<number | null>(null);
   // A message that may have arrived is sent again under the same key: it becomes one turn, not two.
   const retryKey = useRef<string | null>(null);
@@ -37,6 +49,9 @@ export function Composer({ sessionId, info, transcript }: Props) {
   const offered = offeredFor(text, commands);
   const state = info?.state ?? transcript.state;
   const busy = state === "running" || state === "requires_action";
+  const asked = useOpenQuestion(transcript, text);
+  // A file cannot be an answer, nor can a command: these wait for their turn.
+  const question = attachments.uploads.length === 0 && !isCommand(text, commands) ? asked : null;
   const ready = (text.trim() !== "" || attachments.uploads.length > 0) && !sending && !waiting;
 
   useEffect(() => drafts.set(sessionId, text), [sessionId, text]);
@@ -44,6 +59,15 @@ export function Composer({ sessionId, info, transcript }: Props) {
   useEffect(() => {
     if (area.current) fit(area.current);
   }, [text]);
+
+  useEffect(() => {
+    if (!suggestion) return;
+    setText(suggestion.text);
+    area.current?.focus();
+  }, [suggestion]);
+
+  // A daemon that did not answer is back: what is still in the field can be sent now.
+  useEffect(() => setFailure((before) => (before?.why instanceof Unreachable && before.opened < opened ? null : before)), [opened]);
 
   useDroppedFiles((files) => state !== "ended" && attachments.add(files));
 
@@ -70,7 +94,8 @@ export function Composer({ sessionId, info, transcript }: Props) {
 
   const submit = () => {
     if (!ready) return;
-    if (attachments.uploading) setWaiting(true);
+    if (question) void reply(question);
+    else if (attachments.uploading) setWaiting(true);
     else void send();
   };
 
@@ -82,17 +107,39 @@ export function Composer({ sessionId, info, transcript }: Props) {
     const command = isCommand(text, commands);
     const body = { message: text, attachments: attachments.ready, ...(fresh && { fresh }), ...(command && { command }) };
     try {
-      await daemon.post(sessionPath(sessionId, "messages"), body, { "Idempotency-Key": retryKey.current });
-      history.add(text);
-      write("");
-      setRecalled(null);
+      const headers = { "Idempotency-Key": retryKey.current };
+      await ownTurns.during(text, () => daemon.post(sessionPath(sessionId, "messages"), body, headers));
       attachments.clear();
+      done();
     } catch (error) {
-      setFailure(error);
+      fail(error);
     } finally {
       setSending(false);
       area.current?.focus();
     }
+  };
+
+  /** Each of several questions gets the same words: the agent reads what they answer. */
+  const reply = async (asked: QuestionEntry) => {
+    setSending(true);
+    setFailure(null);
+    const answers = asked.questions.map(() => [text.trim()]);
+    try {
+      await daemon.post(sessionPath(sessionId, "questions", asked.questionId, "reply"), { answers });
+      done();
+    } catch (error) {
+      if (isLate(error)) lateAnswers.add(asked.id, text.trim());
+      else fail(error);
+    } finally {
+      setSending(false);
+      area.current?.focus();
+    }
+  };
+
+  const done = () => {
+    history.add(text);
+    write("");
+    setRecalled(null);
   };
 
   latestSend.current = () => void send();
@@ -101,7 +148,7 @@ export function Composer({ sessionId, info, transcript }: Props) {
     try {
       await daemon.post(sessionPath(sessionId, "cancel"));
     } catch (error) {
-      setFailure(error);
+      fail(error);
     }
   };
 
@@ -166,7 +213,7 @@ export function Composer({ sessionId, info, transcript }: Props) {
           dir="auto"
           rows={1}
           aria-label="Message"
-          placeholder={busy ? "The next message waits for its turn" : "Message the agent"}
+          placeholder={placeholderOf(question, busy)}
           value={text}
           onChange={(event) => {
             write(event.target.value);
@@ -189,20 +236,45 @@ export function Composer({ sessionId, info, transcript }: Props) {
               event.target.value = "";
             }}
           />
-          <span className="composerHint">Enter sends · Shift Enter breaks the line</span>
+          {info && (
+            <PermissionSelect
+              className="quietSelect"
+              label="Permission mode"
+              value={info.permissionMode}
+              onChange={(permissionMode) => daemon.patch(sessionPath(sessionId), { permissionMode }).catch(fail)}
+            />
+          )}
+          <span className="grow" />
+          {question && text.trim() !== "" && (
+            <Button look="quiet" className="queueInstead" onClick={() => void send()} disabled={!ready}>
+              Queue as a message
+            </Button>
+          )}
           {busy && (
             <Button icon="stop" onClick={cancel} keys="Esc">
               Stop
             </Button>
           )}
           <Button look="primary" icon="arrowUp" onClick={submit} disabled={!ready}>
-            {waiting ? "Uploading…" : busy ? "Queue" : "Send"}
+            {waiting ? "Uploading…" : question ? "Send answer" : busy ? "Queue" : "Send"}
           </Button>
         </div>
       </div>
-      {failure !== null && <NotSent why={failure} onFresh={() => send(true)} />}
+      {failure && <NotSent why={failure.why} onFresh={() => send(true)} />}
     </footer>
   );
+}
+
+interface Failure {
+  readonly why: unknown;
+  /** How often the stream had been opened then. */
+  readonly opened: number;
+}
+
+function placeholderOf(question: QuestionEntry | null, busy: boolean): string {
+  if (question?.isPlan) return "Say what to change in the plan";
+  if (question) return question.questions.length > 1 ? `Answer all ${question.questions.length} questions` : "Answer the question";
+  return busy ? "The next message waits for its turn" : "Message the agent";
 }
 
 /** Why a message was not taken. A session that goes on although its agent's conversation is gone can begin a new one. */

@@ -1,7 +1,7 @@
-/** The messages that wait for the running turn to end; each can be withdrawn. */
+/** The messages that wait for the running turn to end; each can be withdrawn, and all of them together with the turn. */
 import { useEffect, useState } from "react";
 import { type Daemon, sessionPath } from "../daemon/daemon";
-import { sayWhy } from "../daemon/problem";
+import { Refused, sayWhy } from "../daemon/problem";
 import type { Queue, QueuedMessage } from "../daemon/types";
 import { Button } from "../parts/button";
 import { Icon } from "../parts/icon";
@@ -32,6 +32,16 @@ export function QueueList({ sessionId, queued }: { sessionId: string; queued: re
       setFailure(sayWhy(error));
     }
   };
+  const stopAll = async () => {
+    setFailure(null);
+    try {
+      // The messages first: the next of them would start when the turn ends.
+      await Promise.all(queued.map((turnId) => daemon.delete(sessionPath(sessionId, "queue", turnId)).catch(unlessStarted)));
+      await daemon.post(sessionPath(sessionId, "cancel"));
+    } catch (error) {
+      setFailure(sayWhy(error));
+    }
+  };
   const waiting = messages.filter((message) => queued.includes(message.turnId));
   if (waiting.length === 0) return null;
   return (
@@ -46,6 +56,12 @@ export function QueueList({ sessionId, queued }: { sessionId: string; queued: re
           </Button>
         </div>
       ))}
+      <div className="queueEnd">
+        <span className="muted">{waiting.length === 1 ? "1 message waits" : `${waiting.length} messages wait`}</span>
+        <Button look="quiet" small icon="stop" onClick={stopAll}>
+          Stop and clear
+        </Button>
+      </div>
       {failure && (
         <p className="badText" role="alert">
           {failure}
@@ -53,6 +69,11 @@ export function QueueList({ sessionId, queued }: { sessionId: string; queued: re
       )}
     </section>
   );
+}
+
+/** A message that started meanwhile waits no more: the turn that it became is the one to stop. */
+function unlessStarted(error: unknown): void {
+  if (!(error instanceof Refused && (error.status === 404 || error.status === 409))) throw error;
 }
 
 export async function allWaiting(daemon: Daemon, sessionId: string): Promise<QueuedMessage[]> {

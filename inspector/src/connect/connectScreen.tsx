@@ -78,7 +78,7 @@ export function ConnectScreen({ address, failure, busy, fromLink, onConnect }: P
             With <code>--token-file FILE</code> in place of <code>--no-token</code> it wants a token, and prints an address that brings it along.
           </p>
           <p className="faint">
-            The token stays in this tab (session storage) and goes to the endpoint above, nowhere else.
+            The token stays in this tab (session storage), is lent to other tabs of this page, and goes to the endpoint above, nowhere else.
           </p>
         </section>
       </div>

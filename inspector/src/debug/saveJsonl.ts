@@ -1,6 +1,7 @@
 /** All events of a session with their native payloads, as a file. */
 import type { Event } from "sdk/events";
 import { type Daemon, sessionPath } from "../daemon/daemon";
+import { saveFile } from "../export/saveFile";
 
 export async function saveJsonl(daemon: Daemon, sessionId: string): Promise<void> {
   const lines: string[] = [];
@@ -11,10 +12,5 @@ export async function saveJsonl(daemon: Daemon, sessionId: string): Promise<void
     offset = page.events.at(-1)?.sequence ?? offset;
     more = page.hasMore && page.events.length > 0;
   }
-  const url = URL.createObjectURL(new Blob(lines, { type: "application/jsonl" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = `${sessionId}.jsonl`;
-  link.click();
-  URL.revokeObjectURL(url);
+  saveFile(`${sessionId}.jsonl`, lines, "application/jsonl");
 }

@@ -23,8 +23,16 @@ export function clock(time: string | number): string {
   return new Date(time).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 }
 
+/** With milliseconds, in local time like every other. */
 export function clockMs(time: string): string {
-  return time.slice(11, 23);
+  const date = new Date(time);
+  const two = (figure: number) => String(figure).padStart(2, "0");
+  const milliseconds = String(date.getMilliseconds()).padStart(3, "0");
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${milliseconds}`;
+}
+
+export function dateAndClock(time: string): string {
+  return new Date(time).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
 }
 
 export function count(number: number): string {

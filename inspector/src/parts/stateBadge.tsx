@@ -1,7 +1,7 @@
 /** A session's state, in a colour and in words. */
 import type { SessionState } from "../daemon/types";
 
-const WORDS: Readonly<Record<SessionState, string>> = {
+export const STATE_WORDS: Readonly<Record<SessionState, string>> = {
   idle: "Idle",
   running: "Running",
   requires_action: "Needs you",
@@ -9,5 +9,5 @@ const WORDS: Readonly<Record<SessionState, string>> = {
 };
 
 export function StateBadge({ state }: { state: SessionState }) {
-  return <span className={`stateBadge ${state}`}>{WORDS[state]}</span>;
+  return <span className={`stateBadge ${state}`}>{STATE_WORDS[state]}</span>;
 }

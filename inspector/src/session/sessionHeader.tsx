@@ -1,9 +1,9 @@
 /** A session's name, what it runs with, and what can be done to it. */
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import type { Transcript } from "sdk/transcript";
 import { sessionPath } from "../daemon/daemon";
 import { sayWhy } from "../daemon/problem";
-import type { PermissionMode, SessionInfo } from "../daemon/types";
+import type { SessionInfo } from "../daemon/types";
 import { AgentMark } from "../parts/agentMark";
 import { Button, IconButton } from "../parts/button";
 import { Dialog } from "../parts/dialog";
@@ -12,23 +12,25 @@ import { Menu } from "../parts/menu";
 import { Notice } from "../parts/notice";
 import { StateBadge } from "../parts/stateBadge";
 import { go } from "../route";
-import { PERMISSION_MODES } from "../sessions/newSession";
 import { useWorkspace } from "../state/workspace";
-import { Settings } from "./settings";
+
+const Settings = lazy(() => import("./settings"));
 
 interface Props {
   sessionId: string;
   info: SessionInfo | null;
   transcript: Transcript;
-  debugging: boolean;
-  onDebug: () => void;
+  panel: boolean;
+  onPanel: () => void;
+  searching: boolean;
+  onSearch: () => void;
   showAll: boolean;
   onShowAll: () => void;
 }
 
 type Asking = "rename" | "settings" | "terminate" | "delete" | null;
 
-export function SessionHeader({ sessionId, info, transcript, debugging, onDebug, showAll, onShowAll }: Props) {
+export function SessionHeader({ sessionId, info, transcript, panel, onPanel, searching, onSearch, showAll, onShowAll }: Props) {
   const { daemon } = useWorkspace();
   const [asking, setAsking] = useState<Asking>(null);
   const [failure, setFailure] = useState<string | null>(null);
@@ -52,31 +54,14 @@ export function SessionHeader({ sessionId, info, transcript, debugging, onDebug,
           {info && <Facts info={info} version={transcript.metadata?.agentVersion ?? null} />}
         </p>
       </div>
-      {info && !info.ended && (
-        <select
-          className="headSelect"
-          aria-label="Permission mode"
-          title="What the agent may do"
-          value={info.permissionMode}
-          onChange={(event) =>
-            change(() => daemon.patch(sessionPath(sessionId), { permissionMode: event.target.value as PermissionMode }))
-          }
-        >
-          {PERMISSION_MODES.map(([mode, words]) => (
-            <option key={mode} value={mode} title={words}>
-              {mode}
-            </option>
-          ))}
-        </select>
-      )}
-      <Button look="quiet" icon="bug" aria-pressed={debugging} onClick={onDebug} className="debugToggle" title="Debug panel (Alt D)">
-        Debug
-      </Button>
+      <IconButton icon="search" label="Search the transcript (Ctrl F)" aria-pressed={searching} onClick={onSearch} />
+      <IconButton icon="panel" label="Panel (Alt D)" aria-pressed={panel} onClick={onPanel} />
       <Menu
         label="Session menu"
         items={[
           { label: "Rename", icon: "edit", onChoose: () => setAsking("rename"), disabled: !info },
           { label: "Model and mode", icon: "robot", onChoose: () => setAsking("settings"), disabled: !info || info.ended },
+          { label: "Export as Markdown", icon: "download", onChoose: () => void saveMarkdown(transcript, info), disabled: !info },
           { label: showAll ? "Hide quiet statuses" : "Show every status", icon: "list", onChoose: onShowAll },
           { label: "Terminate", icon: "stop", onChoose: () => setAsking("terminate"), disabled: !info || info.ended },
           { label: "Delete", icon: "trash", danger: true, onChoose: () => setAsking("delete"), disabled: !info },
@@ -95,7 +80,11 @@ export function SessionHeader({ sessionId, info, transcript, debugging, onDebug,
           onRename={(title) => change(() => daemon.patch(sessionPath(sessionId), { title }))}
         />
       )}
-      {asking === "settings" && info && <Settings info={info} onClose={() => setAsking(null)} />}
+      {asking === "settings" && info && (
+        <Suspense>
+          <Settings info={info} onClose={() => setAsking(null)} />
+        </Suspense>
+      )}
       {asking === "terminate" && (
         <Confirm
           title="Terminate the session?"
@@ -121,6 +110,13 @@ export function SessionHeader({ sessionId, info, transcript, debugging, onDebug,
       )}
     </header>
   );
+}
+
+/** The code for it is loaded when somebody wants it. */
+async function saveMarkdown(transcript: Transcript, info: SessionInfo | null): Promise<void> {
+  if (!info) return;
+  const [{ asMarkdown }, { saveFile }] = await Promise.all([import("../export/markdown"), import("../export/saveFile")]);
+  saveFile(`${info.sessionId}.md`, [asMarkdown(transcript, info)], "text/markdown");
 }
 
 function Facts({ info, version }: { info: SessionInfo; version: string | null }) {

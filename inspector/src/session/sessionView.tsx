@@ -1,6 +1,6 @@
 /** One session: its head, its transcript, and where one writes. */
 import { useEffect, useMemo, useState } from "react";
-import { Composer } from "../composer/composer";
+import { Composer, type Suggestion } from "../composer/composer";
 import { Button } from "../parts/button";
 import { Notice } from "../parts/notice";
 import { go } from "../route";
@@ -9,14 +9,17 @@ import { useWorkspace } from "../state/workspace";
 import { TranscriptView } from "../transcript/transcriptView";
 import { SessionContext } from "./sessionContext";
 import { SessionHeader } from "./sessionHeader";
+import { Suggestions } from "./suggestions";
+import { useSeen } from "./useSeen";
 
 interface Props {
   sessionId: string;
-  debugging: boolean;
-  onDebug: () => void;
+  /** Whether the panel is open. */
+  panel: boolean;
+  onPanel: () => void;
 }
 
-export function SessionView({ sessionId, debugging, onDebug }: Props) {
+export default function SessionView({ sessionId, panel, onPanel }: Props) {
   const workspace = useWorkspace();
   const conversation = useMemo(() => workspace.conversation(sessionId), [workspace, sessionId]);
   const view = useObserved(conversation);
@@ -24,15 +27,12 @@ export function SessionView({ sessionId, debugging, onDebug }: Props) {
   const link = useObserved(workspace.live);
   const info = sessions.find((session) => session.sessionId === sessionId) ?? null;
   const gone = info === null && link.state === "live" && !view.catchingUp;
+  const isEmpty = view.transcript.totals.messages === 0 && view.count > 0 && info?.state === "idle";
   const [showAll, setShowAll] = useState(false);
-
-  useEffect(() => {
-    const name = info?.title || sessionId;
-    document.title = info?.state === "requires_action" ? `● ${name}` : name;
-    return () => {
-      document.title = "Inspector";
-    };
-  }, [info?.title, info?.state, sessionId]);
+  const [searching, setSearching] = useState(false);
+  const [suggestion, setSuggestion] = useState<Suggestion | null>(null);
+  useSeen(conversation, info);
+  useSearchKey(setSearching);
 
   return (
     <SessionContext.Provider value={conversation}>
@@ -41,8 +41,10 @@ export function SessionView({ sessionId, debugging, onDebug }: Props) {
           sessionId={sessionId}
           info={info}
           transcript={view.transcript}
-          debugging={debugging}
-          onDebug={onDebug}
+          panel={panel}
+          onPanel={onPanel}
+          searching={searching}
+          onSearch={() => setSearching(!searching)}
           showAll={showAll}
           onShowAll={() => setShowAll(!showAll)}
         />
@@ -55,11 +57,27 @@ export function SessionView({ sessionId, debugging, onDebug }: Props) {
           </div>
         ) : (
           <>
-            <TranscriptView view={view} showAll={showAll} />
-            <Composer sessionId={sessionId} info={info} transcript={view.transcript} />
+            <TranscriptView view={view} showAll={showAll} searching={searching} onSearch={setSearching} />
+            {isEmpty && info && <Suggestions info={info} onChoose={setSuggestion} />}
+            <Composer sessionId={sessionId} info={info} transcript={view.transcript} suggestion={suggestion} />
           </>
         )}
       </main>
     </SessionContext.Provider>
   );
+}
+
+/** The browser's own search finds only what is drawn. Pressed again in the field, it is the browser's. */
+function useSearchKey(setSearching: (open: boolean) => void): void {
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (!(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey || event.code !== "KeyF") return;
+      if (document.querySelector("dialog[open]") || document.activeElement?.closest(".searchBar")) return;
+      event.preventDefault();
+      setSearching(true);
+      document.querySelector<HTMLInputElement>(".searchBar input")?.select();
+    };
+    window.addEventListener("keydown", onKeyDown);
+    return () => window.removeEventListener("keydown", onKeyDown);
+  }, [setSearching]);
 }

@@ -9,7 +9,7 @@ import { Notice } from "../parts/notice";
 import type { Offer } from "../state/agentList";
 import { useWorkspace } from "../state/workspace";
 
-export function Settings({ info, onClose }: { info: SessionInfo; onClose: () => void }) {
+export default function Settings({ info, onClose }: { info: SessionInfo; onClose: () => void }) {
   const { daemon, agents } = useWorkspace();
   const [offer, setOffer] = useState<Offer | null>(null);
   const [agentMode, setAgentMode] = useState(info.agentMode);

@@ -1,28 +1,24 @@
 /** The dialog that makes a session. */
 import { type FormEvent, useEffect, useState } from "react";
 import { sayWhy } from "../daemon/problem";
-import type { CreatedSession, McpServer, PermissionMode } from "../daemon/types";
+import type { CreatedSession, PermissionMode } from "../daemon/types";
 import { Button } from "../parts/button";
 import { Dialog } from "../parts/dialog";
 import { Notice } from "../parts/notice";
 import { go } from "../route";
 import type { Offer } from "../state/agentList";
+import { PermissionSelect } from "../session/permissionSelect";
 import { useObserved } from "../state/observable";
 import { useWorkspace } from "../state/workspace";
 import { AgentPicker } from "./agentPicker";
-import { parsedMcp } from "./mcpText";
-
-export const PERMISSION_MODES: readonly (readonly [PermissionMode, string])[] = [
-  ["default", "Ask before it writes or runs"],
-  ["acceptEdits", "Edits are allowed, commands are asked"],
-  ["plan", "Read only"],
-  ["bypass", "Ask nothing"],
-];
+import { type ServerDraft, serversOf } from "./mcp";
+import { McpForm } from "./mcpForm";
+import { type Pair, PairsForm, recordOf } from "./pairsForm";
 
 const LAST_AGENT = "sandbox-agent.lastAgent";
 const LAST_DIRECTORY = "sandbox-agent.lastDirectory";
 
-export function NewSession({ onClose }: { onClose: () => void }) {
+export default function NewSession({ onClose }: { onClose: () => void }) {
   const workspace = useWorkspace();
   const { agents } = useObserved(workspace.agents);
   const [agent, setAgent] = useState(localStorage.getItem(LAST_AGENT) ?? "mock");
@@ -32,7 +28,8 @@ export function NewSession({ onClose }: { onClose: () => void }) {
   const [permissionMode, setPermissionMode] = useState<PermissionMode>("default");
   const [model, setModel] = useState("");
   const [variant, setVariant] = useState("");
-  const [mcp, setMcp] = useState("");
+  const [servers, setServers] = useState<readonly ServerDraft[]>([]);
+  const [variables, setVariables] = useState<readonly Pair[]>([]);
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<string | null>(null);
   const installed = agents.find((one) => one.id === agent)?.installed ?? false;
@@ -51,7 +48,7 @@ export function NewSession({ onClose }: { onClose: () => void }) {
     setFailure(null);
     setBusy(true);
     try {
-      const servers: Record<string, McpServer> | null = parsedMcp(mcp);
+      const [mcp, env] = [serversOf(servers), recordOf(variables)];
       const created = await workspace.daemon.post<CreatedSession>("/v1/sessions", {
         agent,
         permissionMode,
@@ -60,7 +57,8 @@ export function NewSession({ onClose }: { onClose: () => void }) {
         ...(agentMode && { agentMode }),
         ...(model && { model }),
         ...(variant && { variant }),
-        ...(servers && { mcp: servers }),
+        ...(servers.length > 0 && { mcp }),
+        ...(variables.length > 0 && { env }),
       });
       localStorage.setItem(LAST_AGENT, agent);
       localStorage.setItem(LAST_DIRECTORY, directory);
@@ -98,13 +96,7 @@ export function NewSession({ onClose }: { onClose: () => void }) {
           </label>
           <label>
             <span>Permissions</span>
-            <select name="permissionMode" value={permissionMode} onChange={(event) => setPermissionMode(event.target.value as PermissionMode)}>
-              {PERMISSION_MODES.map(([mode, words]) => (
-                <option key={mode} value={mode}>
-                  {words}
-                </option>
-              ))}
-            </select>
+            <PermissionSelect name="permissionMode" value={permissionMode} onChange={setPermissionMode} />
           </label>
           <label>
             <span>Model</span>
@@ -128,16 +120,13 @@ export function NewSession({ onClose }: { onClose: () => void }) {
           </label>
         </div>
         <details className="more">
-          <summary>MCP servers</summary>
-          <textarea
-            name="mcp"
-            aria-label="MCP servers as JSON"
-            value={mcp}
-            onChange={(event) => setMcp(event.target.value)}
-            rows={5}
-            spellCheck={false}
-            placeholder={'{"files": {"command": "my-mcp-server", "args": ["--root", "."]}}'}
-          />
+          <summary>MCP servers{servers.length > 0 && ` (${servers.length})`}</summary>
+          <McpForm servers={servers} onChange={setServers} />
+        </details>
+        <details className="more">
+          <summary>Environment{variables.length > 0 && ` (${variables.length})`}</summary>
+          <p className="faint">Variables for the agent of this session alone. They are stored for it, and never shown again.</p>
+          <PairsForm pairs={variables} onChange={setVariables} of="Variable" />
         </details>
         {failure && <Notice>{failure}</Notice>}
         <footer className="formEnd">

@@ -7,7 +7,13 @@ import { ago, lastPart } from "../parts/format";
 import { StateBadge } from "../parts/stateBadge";
 import { fragment } from "../route";
 
-export const SessionRow = memo(function SessionRow({ session, current }: { session: SessionInfo; current: boolean }) {
+interface Props {
+  session: SessionInfo;
+  current: boolean;
+  unread: boolean;
+}
+
+export const SessionRow = memo(function SessionRow({ session, current, unread }: Props) {
   const link = useRef<HTMLAnchorElement>(null);
   useEffect(() => {
     if (current) link.current?.scrollIntoView({ block: "nearest" });
@@ -19,13 +25,14 @@ export const SessionRow = memo(function SessionRow({ session, current }: { sessi
         <span className="sessionRowText">
           <span className="sessionRowLine">
             <span className="sessionRowTitle" dir="auto">{session.title || session.sessionId}</span>
+            {unread && <span className="unreadDot" role="img" aria-label="Unread" />}
             <Age time={session.updatedAt} />
           </span>
           <span className="sessionRowLine">
             <span className="sessionRowFacts">
               {session.agent} · {lastPart(session.directory)}
             </span>
-            {session.state !== "idle" && <StateBadge state={session.state} />}
+            {session.state === "ended" && <StateBadge state={session.state} />}
           </span>
         </span>
       </a>

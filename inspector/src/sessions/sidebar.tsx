@@ -1,57 +1,61 @@
 /** All sessions of the daemon: find one, make one, see which needs you. */
-import type { SessionState } from "../daemon/types";
-import type { DebugTab } from "../debug/debugPanel";
+import type { PanelTab } from "../panel/sidePanel";
 import { Button, IconButton } from "../parts/button";
 import { Icon } from "../parts/icon";
 import { Menu } from "../parts/menu";
 import { chooseTheme, isLight, theme } from "../parts/theme";
 import { useObserved } from "../state/observable";
+import { rankOf } from "../state/sessionList";
 import { useWorkspace } from "../state/workspace";
 import { LinkBadge } from "./linkBadge";
+import { NotificationOffer } from "./notificationOffer";
 import type { Search } from "./search";
 import { SessionRow } from "./sessionRow";
 
-const FILTERS: readonly (readonly [string, SessionState | null])[] = [
-  ["All", null],
-  ["Needs you", "requires_action"],
-  ["Running", "running"],
-  ["Ended", "ended"],
-];
+const GROUPS = ["Needs you", "Running", "Recent"] as const;
 
 interface Props {
   current: string | null;
   search: Search;
+  onSkip: () => void;
   onNew: () => void;
-  onDebug: (tab: DebugTab) => void;
+  onPanel: (tab: PanelTab) => void;
   onHelp: () => void;
   onLeave: () => void;
 }
 
-export function Sidebar({ current, search, onNew, onDebug, onHelp, onLeave }: Props) {
+export function Sidebar({ current, search, onSkip, onNew, onPanel, onHelp, onLeave }: Props) {
   const workspace = useWorkspace();
   const sessions = useObserved(workspace.sessions);
-  const { words, state, found, setWords, setState } = search;
+  const seen = useObserved(workspace.seen);
+  const { words, found, setWords } = search;
+  const groups = GROUPS.map((name, rank) => ({ name, sessions: found.filter((session) => rankOf(session) === rank) })).filter(
+    ({ sessions }) => sessions.length > 0,
+  );
   const light = isLight(useObserved(theme));
   return (
     <nav className="sidebar" aria-label="Sessions">
+      <button type="button" className="skipLink" onClick={onSkip}>
+        Skip to the conversation
+      </button>
       <header className="sidebarHead">
         <h1>
           <Icon name="terminal" size={18} /> Inspector
         </h1>
-        <LinkBadge onClick={() => onDebug("connection")} />
+        <LinkBadge onClick={() => onPanel("connection")} />
         <Menu
           label="Menu"
           items={[
             { label: light ? "Dark" : "Light", icon: light ? "moon" : "sun", onChoose: () => chooseTheme(light ? "dark" : "light") },
-            { label: "Agents", icon: "robot", onChoose: () => onDebug("agents") },
-            { label: "Connection", icon: "plug", onChoose: () => onDebug("connection") },
+            { label: "Agents", icon: "robot", onChoose: () => onPanel("agents") },
+            { label: "Connection", icon: "plug", onChoose: () => onPanel("connection") },
             { label: "Keys", icon: "list", onChoose: onHelp },
             { label: "Disconnect", icon: "close", onChoose: onLeave },
           ]}
         />
       </header>
       <div className="sidebarTools">
-        <Button look="primary" icon="plus" onClick={onNew} className="grow">
+        <Button icon="plus" onClick={onNew} className="grow" keys="Alt N">
           New session
         </Button>
       </div>
@@ -60,30 +64,35 @@ export function Sidebar({ current, search, onNew, onDebug, onHelp, onLeave }: Pr
         <input
           id="session-search"
           type="search"
-          placeholder="Search"
+          placeholder="Search sessions"
           aria-label="Search sessions"
           value={words}
           onChange={(event) => setWords(event.target.value)}
         />
         {words && <IconButton icon="close" size={12} label="Clear the search" onClick={() => setWords("")} />}
       </div>
-      <div className="filters" role="group" aria-label="Filter by state">
-        {FILTERS.map(([label, value]) => {
-          const many = value ? sessions.filter((session) => session.state === value).length : sessions.length;
-          return (
-            <button key={label} type="button" className="chip" aria-pressed={state === value} onClick={() => setState(value)}>
-              {label} {many > 0 && <span className="chipCount">{many}</span>}
-            </button>
-          );
-        })}
-      </div>
-      <ul className="sessionList">
-        {found.map((session) => (
-          <SessionRow key={session.sessionId} session={session} current={session.sessionId === current} />
+      <NotificationOffer />
+      <div className="sessionList">
+        {groups.map(({ name, sessions }) => (
+          <section key={name} aria-label={name}>
+            <h2 className={`groupName ${name === "Needs you" ? "needsYou" : ""}`}>
+              {name} <span>{sessions.length}</span>
+            </h2>
+            <ul>
+              {sessions.map((session) => (
+                <SessionRow
+                  key={session.sessionId}
+                  session={session}
+                  current={session.sessionId === current}
+                  unread={session.sessionId !== current && session.eventCount > (seen.get(session.sessionId) ?? 0)}
+                />
+              ))}
+            </ul>
+          </section>
         ))}
-      </ul>
+      </div>
       {found.length === 0 && (
-        <p className="sidebarEmpty">{sessions.length === 0 ? "No sessions yet." : "No session is like that."}</p>
+        <p className="sidebarEmpty">{sessions.length === 0 ? "No sessions yet." : "No session has these words."}</p>
       )}
     </nav>
   );

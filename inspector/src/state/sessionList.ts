@@ -1,4 +1,4 @@
-/** The daemon's sessions, whoever made them, newest first. */
+/** The daemon's sessions, whoever made them: those that need somebody, those that run, then the latest. */
 import type { Daemon } from "../daemon/daemon";
 import type { SessionInfo, SessionNews } from "../daemon/types";
 import { Observable } from "./observable";
@@ -54,7 +54,17 @@ export class SessionList extends Observable<readonly SessionInfo[]> {
   }
 
   #sort(): void {
-    this.#sorted = [...this.#byId.values()].sort((one, other) => other.createdAt.localeCompare(one.createdAt));
+    this.#sorted = [...this.#byId.values()].sort(inOrder);
     this.changed();
   }
+}
+
+const RANKS: Readonly<Partial<Record<SessionInfo["state"], number>>> = { requires_action: 0, running: 1 };
+
+export function rankOf({ state }: SessionInfo): number {
+  return RANKS[state] ?? 2;
+}
+
+function inOrder(one: SessionInfo, other: SessionInfo): number {
+  return rankOf(one) - rankOf(other) || other.updatedAt.localeCompare(one.updatedAt) || other.createdAt.localeCompare(one.createdAt);
 }

@@ -5,7 +5,11 @@ import type { Daemon } from "../daemon/daemon";
 import { LiveStream } from "../daemon/liveStream";
 import type { SessionNews } from "../daemon/types";
 import { AgentList } from "./agentList";
+import { LateAnswers } from "./answers";
+import { Attention } from "./attention";
 import { Conversation } from "./conversation";
+import { OwnTurns } from "./ownTurns";
+import { Seen } from "./seen";
 import { SessionList } from "./sessionList";
 
 /** Conversations stay in memory when another is opened, but not all of them. */
@@ -15,6 +19,10 @@ export class Workspace {
   readonly sessions: SessionList;
   readonly agents: AgentList;
   readonly live: LiveStream;
+  readonly lateAnswers = new LateAnswers();
+  readonly ownTurns = new OwnTurns();
+  readonly seen = new Seen();
+  readonly attention = new Attention();
   #conversations = new Map<string, Conversation>();
 
   constructor(
@@ -58,8 +66,12 @@ export class Workspace {
   }
 
   async #catchUp(): Promise<void> {
+    const listed = this.sessions.reload().then(() => {
+      this.seen.begin(this.sessions.snapshot);
+      this.attention.look(this.sessions.snapshot);
+    });
     await Promise.all([
-      this.sessions.reload(),
+      listed,
       ...[...this.#conversations.values()].map((conversation) => conversation.catchUp()),
     ]);
   }
@@ -70,6 +82,7 @@ export class Workspace {
 
   #onSession(news: SessionNews): void {
     this.sessions.take(news);
+    this.attention.look(this.sessions.snapshot);
     if (news.deleted) this.#conversations.delete(news.sessionId);
   }
 }

@@ -6,7 +6,8 @@ import { count } from "../parts/format";
 import { Icon } from "../parts/icon";
 import { Value, useObserved } from "../state/observable";
 import { type Diff, type DiffLine, parsedDiff, sideBySide } from "./diff";
-import { exact } from "./exact";
+import { drawnTokens } from "../code/codeText";
+import { languageOf, linesOf, type Token, useTokens } from "../code/tokens";
 
 /** A lock file has tens of thousands of lines: so many rows take seconds to draw, and come when one wants to see them. */
 const SHOWN = 1000;
@@ -27,6 +28,7 @@ export const DiffView = memo(function DiffView({ path, action, diff, to }: Props
     () => (parsed && !whole && parsed.lines.length > SHOWN * 1.2 ? { ...parsed, lines: parsed.lines.slice(0, SHOWN) } : parsed),
     [parsed, whole],
   );
+  const colours = useColours(shown, to ?? path);
   const wanted = useObserved(split);
   const choose = (value: boolean) => {
     localStorage.setItem(KEY, value ? "split" : "unified");
@@ -55,7 +57,7 @@ export const DiffView = memo(function DiffView({ path, action, diff, to }: Props
       </figcaption>
       {shown && shown.lines.length > 0 && (
         <div className="diffBody" tabIndex={0} role="region" aria-label={`Change of ${path}`}>
-          {wanted ? <Split diff={shown} /> : <Unified diff={shown} />}
+          {wanted ? <Split diff={shown} colours={colours} /> : <Unified diff={shown} colours={colours} />}
           {parsed && shown !== parsed && (
             <Button look="quiet" small onClick={() => setWhole(true)}>
               Show the other {count(parsed.lines.length - shown.lines.length)} lines
@@ -75,7 +77,30 @@ export function DiffCounts({ diff }: { diff: Pick<Diff, "added" | "removed"> }) 
   );
 }
 
-function Unified({ diff }: { diff: Diff }) {
+type Colours = ReadonlyMap<DiffLine, readonly Token[]>;
+
+/** The tokens of each line. Either side is coloured as a whole: a comment may have begun lines before. */
+function useColours(diff: Diff | null, path: string): Colours {
+  const sides = useMemo(() => {
+    const lines = diff?.lines.filter((line) => line.kind !== "hunk") ?? [];
+    return [lines.filter((line) => line.kind !== "removed"), lines.filter((line) => line.kind !== "added")] as const;
+  }, [diff]);
+  const [after, before] = sides.map((lines) => lines.map((line) => withoutReturn(line.text)).join("\n")) as [string, string];
+  const language = languageOf(path);
+  const newTokens = useTokens(after, language);
+  const oldTokens = useTokens(before, language);
+  return useMemo(() => {
+    const colours = new Map<DiffLine, readonly Token[]>();
+    // Lines that are on both sides have the colours of the new one.
+    for (const [tokens, lines] of [[oldTokens, sides[1]] as const, [newTokens, sides[0]] as const]) {
+      const coloured = tokens ? linesOf(tokens) : [];
+      lines.forEach((line, index) => coloured[index] && colours.set(line, coloured[index]));
+    }
+    return colours;
+  }, [sides, newTokens, oldTokens]);
+}
+
+function Unified({ diff, colours }: { diff: Diff; colours: Colours }) {
   return (
     <table className="diffTable">
       <tbody>
@@ -89,7 +114,7 @@ function Unified({ diff }: { diff: Diff }) {
               <td className="lineNumber">{line.old}</td>
               <td className="lineNumber">{line.new}</td>
               <td className="sign">{SIGNS[line.kind]}</td>
-              <td className="lineText">{lineText(line.text)}</td>
+              <td className="lineText">{lineText(line, colours)}</td>
             </tr>
           ),
         )}
@@ -100,7 +125,7 @@ function Unified({ diff }: { diff: Diff }) {
 
 const SIGNS = { same: "", added: "+", removed: "−" } as const;
 
-function Split({ diff }: { diff: Diff }) {
+function Split({ diff, colours }: { diff: Diff; colours: Colours }) {
   const pairs = useMemo(() => sideBySide(diff), [diff]);
   return (
     <table className="diffTable split">
@@ -118,8 +143,8 @@ function Split({ diff }: { diff: Diff }) {
             </tr>
           ) : (
             <tr key={index}>
-              <Half line={pair.left} number="old" />
-              <Half line={pair.right} number="new" />
+              <Half line={pair.left} number="old" colours={colours} />
+              <Half line={pair.right} number="new" colours={colours} />
             </tr>
           ),
         )}
@@ -128,17 +153,21 @@ function Split({ diff }: { diff: Diff }) {
   );
 }
 
-function Half({ line, number }: { line: DiffLine | null; number: "old" | "new" }) {
+function Half({ line, number, colours }: { line: DiffLine | null; number: "old" | "new"; colours: Colours }) {
   if (!line || line.kind === "hunk") return <td colSpan={2} className="nothing" />;
   return (
     <>
       <td className={`lineNumber ${line.kind}`}>{line[number]}</td>
-      <td className={`lineText ${line.kind}`}>{lineText(line.text)}</td>
+      <td className={`lineText ${line.kind}`}>{lineText(line, colours)}</td>
     </>
   );
 }
 
+function lineText(line: DiffLine, colours: Colours) {
+  return drawnTokens(colours.get(line) ?? [{ text: withoutReturn(line.text), look: "" }]);
+}
+
 /** In a file with Windows' line ends every line has the sign: it is not worth naming. */
-function lineText(text: string) {
-  return exact(text.replace(/\r$/, ""));
+function withoutReturn(text: string): string {
+  return text.replace(/\r$/, "");
 }

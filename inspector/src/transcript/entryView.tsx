@@ -1,33 +1,36 @@
 /** One entry of the transcript, by its kind. */
 import { memo } from "react";
-import type { Entry } from "sdk/transcript";
+import type { ToolEntry } from "sdk/transcript";
 import { ErrorCard, OddCard } from "./errorCard";
 import { Message } from "./message";
 import { PermissionCard } from "./permissionCard";
 import { PlanCard } from "./planCard";
 import { QuestionCard } from "./questionCard";
+import type { Row } from "./rows";
 import { SessionEnd } from "./sessionEnd";
 import { SessionStart } from "./sessionStart";
 import { StatusLine } from "./statusLine";
 import { Thinking } from "./thinking";
-import { Tool } from "./tool";
+import { Tool, ToolResult } from "./tool";
 import { TurnEnd } from "./turnEnd";
 
 interface Props {
-  entry: Entry;
+  row: Omit<Row, "key" | "depth" | "isTight">;
   unfolded: boolean;
   onFold: (id: string) => void;
 }
 
-export const EntryView = memo(function EntryView({ entry, unfolded, onFold }: Props) {
+export const EntryView = memo(function EntryView({ row, unfolded, onFold }: Props) {
+  const { entry } = row;
   const fold = { unfolded, onFold: () => onFold(entry.id) };
   switch (entry.kind) {
     case "message":
-      return <Message entry={entry} />;
+      return <Message entry={entry} piece={row.piece} isFirst={row.isFirst} isLast={row.isLast} />;
     case "reasoning":
       return <Thinking entry={entry} {...fold} />;
     case "tool":
-      return <Tool entry={entry} {...fold} />;
+      if (row.isResult) return <SubAgentResult entry={entry} />;
+      return <Tool entry={entry} decision={row.decision} {...fold} />;
     case "permission":
       return <PermissionCard entry={entry} />;
     case "question":
@@ -51,4 +54,27 @@ export const EntryView = memo(function EntryView({ entry, unfolded, onFold }: Pr
     case "turn_started":
       return null;
   }
-});
+}, isSame);
+
+/** Rows are made for each drawing; what they hold is the same until it changes. */
+function isSame(before: Props, after: Props): boolean {
+  const [one, other] = [before.row, after.row];
+  // Of a long message that streams, only the last piece changes.
+  if (one.piece && one.piece === other.piece && !one.isLast && !other.isLast) return true;
+  return (
+    before.unfolded === after.unfolded &&
+    before.onFold === after.onFold &&
+    one.entry === other.entry &&
+    one.piece === other.piece &&
+    one.isLast === other.isLast &&
+    one.decision === other.decision
+  );
+}
+
+function SubAgentResult({ entry }: { entry: ToolEntry }) {
+  return (
+    <section className="subAgentResult" aria-label={`Result of ${entry.name}`}>
+      <ToolResult entry={entry} />
+    </section>
+  );
+}

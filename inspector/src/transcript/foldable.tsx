@@ -17,10 +17,10 @@ export function Foldable({ className = "", line, children, unfolded, onFold }: P
   return (
     <div className={`foldable ${className}`}>
       <button type="button" className="foldLine" aria-expanded={unfolded} onClick={onFold}>
+        {line}
         <span className="foldMark">
           <Icon name="chevron" size={12} />
         </span>
-        {line}
       </button>
       {unfolded && <div className="foldBody">{children}</div>}
     </div>

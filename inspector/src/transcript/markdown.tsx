@@ -1,27 +1,39 @@
 /**
  * Markdown as React elements, never as HTML: what an agent writes can only become text, and links that say where they go.
- * A text that still streams is read anew each time; what it cannot close yet is shown as it stands. Each block runs in
- * the direction of its own script.
+ * A text that still streams is read again each time; what it cannot close yet is shown as it stands. Each block runs in
+ * the direction of its own script. A long text is read and drawn in pieces.
  */
 import { marked, type Token, type Tokens } from "marked";
 import { Fragment, memo, type ReactNode, useMemo } from "react";
+import { CodeText } from "../code/codeText";
 import { CopyButton } from "../parts/copyButton";
+import { chunksOf, type Piece, piecesOf } from "./pieces";
 
-/** Beyond this a text is shown as it is: no reader reads that much markup, and reading it anew would cost frames. */
-const LONGEST = 60_000;
 /** Quotes in quotes in quotes: beyond this no layout is sensible, and browsers run out of stack. */
 const DEEPEST = 40;
 const SAFE_LINK = /^(https?:|mailto:)/i;
 
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
+  const pieces = useMemo(() => piecesOf(text), [text]);
+  if (pieces.length === 1) return <MarkdownPiece piece={pieces[0] as Piece} />;
+  return (
+    <div className="longMarkdown">
+      {pieces.map((piece, index) => (
+        <MarkdownPiece key={index} piece={piece} />
+      ))}
+    </div>
+  );
+});
+
+export const MarkdownPiece = memo(function MarkdownPiece({ piece: { text, continues, goesOn } }: { piece: Piece }) {
   const tokens = useMemo(() => read(text), [text]);
   if (!tokens) return <PlainText text={text} />;
-  return <div className="markdown">{blocks(tokens, "auto")}</div>;
+  const joints = `${continues ? " continues" : ""}${goesOn ? " goesOn" : ""}`;
+  return <div className={`markdown${joints}`}>{blocks(tokens, "auto")}</div>;
 });
 
 /** Null where the text is better shown as it is. */
 function read(text: string): Token[] | null {
-  if (text.length > LONGEST) return null;
   try {
     const tokens = marked.lexer(text);
     return isDeeper(tokens, DEEPEST) ? null : tokens;
@@ -40,13 +52,16 @@ function inside(token: Token): Token[] {
   return [...tokens, ...items];
 }
 
-/** In pieces, so that the browser lays out only those on the screen. */
-function PlainText({ text }: { text: string }) {
-  const pieces = useMemo(() => text.match(/[\s\S]{1,4000}/g) ?? [], [text]);
+/** In pieces, so that the browser lays out only those in sight. */
+export function PlainText({ text, className = "plainText" }: { text: string; className?: string }) {
+  const chunks = useMemo(() => chunksOf(text), [text]);
+  if (chunks.length <= 4) return <div className={className} dir="auto">{text}</div>;
   return (
-    <div className="plainText" dir="auto">
-      {pieces.map((piece, index) => (
-        <span key={index}>{piece}</span>
+    <div className={className} dir="auto">
+      {chunks.map((chunk, index) => (
+        <div key={index} className="plainPiece">
+          {chunk}
+        </div>
       ))}
     </div>
   );
@@ -133,8 +148,8 @@ function CodeBlock({ text, language }: { text: string; language: string }) {
         <span>{language || "text"}</span>
         <CopyButton text={text} label="Copy the code" />
       </header>
-      <pre tabIndex={0}>
-        <code>{text}</code>
+      <pre tabIndex={0} aria-label="Code">
+        <CodeText text={text} language={language.split(/[\s{,]/, 1)[0]?.toLowerCase() ?? ""} />
       </pre>
     </div>
   );
@@ -157,7 +172,7 @@ function span(token: Token): ReactNode {
     case "br":
       return <br />;
     case "link":
-      return <Link href={(token as Tokens.Link).href}>{inline(token.tokens)}</Link>;
+      return isGuessedAddress(token as Tokens.Link) ? token.raw : <Link href={(token as Tokens.Link).href}>{inline(token.tokens)}</Link>;
     case "image":
       // Nothing is fetched from an address that an agent wrote.
       return <Link href={(token as Tokens.Image).href}>{(token as Tokens.Image).text || (token as Tokens.Image).href}</Link>;
@@ -166,6 +181,11 @@ function span(token: Token): ReactNode {
     default:
       return "tokens" in token && token.tokens ? inline(token.tokens) : unescaped((token as Tokens.Text).text ?? token.raw);
   }
+}
+
+/** `react@18.2.0` looks like an address for mail, and so does every package with its version: only a marked one is a link. */
+function isGuessedAddress({ href, raw }: Tokens.Link): boolean {
+  return href.startsWith("mailto:") && !/^[[<]/.test(raw);
 }
 
 function Link({ href, children }: { href: string; children: ReactNode }) {

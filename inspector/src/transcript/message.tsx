@@ -1,17 +1,73 @@
-/** What somebody said. */
+/** What somebody said: with its time and a way to copy it, in several rows where it is long. */
+import { useState } from "react";
 import type { MessageEntry } from "sdk/transcript";
-import { lastPart } from "../parts/format";
+import { Button } from "../parts/button";
+import { CopyButton } from "../parts/copyButton";
+import { bytes, clock, dateAndClock, lastPart } from "../parts/format";
 import { Icon } from "../parts/icon";
+import { useObserved } from "../state/observable";
+import { isOwn } from "../state/ownTurns";
+import { useWorkspace } from "../state/workspace";
 import { Images } from "./images";
-import { Markdown } from "./markdown";
+import { Markdown, MarkdownPiece, PlainText } from "./markdown";
+import type { Piece } from "./pieces";
 
-export function Message({ entry }: { entry: MessageEntry }) {
-  const streaming = entry.status === "in_progress";
+interface Props {
+  entry: MessageEntry;
+  piece: Piece | null;
+  isFirst: boolean;
+  isLast: boolean;
+}
+
+export function Message({ entry, piece, isFirst, isLast }: Props) {
+  if (entry.role === "user") return <Prompt entry={entry} />;
+  const streaming = entry.status === "in_progress" && isLast;
+  const name = entry.role === "system" ? "The agent's program said" : "The agent said";
   return (
-    <article className={`message ${entry.role} ${streaming ? "streaming" : ""}`} aria-label={`${NAMES[entry.role]} said`}>
-      {entry.role === "user" && <span className="messageWho">You</span>}
-      {entry.role === "system" && <span className="messageWho">System</span>}
-      {entry.role === "user" ? <p className="userText" dir="auto">{entry.text}</p> : <Markdown text={entry.text} />}
+    <article className={`message ${entry.role} ${streaming ? "streaming" : ""}`} aria-label={isFirst ? name : `${name}, continued`}>
+      {entry.role === "system" && isFirst && <span className="messageWho">System</span>}
+      {piece ? <MarkdownPiece piece={piece} /> : <Markdown text={entry.text} />}
+      {isLast && <Attached entry={entry} />}
+      {isLast && entry.status === "failed" && <span className="messageFailed">Broken off</span>}
+      {isLast && !streaming && <MessageFacts entry={entry} />}
+    </article>
+  );
+}
+
+/** A prompt that is longer is shown in part: what was pasted is known to the one who pasted it. */
+const SHOWN = 2000;
+
+function Prompt({ entry }: { entry: MessageEntry }) {
+  const { ownTurns } = useWorkspace();
+  const [whole, setWhole] = useState(false);
+  const origin = originOf(entry, isOwn(useObserved(ownTurns), entry));
+  const cut = !whole && entry.text.length > SHOWN * 1.5;
+  return (
+    <article className={`message user ${origin ? "foreign" : ""}`} aria-label={`${origin ?? "You"} said`}>
+      {origin && <span className="messageWho">{origin}</span>}
+      <div className="bubble">
+        <PlainText className="userText" text={cut ? `${entry.text.slice(0, SHOWN)}…` : entry.text} />
+        {cut && (
+          <Button look="quiet" small onClick={() => setWhole(true)}>
+            Show all of it ({bytes(entry.text.length)})
+          </Button>
+        )}
+        <Attached entry={entry} />
+      </div>
+      <MessageFacts entry={entry} />
+    </article>
+  );
+}
+
+/** Who sent a prompt, unless it was sent from this browser. */
+function originOf(entry: MessageEntry, own: boolean): string | null {
+  if (entry.source === "agent") return "Typed into the agent";
+  return own ? null : "Another client";
+}
+
+function Attached({ entry }: { entry: MessageEntry }) {
+  return (
+    <>
       <Images images={entry.images} />
       {entry.files.length > 0 && (
         <ul className="fileChips">
@@ -22,9 +78,17 @@ export function Message({ entry }: { entry: MessageEntry }) {
           ))}
         </ul>
       )}
-      {entry.status === "failed" && <span className="messageFailed">Broken off</span>}
-    </article>
+    </>
   );
 }
 
-const NAMES = { user: "You", assistant: "The agent", system: "The agent's program" } as const;
+function MessageFacts({ entry }: { entry: MessageEntry }) {
+  return (
+    <div className="messageFacts">
+      <time dateTime={entry.time} title={dateAndClock(entry.time)}>
+        {clock(entry.time)}
+      </time>
+      <CopyButton text={entry.text} label="Copy the message" />
+    </div>
+  );
+}

@@ -10,11 +10,13 @@ import { commandOf } from "./commandOf";
 import { DiffView } from "./diffView";
 import { exact } from "./exact";
 import { Json } from "./json";
+import { outcomeOf } from "./outcome";
+import { TooLate } from "./tooLate";
 import { Command } from "./tool";
 import { useAnswer } from "./useAnswer";
 
-const OUTCOMES = { accept: "Allowed once", accept_for_session: "Allowed for this session", reject: "Rejected" } as const;
-const BY = { client: "", rule: "by a rule of this session", agent: "by the agent", daemon: "by the daemon" } as const;
+
+const REPLIES = { once: "Allow once", always: "Always in this session", reject: "Reject" } as const;
 
 export function PermissionCard({ entry }: { entry: PermissionEntry }) {
   if (entry.state !== "requested") return <Resolved entry={entry} />;
@@ -22,28 +24,30 @@ export function PermissionCard({ entry }: { entry: PermissionEntry }) {
 }
 
 function Resolved({ entry }: { entry: PermissionEntry }) {
-  if (entry.state === "requested") return null;
   const rejected = entry.state === "reject";
   return (
     <div className={`resolved ${rejected ? "rejected" : "accepted"}`}>
       <Icon name={rejected ? "cross" : "check"} size={14} />
-      <span>
-        {OUTCOMES[entry.state]} {entry.decidedBy && BY[entry.decidedBy]}
-      </span>
+      <span>{outcomeOf(entry)}</span>
       {/* The call stands right above, where there is one. */}
       {entry.callId === null && <span className="foldSummary mono">{exact(entry.title)}</span>}
       {entry.message && <span className="resolvedMessage">“{entry.message}”</span>}
+      <TooLate requestId={entry.id} />
     </div>
   );
 }
 
 function Asking({ entry }: { entry: PermissionEntry }) {
   const { sessionId } = useConversation();
-  const { busy, failure, answer } = useAnswer();
+  const { busy, failure, answer } = useAnswer(entry.id);
   const [rejecting, setRejecting] = useState(false);
   const [reason, setReason] = useState("");
-  const reply = (choice: "once" | "always" | "reject", message?: string) =>
-    answer(sessionPath(sessionId, "permissions", entry.permissionId, "reply"), { reply: choice, ...(message && { message }) });
+  const reply = (choice: keyof typeof REPLIES, message?: string) =>
+    answer(
+      sessionPath(sessionId, "permissions", entry.permissionId, "reply"),
+      { reply: choice, ...(message && { message }) },
+      REPLIES[choice],
+    );
   const card = useRef<HTMLElement>(null);
   useReplyKeys(card, busy, {
     KeyY: () => reply("once"),

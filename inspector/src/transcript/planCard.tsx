@@ -5,13 +5,14 @@ import { Button } from "../parts/button";
 import { Icon } from "../parts/icon";
 import { useConversation } from "../session/sessionContext";
 import { Markdown } from "./markdown";
+import { TooLate } from "./tooLate";
 import { useAnswer } from "./useAnswer";
 
 const OUTCOMES = { requested: "", answered: "Approved", rejected: "Rejected" } as const;
 
 export function PlanCard({ entry }: { entry: QuestionEntry }) {
   const { sessionId } = useConversation();
-  const { busy, failure, answer } = useAnswer();
+  const { busy, failure, answer } = useAnswer(entry.id);
   const open = entry.state === "requested";
   const path = (verb: string) => sessionPath(sessionId, "questions", entry.questionId, verb);
   return (
@@ -22,14 +23,16 @@ export function PlanCard({ entry }: { entry: QuestionEntry }) {
         {!open && <span className={`tag ${entry.state === "answered" ? "good" : "bad"}`}>{OUTCOMES[entry.state]}</span>}
       </header>
       <Markdown text={entry.prompt} />
+      {!open && <TooLate requestId={entry.id} />}
       {open && (
         <div className="cardActions">
-          <Button look="primary" disabled={busy} onClick={() => answer(path("reply"), { answers: [["approve"]] })}>
+          <Button look="primary" disabled={busy} onClick={() => answer(path("reply"), { answers: [["approve"]] }, "Approve")}>
             Approve
           </Button>
-          <Button look="quiet" disabled={busy} onClick={() => answer(path("reject"), {})}>
+          <Button look="quiet" disabled={busy} onClick={() => answer(path("reject"), {}, "Reject")}>
             Reject
           </Button>
+          <span className="cardHint">Or write below what to change.</span>
         </div>
       )}
       {failure && (

@@ -6,6 +6,7 @@ import { sessionPath } from "../daemon/daemon";
 import { Button } from "../parts/button";
 import { Icon } from "../parts/icon";
 import { useConversation } from "../session/sessionContext";
+import { TooLate } from "./tooLate";
 import { useAnswer } from "./useAnswer";
 
 export function QuestionCard({ entry }: { entry: QuestionEntry }) {
@@ -27,6 +28,7 @@ function Resolved({ entry }: { entry: QuestionEntry }) {
         ))}
       </dl>
       {entry.message && <span className="resolvedMessage">“{entry.message}”</span>}
+      <TooLate requestId={entry.id} />
     </div>
   );
 }
@@ -38,14 +40,14 @@ interface Choice {
 
 function Asking({ entry }: { entry: QuestionEntry }) {
   const { sessionId } = useConversation();
-  const { busy, failure, answer } = useAnswer();
+  const { busy, failure, answer } = useAnswer(entry.id);
   const [choices, setChoices] = useState<readonly Choice[]>(() => entry.questions.map(() => ({ labels: [], own: "" })));
   const answers = choices.map((choice) => [...choice.labels, ...(choice.own.trim() ? [choice.own.trim()] : [])]);
   const complete = answers.every((labels) => labels.length > 0);
   const path = (verb: string) => sessionPath(sessionId, "questions", entry.questionId, verb);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (complete) void answer(path("reply"), { answers });
+    if (complete) void answer(path("reply"), { answers }, answers.map((labels) => labels.join(", ")).join("; "));
   };
   return (
     <section className="card asks" role="group" aria-label="Question">
@@ -68,7 +70,7 @@ function Asking({ entry }: { entry: QuestionEntry }) {
           <Button type="submit" look="primary" disabled={busy || !complete}>
             Answer
           </Button>
-          <Button look="quiet" disabled={busy} onClick={() => answer(path("reject"), {})}>
+          <Button look="quiet" disabled={busy} onClick={() => answer(path("reject"), {}, "Do not answer")}>
             Do not answer
           </Button>
         </div>

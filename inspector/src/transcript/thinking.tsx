@@ -17,7 +17,7 @@ export function Thinking({ entry, ...fold }: { entry: ReasoningEntry } & Fold) {
           <Icon name="thought" size={14} />
           <span className={running ? "foldName shimmer" : "foldName"}>{running ? "Thinking" : "Thought"}</span>
           <span className="foldSummary">{fold.unfolded ? "" : lastWords(entry.text)}</span>
-          {took > 0 && <span className="foldFact">{duration(took)}</span>}
+          {took >= 1000 && <span className="foldFact">{duration(took)}</span>}
         </>
       }
     >

@@ -1,9 +1,11 @@
 /** A tool call with its result: one line, and behind it what was asked, what came out and what changed. */
 import { useMemo } from "react";
-import type { ToolEntry } from "sdk/transcript";
+import type { PermissionEntry, ToolEntry } from "sdk/transcript";
+import { CodeText } from "../code/codeText";
 import { useNow } from "../parts/clock";
 import { duration, plural, pretty } from "../parts/format";
 import { Icon, type IconName } from "../parts/icon";
+import { useConversation } from "../session/sessionContext";
 import { commandOf } from "./commandOf";
 import { DiffCounts, DiffView } from "./diffView";
 import { parsedDiff } from "./diff";
@@ -13,32 +15,53 @@ import { Images } from "./images";
 import { Json } from "./json";
 import { Markdown } from "./markdown";
 import { KindIcon } from "./kindIcon";
+import { outcomeOf } from "./outcome";
 import { planSteps, Steps } from "./steps";
 import { Terminal } from "./terminal";
 
-export function Tool({ entry, ...fold }: { entry: ToolEntry } & Fold) {
+interface Props extends Fold {
+  entry: ToolEntry;
+  decision: PermissionEntry | null;
+}
+
+export function Tool({ entry, decision, ...fold }: Props) {
   return (
-    <Foldable className={`tool ${entry.status}`} {...fold} line={<ToolLine entry={entry} />}>
-      <ToolBody entry={entry} />
+    <Foldable className={`tool ${entry.status}`} {...fold} line={<ToolLine entry={entry} decision={decision} />}>
+      <Asked entry={entry} />
+      {/* The steps of a sub-agent lie between what it was asked and what it found. */}
+      {entry.children.length === 0 && <ToolResult entry={entry} />}
     </Foldable>
   );
 }
 
-function ToolLine({ entry }: { entry: ToolEntry }) {
+function ToolLine({ entry, decision }: { entry: ToolEntry; decision: PermissionEntry | null }) {
   const counts = useMemo(() => changeCounts(entry), [entry]);
+  const directory = useConversation().snapshot.transcript.metadata?.directory;
   return (
     <>
       <ToolState entry={entry} />
       <KindIcon kind={entry.toolKind} />
       <span className="foldName">{entry.name}</span>
-      <span className="foldSummary mono">{entry.title !== entry.name && exact(entry.title)}</span>
+      <span className="foldSummary mono" title={entry.title}>
+        {entry.title !== entry.name && exact(withoutDirectory(entry.title, directory))}
+      </span>
+      {decision && <Decision entry={decision} />}
       {counts && <DiffCounts diff={counts} />}
       {entry.children.length > 0 && <span className="foldFact">{plural(entry.children.length, "step")}</span>}
       {entry.exitCode !== null && entry.exitCode !== 0 && <span className="foldFact badText">exit {entry.exitCode}</span>}
-      {entry.durationMs !== null ? <span className="foldFact">{duration(entry.durationMs)}</span> : <Running since={entry.time} />}
+      {entry.durationMs === null && <Running since={entry.time} />}
+      {entry.durationMs !== null && entry.durationMs >= WORTH_TELLING_MS && <span className="foldFact">{duration(entry.durationMs)}</span>}
     </>
   );
 }
+
+/** A path below the session's directory is told from there. */
+function withoutDirectory(title: string, directory: string | null | undefined): string {
+  return directory && title.startsWith(`${directory}/`) ? title.slice(directory.length + 1) : title;
+}
+
+/** Nobody minds what takes less. */
+const WORTH_TELLING_MS = 100;
 
 const STATES: Readonly<Record<ToolEntry["status"], readonly [IconName, string]>> = {
   in_progress: ["clock", "running"],
@@ -62,7 +85,19 @@ function Running({ since }: { since: string }) {
   return passed > 1500 ? <span className="foldFact">{duration(Math.floor(passed / 1000) * 1000)}</span> : null;
 }
 
-function ToolBody({ entry }: { entry: ToolEntry }) {
+/** What was decided about the call; the reason of a rejection is worth reading, so it stands there whole. */
+function Decision({ entry }: { entry: PermissionEntry }) {
+  const rejected = entry.state === "reject";
+  return (
+    <span className={`decision ${rejected ? "rejected" : ""}`}>
+      <Icon name="shield" size={12} />
+      {outcomeOf(entry)}
+      {entry.message && <span className="resolvedMessage">“{entry.message}”</span>}
+    </span>
+  );
+}
+
+function Asked({ entry }: { entry: ToolEntry }) {
   const command = commandOf(entry);
   const steps = planSteps(entry.input);
   return (
@@ -70,6 +105,13 @@ function ToolBody({ entry }: { entry: ToolEntry }) {
       {command !== null && <Command text={command} />}
       {steps.length > 0 && <Steps steps={steps} />}
       {command === null && steps.length === 0 && <Arguments entry={entry} />}
+    </>
+  );
+}
+
+export function ToolResult({ entry }: { entry: ToolEntry }) {
+  return (
+    <>
       {entry.files.map((file) => (
         <DiffView key={file.path} path={file.path} action={file.action} diff={file.diff ?? null} to={file.to} />
       ))}
@@ -84,7 +126,7 @@ export function Command({ text }: { text: string }) {
   return (
     <pre className="command" tabIndex={0}>
       <span aria-hidden="true">$ </span>
-      {exact(text)}
+      <CodeText text={text} language="bash" />
     </pre>
   );
 }

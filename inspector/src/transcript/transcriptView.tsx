@@ -11,20 +11,37 @@ import { plural } from "../parts/format";
 import { Notice } from "../parts/notice";
 import { useConversation } from "../session/sessionContext";
 import type { ConversationView } from "../state/conversation";
+import { useObserved } from "../state/observable";
+import { useWorkspace } from "../state/workspace";
 import { EntryView } from "./entryView";
 import { OddCard } from "./errorCard";
-import { asks, rowsOf } from "./rows";
+import { asks, type Row, Rows } from "./rows";
+import { mark } from "./search";
+import { SearchBar } from "./searchBar";
+import { useTranscriptSearch } from "./useTranscriptSearch";
 
 /** How near to the end counts as being there. */
 const NEAR = 60;
 /** How much of what one sees must lie below it before the way there is worth a button over the text. */
 const FAR = 1 / 3;
 
-export function TranscriptView({ view, showAll }: { view: ConversationView; showAll: boolean }) {
+interface Props {
+  view: ConversationView;
+  showAll: boolean;
+  searching: boolean;
+  onSearch: (open: boolean) => void;
+}
+
+export function TranscriptView({ view, showAll, searching, onSearch }: Props) {
   const { transcript, catchingUp, failure, count } = view;
   const conversation = useConversation();
+  const late = useObserved(useWorkspace().lateAnswers);
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
-  const rows = useMemo(() => rowsOf(transcript.entries, unfolded, showAll), [transcript.entries, unfolded, showAll]);
+  const maker = useMemo(() => new Rows(), []);
+  const rows = useMemo(
+    () => maker.of(transcript.entries, { unfolded, showAll, apart: new Set(late.keys()) }),
+    [maker, transcript.entries, unfolded, showAll, late],
+  );
   const scroller = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
   const opened = useRef<string | null>(null);
@@ -41,9 +58,9 @@ export function TranscriptView({ view, showAll }: { view: ConversationView; show
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => 44,
-    getItemKey: (index) => rows[index]?.entry.id ?? index,
-    overscan: 8,
+    estimateSize: (index) => estimatedHeight(rows[index]),
+    getItemKey: (index) => rows[index]?.key ?? index,
+    overscan: 3,
     rangeExtractor,
     paddingStart: 20,
     paddingEnd: 24,
@@ -57,6 +74,22 @@ export function TranscriptView({ view, showAll }: { view: ConversationView; show
       return after;
     });
   }, []);
+
+  const search = useTranscriptSearch(transcript.entries, searching, (place) => {
+    atEnd.current = false;
+    setUnfolded((before) => new Set([...before, ...place.opens]));
+  });
+  // The row may be there only now that what lies above it is open.
+  const target = search.current?.key ?? null;
+  const targetIndex = useMemo(() => (target === null ? -1 : rows.findIndex((row) => row.key === target)), [rows, target]);
+  useEffect(() => {
+    if (targetIndex >= 0) virtual.scrollToIndex(targetIndex, { align: "center" });
+    // Only when another place is looked for: what streams in meanwhile must not pull one back.
+  }, [target, targetIndex >= 0, search.steps]);
+  const drawn = virtual.getVirtualItems();
+  useEffect(() => {
+    if (scroller.current) mark(scroller.current, searching ? search.words : "", target);
+  });
 
   /** To the end, but not past what was opened: that is being read. */
   const toEnd = useCallback(() => {
@@ -97,21 +130,23 @@ export function TranscriptView({ view, showAll }: { view: ConversationView; show
   const fresh = seen === null ? 0 : count - seen;
   return (
     <div className="transcriptFrame">
-      <div className="transcript" ref={scroller} onScroll={look} tabIndex={0} role="log" aria-label="Transcript" aria-live="off">
+      {searching && <SearchBar {...search} onClose={() => onSearch(false)} />}
+      <div className="transcript" id="transcript" ref={scroller} onScroll={look} tabIndex={0} role="log" aria-label="Transcript" aria-live="off">
         <div className="transcriptRows" style={{ height }}>
-          {virtual.getVirtualItems().map((item) => {
+          {drawn.map((item) => {
             const row = rows[item.index];
             if (!row) return null;
             return (
               <div
                 key={item.key}
                 data-index={item.index}
+                data-key={row.key}
                 ref={virtual.measureElement}
-                className={`row kind-${row.entry.kind} ${row.depth > 0 ? "nested" : ""}`}
+                className={`row kind-${row.entry.kind} ${row.depth > 0 ? "nested" : ""} ${row.isTight ? "tight" : ""} ${row.isFirst ? "" : "continued"}`}
                 style={{ transform: `translateY(${item.start}px)`, "--depth": row.depth } as React.CSSProperties}
               >
                 <Boundary of={row.entry} instead={(why) => <OddCard title="This page cannot draw what stands here; the debug panel has its events" text={why} />}>
-                  <EntryView entry={row.entry} unfolded={unfolded.has(row.entry.id)} onFold={onFold} />
+                  <EntryView row={row} unfolded={unfolded.has(row.entry.id)} onFold={onFold} />
                 </Boundary>
               </div>
             );
@@ -142,4 +177,11 @@ export function TranscriptView({ view, showAll }: { view: ConversationView; show
       )}
     </div>
   );
+}
+
+/** Near enough that the scrollbar does not jump when a long message comes into sight. */
+function estimatedHeight(row: Row | undefined): number {
+  if (row?.entry.kind !== "message") return 36;
+  const length = row.piece?.text.length ?? row.entry.text.length;
+  return 60 + length / 3.3;
 }

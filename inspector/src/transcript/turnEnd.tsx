@@ -17,8 +17,8 @@ export function TurnEnd({ entry }: { entry: TurnEndedEntry }) {
   const odd = entry.stopReason !== "end_turn";
   return (
     <div className={`turnEnd ${odd ? "odd" : ""}`}>
-      <span>{WORDS[entry.stopReason]}</span>
-      <span>{duration(entry.durationMs)}</span>
+      {odd ? <span className="turnEndWords">{WORDS[entry.stopReason]}</span> : <span className="offscreen">{WORDS[entry.stopReason]}</span>}
+      {entry.durationMs >= 100 && <span>{duration(entry.durationMs)}</span>}
       {entry.waitingMs >= 1000 && <span title="A permission or a question waited for an answer">{duration(entry.waitingMs)} waiting</span>}
       {usage?.input_tokens != null && (
         <span title={usageTitle(usage)}>

@@ -6,23 +6,26 @@ import { useWorkspace } from "../state/workspace";
 export interface Answering {
   /** An answer is under way, or was taken: there is nothing more to press. */
   readonly busy: boolean;
-  readonly mine: boolean;
   readonly failure: string | null;
-  answer: (path: string, body: unknown) => Promise<void>;
+  /** `words` are what the answer says, for the one who comes too late. */
+  answer: (path: string, body: unknown, words: string) => Promise<void>;
 }
 
-export function useAnswer(): Answering {
-  const { daemon } = useWorkspace();
-  const [state, setState] = useState({ busy: false, mine: false, failure: null as string | null });
-  const answer = async (path: string, body: unknown) => {
-    setState({ busy: true, mine: false, failure: null });
+export function useAnswer(requestId: string): Answering {
+  const { daemon, lateAnswers } = useWorkspace();
+  const [state, setState] = useState({ busy: false, failure: null as string | null });
+  const answer = async (path: string, body: unknown, words: string) => {
+    setState({ busy: true, failure: null });
     try {
       await daemon.post(path, body);
-      setState({ busy: true, mine: true, failure: null });
     } catch (error) {
-      const late = error instanceof Refused && error.type === "conflict";
-      setState({ busy: late, mine: false, failure: late ? "Somebody else has answered." : sayWhy(error) });
+      if (!isLate(error)) return setState({ busy: false, failure: sayWhy(error) });
+      lateAnswers.add(requestId, words);
     }
   };
   return { ...state, answer };
+}
+
+export function isLate(error: unknown): boolean {
+  return error instanceof Refused && error.type === "conflict";
 }

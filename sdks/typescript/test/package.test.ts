@@ -161,6 +161,8 @@ test("every method is in the docs", async () => {
     "SandboxAgent.start(",
     "client.close(",
     ...Object.values(METHODS).map((name) => `client.${name}(`),
+    ...methodsOf(client.processes).map((name) => `client.processes.${name}(`),
+    "client.exec(",
     ...methodsOf(client.sessions).map((name) => `client.sessions.${name}(`),
     ...methodsOf(session).map((name) => `session.${name}(`),
   ];

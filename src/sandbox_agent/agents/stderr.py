@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal as signals
 from collections import deque
 
 from ..schema.events import Stderr
@@ -44,13 +43,3 @@ class StderrTail:
         if not truncated:
             return Stderr(False, "\n".join([*self._head, *self._tail]), total_lines=self._total)
         return Stderr(True, "\n".join(self._head), "\n".join(self._tail), self._total)
-
-
-def exit_facts(returncode: int | None) -> tuple[int | None, str | None]:
-    """A return code as (exit code, name of the signal): one of them, or neither when it is not known."""
-    if returncode is None or returncode >= 0:
-        return returncode, None
-    try:
-        return None, signals.Signals(-returncode).name
-    except ValueError:
-        return None, str(-returncode)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 
 import msgspec
 from msgspec import Struct
 
+from ..schema.processes import LogEntry, ProcessLogs
 from .command import Command
 from .failures import CommandFailed, ProblemAnswered
 from .output import print_answer, print_json, say, write_line, written
-from .remote import Call, Remote, caller_directory, find_address
+from .process_output import decoded_entry, write_output
+from .remote import Call, Downloading, Remote, caller_directory, find_address
 from .request import call_of
 from .table import COMMANDS
 
@@ -41,6 +44,8 @@ def call(args: argparse.Namespace) -> int:
         if any(argument.name == "directory" for argument in command.arguments):
             args.directory = caller_directory(args, remote.address)
         request = call_of(command, args, remote.upload)
+        if command.name == "processes logs":
+            return _print_logs(remote, request, args)
         match command.answer:
             case "stream":
                 return _print_stream(remote, request)
@@ -89,15 +94,43 @@ def _print_stream(remote: Remote, request: Call) -> int:
     return 0
 
 
-def _write_content(remote: Remote, request: Call, args: argparse.Namespace) -> int:
-    answer = remote.send(request)
-    if args.output is not None:
-        with written(args.output) as file:
-            file.write(answer.content)
-        say(f"wrote {len(answer.content)} bytes to {args.output}")
-        return 0
-    is_text = answer.media_type.startswith("text/")
-    if sys.stdout.isatty() and not is_text:
-        raise CommandFailed("the content is binary: use --output FILE or redirect stdout")
-    sys.stdout.buffer.write(answer.content)
+def _print_logs(remote: Remote, request: Call, args: argparse.Namespace) -> int:
+    """Print the output of a process unchanged, or its log entries with `--json`."""
+    entries: Iterator[LogEntry]
+    if args.follow:
+        entries = (decoded_entry(frame.data) for frame in remote.follow(request))
+    else:
+        entries = iter(msgspec.json.decode(remote.send(request).content, type=ProcessLogs).entries)
+    for entry in entries:
+        if getattr(args, "json", False):
+            write_line(msgspec.json.encode(entry))
+        else:
+            write_output(entry)
     return 0
+
+
+def _write_content(remote: Remote, request: Call, args: argparse.Namespace) -> int:
+    with remote.download(request) as answer:
+        if args.output is not None:
+            size = 0
+            with written(args.output) as file:
+                for piece in answer.pieces:
+                    size += file.write(piece)
+            say(f"wrote {size} bytes to {args.output}")
+            return 0
+        _write_to_stdout(answer)
+    return 0
+
+
+def _write_to_stdout(answer: Downloading) -> None:
+    """Refuse to write binary content to a terminal."""
+    for piece in answer.pieces:
+        if sys.stdout.isatty() and not (answer.is_text or _is_text(piece)):
+            raise CommandFailed("the content is binary: use --output FILE or redirect stdout")
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
+
+
+def _is_text(piece: bytes) -> bool:
+    shown = piece.decode(errors="replace")
+    return all(letter.isprintable() or letter in "\t\r\n" for letter in shown)

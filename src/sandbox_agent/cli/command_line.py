@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from .operation_commands import add_operations
-from .own_commands import add_daemon, add_run, add_server, add_to_sessions, add_tools
+from .own_commands import add_copy, add_daemon, add_exec, add_run, add_server, add_to_sessions, add_tools
 from .parser import CLIENT_FLAGS, PROG, Parser, add_client_options
 from .table import SETTINGS
 
@@ -57,6 +57,8 @@ def parser(*, server_alone: bool = False) -> Parser:
     if server_alone:
         return root
     add_run(commands)
+    add_exec(commands)
+    add_copy(commands)
     add_daemon(commands)
     groups = add_operations(commands)
     add_to_sessions(groups["sessions"])
@@ -72,18 +74,36 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise SystemExit(0)
     if _is_bare_server(words):
         words = ["server", *words]
-    return parser(server_alone=words[0] == "server").parse_args(words)
+    words, command = _parted(words)
+    args = parser(server_alone=words[0] == "server").parse_args(words)
+    if command:
+        args.words = command
+    return args
+
+
+def _parted(words: list[str]) -> tuple[list[str], list[str]]:
+    """What is ours, and the command of an `exec`, which begins behind `--`."""
+    if words[_place_of_command(words) :][:1] != ["exec"] or "--" not in words:
+        return words, []
+    place = words.index("--")
+    return words[:place], words[place + 1 :]
 
 
 def _without_api(argv: Sequence[str]) -> list[str]:
-    """Drop `api` only where a command is expected, after any options for the daemon's address: a prompt may be `api`."""
-    place = 0
-    while place < len(argv) and argv[place].partition("=")[0] in CLIENT_FLAGS:
-        place += 1 if argv[place] == "--json" or "=" in argv[place] else 2
+    """Drop `api` only where a command is expected: a prompt may be `api`."""
     words = list(argv)
+    place = _place_of_command(words)
     if words[place : place + 1] == ["api"]:
         del words[place]
     return words
+
+
+def _place_of_command(words: Sequence[str]) -> int:
+    """The index of the command, after any options for the daemon's address."""
+    place = 0
+    while place < len(words) and words[place].partition("=")[0] in CLIENT_FLAGS:
+        place += 1 if words[place] == "--json" or "=" in words[place] else 2
+    return place
 
 
 def _is_bare_server(words: list[str]) -> bool:

@@ -19,7 +19,7 @@ def add_operations(commands: Subparsers[Parser]) -> dict[str, Subparsers[Parser]
             groups[command.group],
             command.name,
             command.summary,
-            "call:call",
+            "exec:attach" if command.answer == "dialogue" else "call:call",
             command.aliases,
             more=command.description,
             examples=command.examples,
@@ -38,9 +38,13 @@ def _add_field(parser: Parser, command: Command, field: Argument) -> None:
         optional = "?" if command.name == "sessions create" else None
         parser.add_argument(field.name, nargs=optional, metavar=field.name.upper(), help=escaped(field.help))
         return
+    if field.is_word:
+        optional = None if field.required else "?"
+        parser.add_argument(field.name, nargs=optional, metavar=field.name.upper(), help=escaped(field.help))
+        return
     match field.kind:
         case "file":
-            parser.add_argument(field.name, metavar="PATH", help="File to send; `-` reads stdin.")
+            parser.add_argument(field.name, metavar="FILE", help="File to send; `-` reads stdin.")
         case "attachments":
             text = "File to send with the message; repeatable. A path that does not exist here is used on the daemon's machine."
             parser.add_argument("--attach", dest=field.name, action="append", metavar="PATH", help=text)

@@ -9,13 +9,14 @@ import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import msgspec
 
 from .. import __version__
 from ..client import discovery
 from ..client.blocking.stream import frames
+from ..client.blocking.terminal import Terminal
 from ..client.blocking.transport import Transport
 from ..client.call import IDEMPOTENCY_KEY, Address, Answer, Call, call, new_key, session_path
 from ..client.child import Child
@@ -30,6 +31,7 @@ __all__ = [
     "Address",
     "Answer",
     "Call",
+    "Downloading",
     "Frame",
     "Remote",
     "call",
@@ -72,6 +74,14 @@ def _given_token(args: argparse.Namespace) -> str | None:
     return token
 
 
+class Downloading(NamedTuple):
+    """An answer on its way."""
+
+    pieces: Iterator[bytes]
+    is_text: bool
+    size: int | None
+
+
 class Remote:
     """A daemon. There is no overall timeout, because installs and streams may take long."""
 
@@ -96,6 +106,17 @@ class Remote:
         """Send a request and read the whole response; raises a problem. It is not retried: the user can repeat the command."""
         with _in_words():
             return self._transport.send(request, Retry(seconds=0))
+
+    @contextlib.contextmanager
+    def download(self, request: Call) -> Iterator[Downloading]:
+        """An answer that is read piece by piece; a problem is raised."""
+        with _in_words(), self._transport.opened(request) as answer:
+            length = answer.headers.get("content-length")
+            yield Downloading(
+                self._transport.pieces(answer),
+                answer.headers.get("content-type", "").startswith("text/"),
+                None if length is None else int(length),
+            )
 
     def get(self, path: str, query: dict[str, str] | None = None) -> Any:
         return self._decoded(self.send(call("GET", path, query=query)).content)
@@ -138,6 +159,11 @@ class Remote:
 
         with _in_words(), contextlib.closing(frames(self._transport, resume, has_end=has_end)) as stream:
             yield from stream
+
+    @contextlib.contextmanager
+    def terminal(self, process_id: str) -> Iterator[Terminal]:
+        with _in_words(), Terminal(self._transport, process_id) as terminal:
+            yield terminal
 
     def watch(self, request: Call) -> Iterator[Frame]:
         """Frames with the progress of a request. The request is not repeated if they break off."""

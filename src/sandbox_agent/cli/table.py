@@ -23,17 +23,20 @@ GROUPS: dict[str, str] = {
     'questions': 'List and answer pending questions.',
     'attachments': 'Upload and read files for messages.',
     'events': 'Follow the events of all sessions.',
+    'changes': 'Show and revert what a session has changed in its directory.',
+    'fs': "List, read, write, search and watch files on the daemon's machine.",
+    'processes': "Run processes and terminals on the daemon's machine.",
     'system': 'Health and metrics of the daemon.',
 }
 
 COMMANDS: tuple[Command, ...] = (
     Command(
-        'agents', 'list', (), 'GET', '/v1/agents', 'List all agents with their install state, version, credentials and capabilities.', '', 'json',
+        'agents', 'list', (), 'GET', '/v1/agents', 'List all agents with their install state, version, credentials and capabilities.', '', 'json', '',
         (),
         "sandbox-agent agents list\nsandbox-agent agents list --json | jq -r '.agents[].id'",
     ),
     Command(
-        'agents', 'install', (), 'POST', '/v1/agents/{agent}/install', 'Install an agent, or return where it is installed.', 'A client that accepts `text/event-stream` receives frames named `progress`, then one named `result` with the\nresponse, or one named `problem` with the error.', 'json',
+        'agents', 'install', (), 'POST', '/v1/agents/{agent}/install', 'Install an agent, or return where it is installed.', 'A client that accepts `text/event-stream` receives frames named `progress`, then one named `result` with the\nresponse, or one named `problem` with the error.', 'json', '',
         (
             Argument('agent', 'string', 'path', 'agent', 'Name of the agent, e.g. `claude`.', required=True),
             Argument('reinstall', 'switch', 'body', 'reinstall', 'Install again even if it is installed.'),
@@ -42,7 +45,7 @@ COMMANDS: tuple[Command, ...] = (
         'sandbox-agent agents install codex',
     ),
     Command(
-        'agents', 'modes', (), 'GET', '/v1/agents/{agent}/modes', "List an agent's modes in a directory.", '', 'json',
+        'agents', 'modes', (), 'GET', '/v1/agents/{agent}/modes', "List an agent's modes in a directory.", '', 'json', '',
         (
             Argument('agent', 'string', 'path', 'agent', 'Name of the agent, e.g. `claude`.', required=True),
             Argument('directory', 'string', 'query', 'directory', "Working directory of the agent (default: the daemon's)."),
@@ -50,7 +53,7 @@ COMMANDS: tuple[Command, ...] = (
         '',
     ),
     Command(
-        'agents', 'models', (), 'GET', '/v1/agents/{agent}/models', "List an agent's models and their variants in a directory.", '', 'json',
+        'agents', 'models', (), 'GET', '/v1/agents/{agent}/models', "List an agent's models and their variants in a directory.", '', 'json', '',
         (
             Argument('agent', 'string', 'path', 'agent', 'Name of the agent, e.g. `claude`.', required=True),
             Argument('directory', 'string', 'query', 'directory', "Working directory of the agent (default: the daemon's)."),
@@ -58,7 +61,7 @@ COMMANDS: tuple[Command, ...] = (
         'sandbox-agent agents models opencode --directory /srv/project',
     ),
     Command(
-        'sessions', 'create', (), 'POST', '/v1/sessions/{session_id}', 'Create a session with the given id and start its agent.', 'If the agent is installed but does not start, the session is created and ended, and the response has `healthy: false`.', 'json',
+        'sessions', 'create', (), 'POST', '/v1/sessions/{session_id}', 'Create a session with the given id and start its agent.', 'If the agent is installed but does not start, the session is created and ended, and the response has `healthy: false`.', 'json', '',
         (
             Argument('agent', 'string', 'body', 'agent', 'Agent to run, e.g. `claude`.', required=True),
             Argument('agent_mode', 'string', 'body', 'agentMode', 'Mode of the agent: `build` (default), `plan`, or another mode it reports.'),
@@ -76,7 +79,7 @@ COMMANDS: tuple[Command, ...] = (
         "sandbox-agent sessions create demo --agent claude --permission-mode acceptEdits\nsandbox-agent sessions create --agent mock --env DEBUG=1 --env API_KEY\nsandbox-agent sessions create docs --agent codex --mcp files='npx some-server /srv' --mcp web=https://host/mcp",
     ),
     Command(
-        'sessions', 'new', (), 'POST', '/v1/sessions', 'Create a session with a generated id.', '', 'json',
+        'sessions', 'new', (), 'POST', '/v1/sessions', 'Create a session with a generated id.', '', 'json', '',
         (
             Argument('agent', 'string', 'body', 'agent', 'Agent to run, e.g. `claude`.', required=True),
             Argument('agent_mode', 'string', 'body', 'agentMode', 'Mode of the agent: `build` (default), `plan`, or another mode it reports.'),
@@ -93,7 +96,7 @@ COMMANDS: tuple[Command, ...] = (
         '',
     ),
     Command(
-        'sessions', 'list', (), 'GET', '/v1/sessions', 'List sessions, newest first.', '', 'json',
+        'sessions', 'list', (), 'GET', '/v1/sessions', 'List sessions, newest first.', '', 'json', '',
         (
             Argument('limit', 'integer', 'query', 'limit', 'Sessions per page. Default: 100.'),
             Argument('cursor', 'string', 'query', 'cursor', '`nextCursor` of the previous page.'),
@@ -101,14 +104,14 @@ COMMANDS: tuple[Command, ...] = (
         '',
     ),
     Command(
-        'sessions', 'get', (), 'GET', '/v1/sessions/{session_id}', 'Show a session.', '', 'json',
+        'sessions', 'get', (), 'GET', '/v1/sessions/{session_id}', 'Show a session.', '', 'json', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
         '',
     ),
     Command(
-        'sessions', 'update', (), 'PATCH', '/v1/sessions/{session_id}', 'Change the title, model, variant or modes of a session; while it runs if the agent supports that.', '', 'json',
+        'sessions', 'update', (), 'PATCH', '/v1/sessions/{session_id}', 'Change the title, model, variant or modes of a session; while it runs if the agent supports that.', '', 'json', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('title', 'string', 'body', 'title', 'Title to display.'),
@@ -120,14 +123,14 @@ COMMANDS: tuple[Command, ...] = (
         'sandbox-agent sessions update demo --title "Release" --permission-mode plan',
     ),
     Command(
-        'sessions', 'delete', (), 'DELETE', '/v1/sessions/{session_id}', 'Terminate a session and delete it with its events.', '', 'nothing',
+        'sessions', 'delete', (), 'DELETE', '/v1/sessions/{session_id}', 'Terminate a session and delete it with its events.', '', 'nothing', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
         '',
     ),
     Command(
-        'sessions', 'send-message', (), 'POST', '/v1/sessions/{session_id}/messages', 'Send a message. Returns once it is durable; while a turn runs, it waits in the queue.', '', 'json',
+        'sessions', 'send-message', (), 'POST', '/v1/sessions/{session_id}/messages', 'Send a message. Returns once it is durable; while a turn runs, it waits in the queue.', '', 'json', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('message', 'string', 'body', 'message', 'The prompt. On the command line, `-` reads it from stdin.', required=True),
@@ -139,28 +142,28 @@ COMMANDS: tuple[Command, ...] = (
         'sandbox-agent sessions send-message demo "hello"\ngit diff | sandbox-agent sessions send-message demo --attach screenshot.png',
     ),
     Command(
-        'sessions', 'cancel', (), 'POST', '/v1/sessions/{session_id}/cancel', 'Cancel the running turn. The next queued message then starts.', '', 'nothing',
+        'sessions', 'cancel', (), 'POST', '/v1/sessions/{session_id}/cancel', 'Cancel the running turn. The next queued message then starts.', '', 'nothing', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
         '',
     ),
     Command(
-        'sessions', 'terminate', (), 'POST', '/v1/sessions/{session_id}/terminate', 'End the session and all its processes.', '', 'nothing',
+        'sessions', 'terminate', (), 'POST', '/v1/sessions/{session_id}/terminate', 'End the session and all its processes.', '', 'nothing', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
         '',
     ),
     Command(
-        'sessions', 'suspend', (), 'POST', '/v1/sessions/{session_id}/suspend', 'Stop the process of an idle agent; the next message resumes the conversation.', 'The daemon does the same after `--idle-seconds`. It has no effect while a turn runs or a message is queued, or if the\nagent could not resume the conversation.', 'nothing',
+        'sessions', 'suspend', (), 'POST', '/v1/sessions/{session_id}/suspend', 'Stop the process of an idle agent; the next message resumes the conversation.', 'The daemon does the same after `--idle-seconds`. It has no effect while a turn runs or a message is queued, or if the\nagent could not resume the conversation.', 'nothing', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
         '',
     ),
     Command(
-        'sessions', 'queue', (), 'GET', '/v1/sessions/{session_id}/queue', 'List queued messages, oldest first.', '', 'json',
+        'sessions', 'queue', (), 'GET', '/v1/sessions/{session_id}/queue', 'List queued messages, oldest first.', '', 'json', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('limit', 'integer', 'query', 'limit', 'Most messages to return. Default: 50.'),
@@ -169,7 +172,7 @@ COMMANDS: tuple[Command, ...] = (
         '',
     ),
     Command(
-        'sessions', 'withdraw', (), 'DELETE', '/v1/sessions/{session_id}/queue/{turn_id}', 'Withdraw a queued message.', '', 'nothing',
+        'sessions', 'withdraw', (), 'DELETE', '/v1/sessions/{session_id}/queue/{turn_id}', 'Withdraw a queued message.', '', 'nothing', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('turn_id', 'string', 'path', 'turn_id', 'Turn of the queued message.', required=True),
@@ -177,21 +180,21 @@ COMMANDS: tuple[Command, ...] = (
         '',
     ),
     Command(
-        'permissions', 'list', (), 'GET', '/v1/sessions/{session_id}/permissions', 'List pending permissions.', '', 'json',
+        'permissions', 'list', (), 'GET', '/v1/sessions/{session_id}/permissions', 'List pending permissions.', '', 'json', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
         '',
     ),
     Command(
-        'questions', 'list', (), 'GET', '/v1/sessions/{session_id}/questions', 'List pending questions.', '', 'json',
+        'questions', 'list', (), 'GET', '/v1/sessions/{session_id}/questions', 'List pending questions.', '', 'json', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
         '',
     ),
     Command(
-        'permissions', 'reply', (), 'POST', '/v1/sessions/{session_id}/permissions/{permission_id}/reply', 'Answer a permission. A second answer gets 409.', '', 'nothing',
+        'permissions', 'reply', (), 'POST', '/v1/sessions/{session_id}/permissions/{permission_id}/reply', 'Answer a permission. A second answer gets 409.', '', 'nothing', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('permission_id', 'string', 'path', 'permission_id', 'Id of the pending permission.', required=True),
@@ -201,7 +204,7 @@ COMMANDS: tuple[Command, ...] = (
         'sandbox-agent permissions list demo\nsandbox-agent permissions reply demo perm_1 --reply once\nsandbox-agent permissions reply demo perm_1 --reply reject --message "use git mv"',
     ),
     Command(
-        'questions', 'reply', (), 'POST', '/v1/sessions/{session_id}/questions/{question_id}/reply', 'Answer a question. A second answer gets 409.', '', 'nothing',
+        'questions', 'reply', (), 'POST', '/v1/sessions/{session_id}/questions/{question_id}/reply', 'Answer a question. A second answer gets 409.', '', 'nothing', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('question_id', 'string', 'path', 'question_id', 'Id of the pending question.', required=True),
@@ -210,7 +213,7 @@ COMMANDS: tuple[Command, ...] = (
         'sandbox-agent questions list demo\nsandbox-agent questions reply demo q_1 --answer Red\nsandbox-agent questions reply demo q_2 --answer Small --answer "Cheese,Basil"\nsandbox-agent questions reply demo q_2 --answers \'[["Small"],["one, with a comma"]]\'',
     ),
     Command(
-        'questions', 'reject', (), 'POST', '/v1/sessions/{session_id}/questions/{question_id}/reject', 'Reject a question.', '', 'nothing',
+        'questions', 'reject', (), 'POST', '/v1/sessions/{session_id}/questions/{question_id}/reject', 'Reject a question.', '', 'nothing', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('question_id', 'string', 'path', 'question_id', 'Id of the pending question.', required=True),
@@ -218,7 +221,7 @@ COMMANDS: tuple[Command, ...] = (
         '',
     ),
     Command(
-        'attachments', 'upload', (), 'POST', '/v1/sessions/{session_id}/attachments', 'Upload a file to use in a message.', '', 'json',
+        'attachments', 'upload', (), 'POST', '/v1/sessions/{session_id}/attachments', 'Upload a file to use in a message.', '', 'json', 'application/octet-stream',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('content', 'file', 'content', 'content', 'Content of the file; on the command line, its path.', required=True),
@@ -228,7 +231,7 @@ COMMANDS: tuple[Command, ...] = (
         'sandbox-agent attachments upload demo screenshot.png',
     ),
     Command(
-        'attachments', 'get', (), 'GET', '/v1/sessions/{session_id}/attachments/{name}', 'Read an attachment.', '', 'content',
+        'attachments', 'get', (), 'GET', '/v1/sessions/{session_id}/attachments/{name}', 'Read an attachment.', '', 'content', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('name', 'string', 'path', 'name', "Last part of the attachment's path.", required=True),
@@ -236,14 +239,38 @@ COMMANDS: tuple[Command, ...] = (
         'path=$(sandbox-agent attachments upload demo screenshot.png --json | jq -r .path)\nsandbox-agent attachments get demo "${path##*/}" --output copy.png',
     ),
     Command(
-        'sessions', 'commands', (), 'GET', '/v1/sessions/{session_id}/commands', 'List the slash commands and prompt templates that the agent offers in the session.', '', 'json',
+        'changes', 'list', (), 'GET', '/v1/sessions/{session_id}/changes', "Show what has changed in the session's directory since the session began, file by file.", 'In a git repository the directory is compared with a snapshot of its beginning, uncommitted changes included. Elsewhere the\nchanges are those that the agent told. What .gitignore leaves out is not looked at. Binary files, and those above 4 MiB, are\ntold by their size only.', 'json', '',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+        ),
+        "sandbox-agent changes list demo\nsandbox-agent changes list demo --json | jq -r '.files[].diff' | less",
+    ),
+    Command(
+        'changes', 'revert', (), 'POST', '/v1/sessions/{session_id}/changes/revert', 'Give files back as they were when the session began. `undo` brings back what was overwritten or removed.', '', 'json', '',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+            Argument('paths', 'list', 'body', 'paths', 'Which files, as `changes` names them; or say `all`.'),
+            Argument('all', 'switch', 'body', 'all', 'Every file that has changed.'),
+            Argument('etags', 'pairs', 'body', 'etags', 'By path, the tags that `changes` showed: a file that has another by now is refused.'),
+        ),
+        'sandbox-agent changes revert demo --paths src/main.py\nsandbox-agent changes revert demo --all',
+    ),
+    Command(
+        'changes', 'undo', (), 'POST', '/v1/sessions/{session_id}/changes/undo', 'Take the last revert back.', '', 'json', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
         '',
     ),
     Command(
-        'sessions', 'run-command', (), 'POST', '/v1/sessions/{session_id}/commands/{name}', 'Run a command of the agent as a turn. While another turn runs, it waits in the queue.', '', 'json',
+        'sessions', 'commands', (), 'GET', '/v1/sessions/{session_id}/commands', 'List the slash commands and prompt templates that the agent offers in the session.', '', 'json', '',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+        ),
+        '',
+    ),
+    Command(
+        'sessions', 'run-command', (), 'POST', '/v1/sessions/{session_id}/commands/{name}', 'Run a command of the agent as a turn. While another turn runs, it waits in the queue.', '', 'json', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('name', 'string', 'path', 'name', 'Name of the command, without the slash; no spaces.', required=True),
@@ -254,7 +281,7 @@ COMMANDS: tuple[Command, ...] = (
         '',
     ),
     Command(
-        'sessions', 'compact', (), 'POST', '/v1/sessions/{session_id}/compact', 'Replace the conversation so far with a summary, as a turn. Refused if the agent does not support it.', '', 'json',
+        'sessions', 'compact', (), 'POST', '/v1/sessions/{session_id}/compact', 'Replace the conversation so far with a summary, as a turn. Refused if the agent does not support it.', '', 'json', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('idempotency_key', 'string', 'header', 'Idempotency-Key', 'A repeated key returns the same turn.'),
@@ -262,7 +289,7 @@ COMMANDS: tuple[Command, ...] = (
         '',
     ),
     Command(
-        'sessions', 'events', ('get-messages',), 'GET', '/v1/sessions/{session_id}/events', 'Read events after an offset, oldest first.', '', 'json',
+        'sessions', 'events', ('get-messages',), 'GET', '/v1/sessions/{session_id}/events', 'Read events after an offset, oldest first.', '', 'json', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('offset', 'integer', 'query', 'offset', 'Sequence of the last event you have seen. Default: 0.'),
@@ -272,7 +299,7 @@ COMMANDS: tuple[Command, ...] = (
         'sandbox-agent sessions events demo --offset 3\nsandbox-agent sessions events demo | jq .type',
     ),
     Command(
-        'sessions', 'events-sse', (), 'GET', '/v1/sessions/{session_id}/events/sse', 'Stream events after an offset, then every new one, until the session ends.', 'A frame named `end` marks the end of the stream. A reader that already has every event of an ended session gets 204.', 'stream',
+        'sessions', 'events-sse', (), 'GET', '/v1/sessions/{session_id}/events/sse', 'Stream events after an offset, then every new one, until the session ends.', 'A frame named `end` marks the end of the stream. A reader that already has every event of an ended session gets 204.', 'stream', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('offset', 'integer', 'query', 'offset', 'Sequence of the last event you have seen. Default: 0.'),
@@ -282,7 +309,7 @@ COMMANDS: tuple[Command, ...] = (
         'sandbox-agent sessions events-sse demo',
     ),
     Command(
-        'events', 'sse', (), 'GET', '/v1/events/sse', 'Stream the events of all sessions, and frames named `session` when a session is created, changed or deleted.', 'The stream starts with a frame that has only an id, the current position in the log. A reader that loses the\nconnection before the first event resumes from there.', 'stream',
+        'events', 'sse', (), 'GET', '/v1/events/sse', 'Stream the events of all sessions, and frames named `session` when a session is created, changed or deleted.', 'The stream starts with a frame that has only an id, the current position in the log. A reader that loses the\nconnection before the first event resumes from there.', 'stream', '',
         (
             Argument('offset', 'integer', 'query', 'offset', 'Position in the log of all sessions (default: the end).'),
             Argument('last_event_id', 'string', 'header', 'Last-Event-ID', 'Id of the last event received; takes precedence over `offset`.'),
@@ -290,7 +317,7 @@ COMMANDS: tuple[Command, ...] = (
         "sandbox-agent events sse | jq -c '[.session_id, .type]'",
     ),
     Command(
-        'sessions', 'stream-message', (), 'POST', '/v1/sessions/{session_id}/messages/stream', 'Send a message and stream the events of its turn until it ends.', '', 'stream',
+        'sessions', 'stream-message', (), 'POST', '/v1/sessions/{session_id}/messages/stream', 'Send a message and stream the events of its turn until it ends.', '', 'stream', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('message', 'string', 'body', 'message', 'The prompt. On the command line, `-` reads it from stdin.', required=True),
@@ -302,17 +329,243 @@ COMMANDS: tuple[Command, ...] = (
         'sandbox-agent sessions stream-message demo "hello" | jq -r .type',
     ),
     Command(
-        'system', 'health', (), 'GET', '/v1/health', 'Check that the daemon is running; returns its version.', '', 'json',
+        'fs', 'entries', (), 'GET', '/v1/fs/entries', 'List a folder, sorted by name: all of it as a list, or with `limit` page by page.', '', 'json', '',
+        (
+            Argument('path', 'string', 'query', 'path', 'The folder; the one that relative paths start from when absent.', is_word=True),
+            Argument('session_id', 'string', 'query', 'sessionId', 'The session whose directory relative paths start from.'),
+            Argument('limit', 'integer', 'query', 'limit', 'How many to answer with, as a page; without it, all of them as a list.'),
+            Argument('cursor', 'string', 'query', 'cursor', '`nextCursor` of the page before.'),
+        ),
+        'sandbox-agent fs entries /srv/project\nsandbox-agent fs entries --session-id demo src',
+    ),
+    Command(
+        'fs', 'stat', (), 'GET', '/v1/fs/stat', 'Show what a path leads to.', '', 'json', '',
+        (
+            Argument('path', 'string', 'query', 'path', "Absolute, or relative to the session's directory; without a session, to the daemon user's home.", required=True, is_word=True),
+            Argument('session_id', 'string', 'query', 'sessionId', 'The session whose directory relative paths start from.'),
+        ),
+        '',
+    ),
+    Command(
+        'fs', 'read', (), 'GET', '/v1/fs/file', 'Read a file, or a range of it.', '', 'content', '',
+        (
+            Argument('path', 'string', 'query', 'path', "Absolute, or relative to the session's directory; without a session, to the daemon user's home.", required=True, is_word=True),
+            Argument('session_id', 'string', 'query', 'sessionId', 'The session whose directory relative paths start from.'),
+            Argument('range', 'string', 'header', 'Range', 'A part of the file, e.g. `bytes=0-99`.'),
+            Argument('if_none_match', 'string', 'header', 'If-None-Match', 'Answer 304 where the file still has this tag.'),
+            Argument('if_range', 'string', 'header', 'If-Range', 'Heed `Range` only where the file still has this tag.'),
+        ),
+        'sandbox-agent fs read --session-id demo README.md\nsandbox-agent fs read core.bin --range bytes=0-1023 --output head.bin',
+    ),
+    Command(
+        'fs', 'download', (), 'GET', '/v1/fs/download', 'Download a folder as an archive, packed while it is sent.', "Links are packed as links. Sockets, pipes, devices, what the daemon's user cannot read and the daemon's own files are left out.", 'content', '',
+        (
+            Argument('path', 'string', 'query', 'path', 'The folder; the one that relative paths start from when absent.', is_word=True),
+            Argument('session_id', 'string', 'query', 'sessionId', 'The session whose directory relative paths start from.'),
+            Argument('format', 'string', 'query', 'format', 'The kind of archive. Default: tar.', choices=('tar', 'zip')),
+        ),
+        'sandbox-agent fs download /srv/project | tar x\nsandbox-agent fs download --session-id demo src --format zip --output src.zip',
+    ),
+    Command(
+        'fs', 'search', (), 'GET', '/v1/fs/search', 'Search names and contents below a folder. `truncated` says that there may be more.', 'Binary files, and what is past the first 64 MiB of a file, are not searched.', 'json', '',
+        (
+            Argument('path', 'string', 'query', 'path', 'The folder; the one that relative paths start from when absent.', is_word=True),
+            Argument('session_id', 'string', 'query', 'sessionId', 'The session whose directory relative paths start from.'),
+            Argument('glob', 'string', 'query', 'glob', 'Which names, as in .gitignore: `*.py` at any depth, `src/**/test_*`.'),
+            Argument('text', 'string', 'query', 'text', 'Only files that hold this text; each line that does is a hit.'),
+            Argument('regex', 'string', 'query', 'regex', 'The same with a regular expression, as Python has them.'),
+            Argument('ignore_case', 'switch', 'query', 'ignoreCase', 'Take a and A for the same.'),
+            Argument('ignored', 'switch', 'query', 'ignored', 'Also what .gitignore leaves out.'),
+            Argument('limit', 'integer', 'query', 'limit', 'How many hits at most. Default: 200.'),
+            Argument('timeout_ms', 'integer', 'query', 'timeoutMs', 'How long to search at most. Default: 10000.'),
+        ),
+        "sandbox-agent fs search --session-id demo --glob '*.py' --text TODO\nsandbox-agent fs search /srv/project --regex 'def test_\\w+'",
+    ),
+    Command(
+        'fs', 'watch', (), 'GET', '/v1/fs/watch', 'Stream the changes below a folder from now on.', 'Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame named `lost` says that not\nevery change is told, because there were too many at once or there are too many folders: look again at what you show.', 'stream', '',
+        (
+            Argument('path', 'string', 'query', 'path', 'The folder; the one that relative paths start from when absent.', is_word=True),
+            Argument('session_id', 'string', 'query', 'sessionId', 'The session whose directory relative paths start from.'),
+        ),
+        'sandbox-agent fs watch --session-id demo',
+    ),
+    Command(
+        'fs', 'write', (), 'PUT', '/v1/fs/file', "Write a file, whole or not at all. Missing folders are made; a link's target is written, and its mode kept.", '', 'json', 'application/octet-stream',
+        (
+            Argument('path', 'string', 'query', 'path', "Absolute, or relative to the session's directory; without a session, to the daemon user's home.", required=True, is_word=True),
+            Argument('content', 'file', 'content', 'content', "The file's bytes; on the command line, the path of a file here.", required=True),
+            Argument('session_id', 'string', 'query', 'sessionId', 'The session whose directory relative paths start from.'),
+            Argument('if_match', 'string', 'header', 'If-Match', 'Write only where the file still has this tag; `*`: only where there is one.'),
+        ),
+        'sandbox-agent fs write /srv/project/notes.md notes.md\ndate | sandbox-agent fs write --session-id demo now.txt -',
+    ),
+    Command(
+        'fs', 'delete', (), 'DELETE', '/v1/fs/entry', 'Delete a file, a link itself, or a folder.', '', 'json', '',
+        (
+            Argument('path', 'string', 'query', 'path', "Absolute, or relative to the session's directory; without a session, to the daemon user's home.", required=True, is_word=True),
+            Argument('session_id', 'string', 'query', 'sessionId', 'The session whose directory relative paths start from.'),
+            Argument('recursive', 'switch', 'query', 'recursive', 'Also a folder that is not empty.'),
+        ),
+        '',
+    ),
+    Command(
+        'fs', 'mkdir', (), 'POST', '/v1/fs/mkdir', 'Make a folder and those above it; one that exists is fine.', '', 'json', '',
+        (
+            Argument('path', 'string', 'query', 'path', "Absolute, or relative to the session's directory; without a session, to the daemon user's home.", required=True, is_word=True),
+            Argument('session_id', 'string', 'query', 'sessionId', 'The session whose directory relative paths start from.'),
+        ),
+        '',
+    ),
+    Command(
+        'fs', 'move', (), 'POST', '/v1/fs/move', 'Move a file, a link itself, or a folder to another path on the same file system.', '', 'json', '',
+        (
+            Argument('source', 'string', 'body', 'from', 'What to move.', required=True, is_word=True),
+            Argument('target', 'string', 'body', 'to', 'Its new path. Folders that are missing are made.', required=True, is_word=True),
+            Argument('overwrite', 'switch', 'body', 'overwrite', 'Replace what is there.'),
+            Argument('session_id', 'string', 'body', 'sessionId', 'The session whose directory relative paths start from.'),
+        ),
+        '',
+    ),
+    Command(
+        'fs', 'upload-batch', (), 'POST', '/v1/fs/upload-batch', 'Upload a tar archive and unpack it to a folder.', 'An archive that names anything outside of the folder is refused before anything is written: `..`, absolute names, links that\nleave, names that lead through a link, devices.', 'json', 'application/x-tar',
+        (
+            Argument('content', 'file', 'content', 'content', 'A tar archive; on the command line, the path of one here.', required=True),
+            Argument('path', 'string', 'query', 'path', 'The folder to unpack to; it is made.', is_word=True),
+            Argument('session_id', 'string', 'query', 'sessionId', 'The session whose directory relative paths start from.'),
+        ),
+        'tar c src | sandbox-agent fs upload-batch - /srv/project',
+    ),
+    Command(
+        'processes', 'list', (), 'GET', '/v1/processes', 'List the processes: those that run, and those that have ended.', '', 'json', '',
+        (
+            Argument('owner', 'string', 'query', 'owner', 'Only those that this owner started.', choices=('desktop', 'system', 'user')),
+        ),
+        '',
+    ),
+    Command(
+        'processes', 'create', (), 'POST', '/v1/processes', 'Start a process that runs until it ends, is ended, or the daemon stops.', 'When its program exits, whatever it started and left behind ends, too.', 'json', '',
+        (
+            Argument('command', 'string', 'body', 'command', 'The program: a path, or a name that is looked for on PATH.', required=True),
+            Argument('args', 'list', 'body', 'args', 'Its arguments.'),
+            Argument('cwd', 'string', 'body', 'cwd', "Where it runs; the daemon's own folder when absent."),
+            Argument('env', 'pairs', 'body', 'env', "Variables besides the daemon's own."),
+            Argument('tty', 'switch', 'body', 'tty', 'Run it on a terminal of its own.'),
+            Argument('cols', 'integer', 'body', 'cols', 'Columns of the terminal. Default: 80.'),
+            Argument('rows', 'integer', 'body', 'rows', 'Rows of the terminal. Default: 24.'),
+            Argument('interactive', 'switch', 'body', 'interactive', 'Say that somebody will type; input is taken either way.'),
+            Argument('hold', 'switch', 'body', 'hold', 'Drop no output that nobody has read: when the log is full, the process waits for a reader who follows it.'),
+        ),
+        'sandbox-agent processes create --command npm --args run --args dev --cwd /srv/app\nsandbox-agent processes create --command bash --tty',
+    ),
+    Command(
+        'processes', 'run', (), 'POST', '/v1/processes/run', 'Run a program to its end, and answer with what it wrote.', 'Its input is empty. At the time limit it is killed, with everything that it started.', 'json', '',
+        (
+            Argument('command', 'string', 'body', 'command', 'The program: a path, or a name that is looked for on PATH.', required=True),
+            Argument('args', 'list', 'body', 'args', 'Its arguments.'),
+            Argument('cwd', 'string', 'body', 'cwd', "Where it runs; the daemon's own folder when absent."),
+            Argument('env', 'pairs', 'body', 'env', "Variables besides the daemon's own."),
+            Argument('timeout_ms', 'integer', 'body', 'timeoutMs', 'When to kill it, in milliseconds; `config` has the usual and the largest.'),
+            Argument('max_output_bytes', 'integer', 'body', 'maxOutputBytes', 'How much of each stream to keep; `config` has the largest.'),
+        ),
+        'sandbox-agent processes run --command make --args test --timeout-ms 60000',
+    ),
+    Command(
+        'processes', 'config', (), 'GET', '/v1/processes/config', 'Show the limits of processes.', '', 'json', '',
         (),
         '',
     ),
     Command(
-        'system', 'ready', (), 'GET', '/v1/ready', 'Check that the daemon accepts work: the log is writable and the daemon is not stopping.', '', 'json',
+        'processes', 'configure', (), 'POST', '/v1/processes/config', 'Set the limits of processes: all of them. They hold for what is started from now on.', '', 'json', '',
+        (
+            Argument('max_concurrent_processes', 'integer', 'body', 'maxConcurrentProcesses', 'How many processes may run at once; `run` does not count.', required=True),
+            Argument('default_run_timeout_ms', 'integer', 'body', 'defaultRunTimeoutMs', 'How long `run` waits when nothing else is said.', required=True),
+            Argument('max_run_timeout_ms', 'integer', 'body', 'maxRunTimeoutMs', 'How long `run` may be told to wait.', required=True),
+            Argument('max_output_bytes', 'integer', 'body', 'maxOutputBytes', 'How much of each stream `run` keeps.', required=True),
+            Argument('max_log_bytes_per_process', 'integer', 'body', 'maxLogBytesPerProcess', 'How much output of a process is kept; the oldest goes.', required=True),
+            Argument('max_input_bytes_per_request', 'integer', 'body', 'maxInputBytesPerRequest', 'How much may be written to a process at once.', required=True),
+        ),
+        '',
+    ),
+    Command(
+        'processes', 'get', (), 'GET', '/v1/processes/{process_id}', 'Show a process.', '', 'json', '',
+        (
+            Argument('process_id', 'string', 'path', 'process_id', 'Which process, e.g. `proc_1`.', required=True),
+        ),
+        '',
+    ),
+    Command(
+        'processes', 'delete', (), 'DELETE', '/v1/processes/{process_id}', 'Forget a process that has ended, and what it wrote.', '', 'nothing', '',
+        (
+            Argument('process_id', 'string', 'path', 'process_id', 'Which process, e.g. `proc_1`.', required=True),
+        ),
+        '',
+    ),
+    Command(
+        'processes', 'stop', (), 'POST', '/v1/processes/{process_id}/stop', 'Ask a process to end (SIGTERM), and wait for that. One that does not care goes on.', '', 'json', '',
+        (
+            Argument('process_id', 'string', 'path', 'process_id', 'Which process, e.g. `proc_1`.', required=True),
+            Argument('wait_ms', 'integer', 'query', 'waitMs', 'How long to wait for the exit, in milliseconds; 2000 when absent.'),
+        ),
+        '',
+    ),
+    Command(
+        'processes', 'kill', (), 'POST', '/v1/processes/{process_id}/kill', 'End a process and everything that it started (SIGKILL).', '', 'json', '',
+        (
+            Argument('process_id', 'string', 'path', 'process_id', 'Which process, e.g. `proc_1`.', required=True),
+            Argument('wait_ms', 'integer', 'query', 'waitMs', 'How long to wait for the exit, in milliseconds; 2000 when absent.'),
+        ),
+        '',
+    ),
+    Command(
+        'processes', 'logs', (), 'GET', '/v1/processes/{process_id}/logs', 'Read what a process wrote, or follow it.', 'A stream has frames named `log`, with the sequence of the entry as id, and ends with one named `end`. A reader that comes\nback with everything of a process that has ended gets 204.', 'json', '',
+        (
+            Argument('process_id', 'string', 'path', 'process_id', 'Which process, e.g. `proc_1`.', required=True),
+            Argument('stream', 'string', 'query', 'stream', "Which output; both, or the terminal's, when absent.", choices=('combined', 'pty', 'stderr', 'stdout')),
+            Argument('since', 'integer', 'query', 'since', 'Sequence of the last entry already seen. Default: 0.'),
+            Argument('tail', 'integer', 'query', 'tail', 'Only the last so many entries.'),
+            Argument('follow', 'switch', 'query', 'follow', 'Answer with a stream, which goes on until the process has ended.'),
+            Argument('last_event_id', 'string', 'header', 'Last-Event-ID', 'What a reconnecting reader saw last; wins over `since`.'),
+        ),
+        'sandbox-agent processes logs proc_1 --tail 20\nsandbox-agent processes logs proc_1 --follow',
+    ),
+    Command(
+        'processes', 'input', (), 'POST', '/v1/processes/{process_id}/input', 'Write to the input of a process, and wait until it is taken.', '', 'json', '',
+        (
+            Argument('process_id', 'string', 'path', 'process_id', 'Which process, e.g. `proc_1`.', required=True),
+            Argument('data', 'string', 'body', 'data', 'What to write.', required=True),
+            Argument('encoding', 'string', 'body', 'encoding', 'How `data` is spelled: `base64` (when absent), `utf8` or `text`.'),
+            Argument('eof', 'switch', 'body', 'eof', 'Close the input behind it; a terminal gets Ctrl-D.'),
+        ),
+        'sandbox-agent processes input proc_1 --data yes --encoding utf8 --eof',
+    ),
+    Command(
+        'processes', 'resize', (), 'POST', '/v1/processes/{process_id}/terminal/resize', 'Give the terminal of a process another size.', '', 'json', '',
+        (
+            Argument('process_id', 'string', 'path', 'process_id', 'Which process, e.g. `proc_1`.', required=True),
+            Argument('cols', 'integer', 'body', 'cols', 'Columns.', required=True),
+            Argument('rows', 'integer', 'body', 'rows', 'Rows.', required=True),
+        ),
+        '',
+    ),
+    Command(
+        'processes', 'terminal', (), 'GET', '/v1/processes/{process_id}/terminal/ws', 'Look at the terminal of a process and type into it, over a WebSocket.', 'The recent output comes first. Several may look at once, and all may type.', 'dialogue', '',
+        (
+            Argument('process_id', 'string', 'path', 'process_id', 'Which process, e.g. `proc_1`.', required=True),
+        ),
+        'sandbox-agent processes terminal proc_1',
+    ),
+    Command(
+        'system', 'health', (), 'GET', '/v1/health', 'Check that the daemon is running; returns its version.', '', 'json', '',
         (),
         '',
     ),
     Command(
-        'system', 'metrics', (), 'GET', '/metrics', 'Return metrics in Prometheus text format.', '', 'content',
+        'system', 'ready', (), 'GET', '/v1/ready', 'Check that the daemon accepts work: the log is writable and the daemon is not stopping.', '', 'json', '',
+        (),
+        '',
+    ),
+    Command(
+        'system', 'metrics', (), 'GET', '/metrics', 'Return metrics in Prometheus text format.', '', 'content', '',
         (),
         '',
     ),
@@ -336,6 +589,7 @@ SETTINGS: tuple[Argument, ...] = (
     Argument('synchronous', 'string', 'body', 'synchronous', '`full` survives a power cut; `normal` is faster but survives only a crash of the daemon. Default: full.', choices=('full', 'normal')),
     Argument('acp_agent', 'list', 'body', 'acp_agent', "NAME='command args': add an agent that speaks ACP; repeatable. In the environment, one per line."),
     Argument('acp_env', 'list', 'body', 'acp_env', 'NAME=VARIABLE: pass a variable of the daemon, or a family (`AWS_*`), to that ACP agent; repeatable.'),
+    Argument('no_processes', 'switch', 'body', 'no_processes', 'Disable the operations for processes and terminals; agents still run.'),
     Argument('no_install', 'switch', 'body', 'no_install', 'Never download agents: a session with a missing agent is refused.'),
     Argument('mirror', 'string', 'body', 'mirror', 'Directory or URL to download agents from, instead of all other sources; see docs/install.md for its layout.'),
     Argument('idle_seconds', 'number', 'body', 'idle_seconds', "Stop an agent's process after this time without a turn; the next message resumes it. Default: 600.0."),
@@ -343,5 +597,7 @@ SETTINGS: tuple[Argument, ...] = (
     Argument('drain_seconds', 'number', 'body', 'drain_seconds', 'Time that running turns get to finish after SIGTERM. Default: 3.0.'),
     Argument('parent_pid', 'integer', 'body', 'parent_pid', 'Process id of the program that started this daemon; the daemon stops when it exits.'),
     Argument('max_body_bytes', 'integer', 'body', 'max_body_bytes', 'Largest JSON body to accept; attachments may be 64 times as large. Default: 1048576.'),
+    Argument('max_upload', 'string', 'body', 'max_upload', 'Largest file or archive to accept for upload, e.g. `500MiB` or `4GiB`. Default: 1GiB.'),
+    Argument('fs_root', 'list', 'body', 'fs_root', 'Directory that file operations are limited to; repeatable (default: no limit).'),
     Argument('log_level', 'string', 'body', 'log_level', 'Lowest level to log on stderr. Default: warning.', choices=('debug', 'error', 'info', 'warning')),
 )

@@ -11,17 +11,26 @@ import logging
 import re
 
 from ..config import Config
-from ..errors import UNEXPECTED, Internal, MethodNotAllowed, NotFound, SandboxAgentError, TokenInvalid
+from ..errors import (
+    UNEXPECTED,
+    Internal,
+    InvalidRequest,
+    MethodNotAllowed,
+    NotFound,
+    SandboxAgentError,
+    TokenInvalid,
+)
 from ..ops import OPERATIONS
-from ..ops.operation import Operation, Stream, Watched
+from ..ops.operation import Dialogue, Download, Operation, Stream, Watched
 from ..runtime.daemon import Daemon
-from .answers import BrokenOff, send_bytes, send_problem, send_result, send_stream
-from .asgi import Receive, Scope, Send
+from .answers import BrokenOff, send_bytes, send_download, send_problem, send_result, send_stream
+from .asgi import Message, Receive, Scope, Send
 from .gate import Gate, HeaderList, Headers, check_doubled
-from .inspector import HEADERS, ROOT, Inspector
+from .inspector import ROOT, Inspector
 from .pages import Page, sign_in_page
 from .patience import TRUST
 from .requests import query_of, request_of
+from .websocket import AsgiSocket
 
 logger = logging.getLogger("sandbox_agent.http")
 
@@ -35,13 +44,15 @@ class App:
     def __init__(self, daemon: Daemon, config: Config, token: str | None, pages: dict[str, Page]) -> None:
         self._daemon = daemon
         self._max_body = config.max_body_bytes
+        self._max_upload = config.max_upload_bytes
         self._gate = Gate(config, token)
         self._pages = pages
         self._inspector = Inspector()
         self._fixed, self._patterns = _routes()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "websocket":
+            await self._converse(scope, receive, send)
             return
         headers: Headers = dict(scope["headers"])
         cors: HeaderList = []
@@ -94,13 +105,18 @@ class App:
             raise MethodNotAllowed(f"{path} takes {', '.join(methods)}", allow=list(methods))
         # Without a token nobody keeps us reading.
         limit = 0 if operation.public else self._max_body
-        request = await request_of(operation, path_values, query, headers, receive, limit)
+        if operation.response is Dialogue:
+            raise InvalidRequest(f"{path} is a WebSocket: ask for an upgrade")
+        request = await request_of(operation, path_values, query, headers, receive, limit, self._max_upload)
         result = await operation.handler(self._daemon, request)
         if isinstance(result, Watched):
             wants_stream = b"text/event-stream" in headers.get(b"accept", b"")
             result = result.stream() if wants_stream else await asyncio.shield(result.result)
         if isinstance(result, Stream):
             return result
+        if isinstance(result, Download):
+            await send_download(receive, send, result, cors)
+            return None
         status = 204 if result is None else operation.status
         await send_result(send, status, result, cors)
         return None
@@ -108,13 +124,52 @@ class App:
     def _check_token(
         self, scope: Scope, headers: Headers, query: dict[str, str], operation: Operation | None
     ) -> None:
-        """A browser's EventSource cannot send headers: on streams, and only there, the token may be in the query."""
+        """A browser's EventSource and WebSocket cannot send headers: there, and only there, the token may be in the query."""
         in_query = None
-        if operation is not None and operation.response is Stream:
+        is_followed = operation is not None and operation.may_stream and query.get("follow") == "true"
+        if is_followed or (operation is not None and operation.response in (Stream, Dialogue)):
             in_query = query.pop("access_token", None)
         client = scope.get("client")
         self._gate.check_token(headers, in_query, client[0] if client else "")
-        scope["extensions"][TRUST]()
+        if TRUST in scope["extensions"]:
+            scope["extensions"][TRUST]()
+
+    # -- WebSockets ---------------------------------------------------------------------------
+
+    def is_dialogue(self, path: str) -> bool:
+        """Whether a WebSocket can be asked for at this path."""
+        operation = (self._find(path)[0] or {}).get("GET")
+        return operation is not None and operation.response is Dialogue
+
+    async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Until it is accepted, a WebSocket is a request like any other, and is refused like one."""
+        await receive()
+
+        async def refuse(message: Message) -> None:
+            await send({**message, "type": f"websocket.{message['type']}"})
+
+        try:
+            dialogue = await self._begin_dialogue(scope)
+        except SandboxAgentError as error:
+            await send_problem(refuse, error, scope["path"], [])
+            return
+        await send({"type": "websocket.accept"})
+        await dialogue.viewer.run(AsgiSocket(receive, send))
+        await send({"type": "websocket.close"})
+
+    async def _begin_dialogue(self, scope: Scope) -> Dialogue:
+        headers: Headers = dict(scope["headers"])
+        check_doubled(scope["headers"])
+        self._gate.check_site(headers)
+        self._gate.check_host(headers)
+        methods, values = self._find(scope["path"])
+        operation = (methods or {})["GET"]
+        query = query_of(scope)
+        self._check_token(scope, headers, query, operation)
+        dialogue: Dialogue = await operation.handler(
+            self._daemon, operation.parse({**values, **query}, strict=False)
+        )
+        return dialogue
 
     async def _send_page(
         self, page: Page, scope: Scope, headers: Headers, send: Send, cors: HeaderList
@@ -144,11 +199,12 @@ class App:
             raise NotFound(f"there is nothing at {path}")
         if method not in ("GET", "HEAD"):
             raise MethodNotAllowed(f"{path} takes GET", allow=["GET", "HEAD"])
-        cached = [(b"etag", file.etag), (b"cache-control", file.cache), *HEADERS]
-        if headers.get(b"if-none-match") == file.etag:
-            await send_result(send, 304, None, cached)
+        body, described = file.answer(headers.get(b"accept-encoding", b""))
+        if headers.get(b"if-none-match") == dict(described)[b"etag"]:
+            kept = [(name, value) for name, value in described if name != b"content-encoding"]
+            await send_result(send, 304, None, kept)
             return
-        await send_bytes(send, 200, file.body, [(b"content-type", file.media_type.encode()), *cached])
+        await send_bytes(send, 200, body, [(b"content-type", file.media_type.encode()), *described])
 
     def _find(self, path: str) -> tuple[Methods | None, dict[str, str]]:
         if methods := self._fixed.get(path):

@@ -5,7 +5,9 @@ What is wrong with a request as such is answered with a problem, like everything
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -24,11 +26,16 @@ class Connection(HttpToolsProtocol):
     _in_head = False
     _in_body = False
     _stays_open = False
+    _answered: Any = None
     _outlet: Outlet | None = None
+    _is_upgrading = False
 
-    def __init__(self, patience: Patience, *args: Any, **options: Any) -> None:
+    def __init__(
+        self, patience: Patience, is_websocket: Callable[[str], bool], *args: Any, **options: Any
+    ) -> None:
         super().__init__(*args, **options)
         self._patience = patience
+        self._is_websocket = is_websocket
 
     # -- what uvicorn and its parser call -----------------------------------------------------
 
@@ -39,6 +46,11 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._patience.forget(self)
         super().connection_lost(exc)
+        # uvicorn tells the request that came last. Where several came at once, another one is being answered.
+        self.pipeline.clear()
+        if self._answered is not None:
+            self._answered.disconnected = True
+            self._answered.message_event.set()
         if self._outlet is not None:
             self._outlet.leave()
 
@@ -55,6 +67,8 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         self._unfinished += len(data)
         super().data_received(data)
+        if self._is_upgrading:
+            return  # the connection belongs to another protocol now
         # The parser keeps a head until it is whole, however long it gets: anybody could fill the memory with one.
         if self._unfinished > MOST_HEAD_BYTES:
             self._refuse_head(f"{MOST_HEAD_BYTES} bytes", MOST_HEAD_BYTES)
@@ -78,7 +92,11 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._unfinished = 0
         self._in_head, self._in_body = False, True
+        if self.parser.should_upgrade() and self.parser.get_method() == b"GET":
+            self._is_upgrading = self._get_upgrade() == b"websocket" and self._is_websocket(self._path())
         super().on_headers_complete()
+        if self._is_upgrading:
+            return
         # Until the body is here: an answer that does not wait for it is the last one on this connection.
         self._stays_open, self.cycle.keep_alive = self.cycle.keep_alive, False
 
@@ -87,6 +105,8 @@ class Connection(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
+        if self._is_upgrading:
+            return
         self._unfinished = 0
         self._in_body = False
         # A head that follows in the same packet has its time from now on.
@@ -95,9 +115,21 @@ class Connection(HttpToolsProtocol):
             self.cycle.keep_alive = self._stays_open
         super().on_message_complete()
 
+    def _should_upgrade(self) -> bool:
+        return self._is_upgrading
+
+    def handle_websocket_upgrade(self) -> None:
+        """Whoever asks for one shows the token at once, or is sent away."""
+        self._patience.forget(self)
+        super().handle_websocket_upgrade()
+
     def shutdown(self) -> None:
         self._stays_open = False
         super().shutdown()
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
 
     def send_400_response(self, msg: str) -> None:
         self._refuse("400 Bad Request", InvalidRequest("the request cannot be read as HTTP"))
@@ -116,13 +148,17 @@ class Connection(HttpToolsProtocol):
     def drop(self) -> None:
         self.transport.abort()
 
+    def _path(self) -> str:
+        return unquote(self.url.partition(b"?")[0].decode("latin-1"))
+
     # -- what an answer asks for --------------------------------------------------------------
 
     def _trust(self) -> None:
         self._patience.trust(self)
 
     def _open_outlet(self) -> Outlet:
-        self.flow.resume_reading()  # to see the reader go
+        if not self.transport.is_closing():
+            self.flow.resume_reading()  # to see the reader go
         self._outlet = Outlet(self.transport)
         return self._outlet
 

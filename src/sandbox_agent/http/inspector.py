@@ -1,9 +1,12 @@
-"""The inspector: a page that was built into `ui/`, served as it lies there. Its files hold no secret and need no token."""
+"""The inspector: a page that was built into `ui/`, served as it lies there, compressed where the browser
+takes that. Its files hold no secret and need no token.
+"""
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import re
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -43,11 +46,27 @@ def address_of(endpoint: str, token: str | None) -> str:
     return f"{endpoint}{ROOT}" + (f"#token={quote(token)}" if token is not None else "")
 
 
+# What the build compresses files with, smallest first: the end of the file's name, and the name that browsers know.
+ENCODINGS = {".br": b"br", ".gz": b"gzip"}
+
+
 class File(NamedTuple):
     body: bytes
     media_type: str
     etag: bytes
     cache: bytes
+    # The same content compressed, by encoding, smallest first.
+    encoded: dict[bytes, bytes]
+
+    def answer(self, accepted: bytes) -> tuple[bytes, HeaderList]:
+        """The smallest body that a request with this `Accept-Encoding` may get, and the headers that go with it."""
+        encoding = next((name for name in self.encoded if _accepts(accepted, name)), None)
+        headers: HeaderList = [(b"cache-control", self.cache), (b"vary", b"Accept-Encoding"), *HEADERS]
+        if encoding is None:
+            return self.body, [(b"etag", b'"%b"' % self.etag), *headers]
+        # Other bytes, another tag: a cache must not take one for the other.
+        etag = b'"%b-%b"' % (self.etag, encoding)
+        return self.encoded[encoding], [(b"etag", etag), (b"content-encoding", encoding), *headers]
 
 
 class Inspector:
@@ -67,21 +86,34 @@ class Inspector:
 
 def _files(folder: Path) -> dict[str, File]:
     found = {
-        ROOT + path.relative_to(folder).as_posix(): _file(path.name, path.read_bytes(), path.parent != folder)
+        ROOT + path.relative_to(folder).as_posix(): _file(
+            path.name, path.read_bytes(), path, path.parent != folder
+        )
         for path in folder.rglob("*")
-        if path.is_file()
+        if path.is_file() and path.suffix not in ENCODINGS
     }
-    index = found.get(f"{ROOT}index.html") or _file("index.html", NOT_BUILT, False)
+    index = found.get(f"{ROOT}index.html") or _file("index.html", NOT_BUILT, None, False)
     return {**found, ROOT: index}
 
 
-def _file(name: str, body: bytes, hashed_name: bool) -> File:
+def _file(name: str, body: bytes, path: Path | None, hashed_name: bool) -> File:
     """The build writes everything but the page itself into a folder, under names that change with the content."""
     import mimetypes  # reads the system's tables: not at the start of every daemon
 
     media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
     if media_type.startswith("text/"):
         media_type += "; charset=utf-8"
-    etag = b'"%b"' % hashlib.sha256(body).hexdigest()[:32].encode()
+    etag = hashlib.sha256(body).hexdigest()[:32].encode()
     cache = b"public, max-age=31536000, immutable" if hashed_name else b"no-cache"
-    return File(body, media_type, etag, cache)
+    beside = {encoding: path.with_name(name + end) for end, encoding in ENCODINGS.items()} if path else {}
+    encoded = {encoding: file.read_bytes() for encoding, file in beside.items() if file.exists()}
+    return File(body, media_type, etag, cache, encoded)
+
+
+def _accepts(accepted: bytes, encoding: bytes) -> bool:
+    """Whether an `Accept-Encoding` names the encoding, and not with a weight of zero (RFC 9110, 12.5.3)."""
+    for part in accepted.lower().split(b","):
+        name, *parameters = (word.strip() for word in part.split(b";"))
+        if name == encoding:
+            return not any(re.fullmatch(rb"q=0(\.0*)?", parameter) for parameter in parameters)
+    return False

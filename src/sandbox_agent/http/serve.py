@@ -22,8 +22,8 @@ from .. import __version__
 from ..config import Config
 from ..errors import InvalidRequest
 from ..presence import DaemonState, forget, reachable, save
+from ..processes.descriptors import raise_limit
 from ..runtime.daemon import Daemon
-from ..runtime.descriptors import raise_limit
 from ..runtime.folder import FolderUnusable
 from ..store.base import StoreCorrupt, StoreTooNew
 from .app import App
@@ -34,6 +34,7 @@ from .logs import configure_logging
 from .pages import pages
 from .patience import Patience
 from .token import Token, token_of
+from .websocket import MOST_MESSAGE_BYTES, websocket_protocol
 
 logger = logging.getLogger("sandbox_agent.serve")
 
@@ -120,8 +121,10 @@ async def _watch_parent(parent: int | None, stopping: asyncio.Event) -> None:
 def _uvicorn_config(app: App) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=functools.partial(Connection, Patience()),  # type: ignore[arg-type]  # it is only ever called
-        ws="none",
+        http=functools.partial(Connection, Patience(), app.is_dialogue),  # type: ignore[arg-type]  # it is only ever called
+        ws=websocket_protocol,  # type: ignore[arg-type]  # likewise
+        ws_max_size=MOST_MESSAGE_BYTES,
+        ws_per_message_deflate=False,  # a terminal's frames are small, and should be quick
         lifespan="off",
         loop="none",
         log_config=None,

@@ -9,12 +9,15 @@ import logging
 import re
 import typing
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from types import UnionType
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from ..errors import UNEXPECTED, Internal, InvalidRequest, SandboxAgentError, found_by_validation
+from ..processes.following import LogFollowing
+from ..processes.terminal import Viewer
 from ..runtime.daemon import Daemon
 from ..runtime.following import Following
 from .groups import GROUPS
@@ -22,8 +25,9 @@ from .groups import GROUPS
 logger = logging.getLogger("sandbox_agent.ops")
 
 Result = TypeVar("Result")
-Method = Literal["GET", "POST", "PATCH", "DELETE"]
-Body = Literal["json", "bytes", "none"]
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+Body = Literal["json", "bytes", "stream", "none"]
+BYTES = "application/octet-stream"
 
 
 class Content(Struct, frozen=True):
@@ -33,10 +37,36 @@ class Content(Struct, frozen=True):
     media_type: str
 
 
+class Incoming:
+    """A request body that is read piece by piece while it arrives."""
+
+    def __init__(self, pieces: AsyncGenerator[bytes, None], media_type: str) -> None:
+        self.pieces = pieces
+        self.media_type = media_type
+
+
+class Download(Struct, frozen=True):
+    """A response that is sent piece by piece as a file, which browsers save instead of showing."""
+
+    media_type: str
+    filename: str
+    pieces: AsyncGenerator[bytes, None]
+    length: int | None = None
+    """Number of bytes; None if it is not known in advance."""
+    headers: tuple[tuple[str, str], ...] = ()
+    status: int = 200
+
+
 class Stream(Struct, frozen=True):
     """A streamed response: a reader of the log, or pieces of SSE text, with None where a keep-alive is due."""
 
-    pieces: Following | AsyncGenerator[bytes | None, None]
+    pieces: Following | LogFollowing | AsyncGenerator[bytes | None, None]
+
+
+class Dialogue(Struct, frozen=True):
+    """A WebSocket."""
+
+    viewer: Viewer
 
 
 class Watched(Struct, Generic[Result], frozen=True):
@@ -83,7 +113,7 @@ class Operation(Struct, frozen=True, dict=True):
     path: str
     request: type[Struct]
     response: Any
-    """A Struct, None for an empty response, `Content` or `Stream`."""
+    """A Struct, a union or list of them, None for an empty response, `Content`, `Download`, `Stream` or `Dialogue`."""
     handler: Handler
     errors: tuple[type[SandboxAgentError], ...]
     summary: str
@@ -91,20 +121,30 @@ class Operation(Struct, frozen=True, dict=True):
     status: int
     public: bool
     body: Body
+    media_type: str
+    """The media type of a body that is bytes."""
     query: tuple[str, ...]
     headers: Mapping[str, str]
     """Fields sent as headers, with the name of the header."""
     aliases: tuple[str, ...]
+    words: tuple[str, ...]
+    """Fields that are positional arguments on the command line, in addition to those in the path."""
     examples: tuple[str, ...]
     """Shell lines for the command's help."""
     watched: bool
     """The response is slow and its steps can be streamed."""
     may_be_empty: bool
     """The response may be empty: 204."""
+    may_stream: bool
+    """The client can ask for a stream instead."""
 
     @functools.cached_property
     def path_fields(self) -> tuple[str, ...]:
         return tuple(re.findall(r"{(\w+)}", self.path))
+
+    @property
+    def takes_bytes(self) -> bool:
+        return self.body in ("bytes", "stream")
 
     @functools.cached_property
     def query_fields(self) -> tuple[str, ...]:
@@ -183,9 +223,11 @@ def operation(
     status: int = 200,
     public: bool = False,
     body: Body | None = None,
+    media_type: str = BYTES,
     query: tuple[str, ...] = (),
     headers: Mapping[str, str] | None = None,
     aliases: tuple[str, ...] = (),
+    words: tuple[str, ...] = (),
     examples: tuple[str, ...] = (),
 ) -> Callable[[Handler], Handler]:
     """Declare an operation. Its types come from the handler's annotations, its help from the docstring."""
@@ -200,9 +242,10 @@ def operation(
         if watched:
             (response,) = typing.get_args(response)
         nothing = response is type(None)
-        may_be_empty = type(None) in typing.get_args(response)
-        if may_be_empty:
-            response = typing.get_args(response)[0]
+        choices = typing.get_args(response) if typing.get_origin(response) is UnionType else ()
+        may_be_empty = type(None) in choices
+        may_stream = Stream in choices[1:]
+        response = choices[0] if choices else response
         text = inspect.getdoc(handler) or ""
         summary, _, rest = text.partition("\n")
         OPERATIONS[name] = Operation(
@@ -215,15 +258,18 @@ def operation(
             errors=errors,
             summary=summary,
             description=rest.strip(),
-            status=204 if nothing else status,
+            status=204 if nothing else 101 if response is Dialogue else status,
             public=public,
             body=body or ("none" if method in ("GET", "DELETE") else "json"),
+            media_type=media_type,
             query=query,
             headers=headers or {},
             aliases=aliases,
+            words=words,
             examples=examples,
             watched=watched,
             may_be_empty=may_be_empty,
+            may_stream=may_stream,
         )
         return handler
 

@@ -17,6 +17,7 @@ import shutil
 from pathlib import Path
 
 from ..errors import InvalidRequest
+from ..private_files import sync_folder
 
 _SAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -75,7 +76,7 @@ class Attachments:
             partial.unlink(missing_ok=True)
             raise
         for folder in (path.parent, self._root):
-            _sync_folder(folder)
+            sync_folder(folder)
 
     def read(self, folder: str, name: str) -> bytes | None:
         path = self.folder(folder) / name
@@ -107,12 +108,3 @@ class Attachments:
                 ours = entry.name.startswith(self._log) and not entry.name.startswith(self._life)
                 if ours and entry.name not in known:
                     shutil.rmtree(entry.path, ignore_errors=True)
-
-
-def _sync_folder(path: Path) -> None:
-    """A file is durable when the folder that names it is."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -25,20 +25,25 @@ from ..errors import (
     Unavailable,
     UnsupportedAgent,
 )
+from ..files.roots import Roots
+from ..files.vault import Vault
+from ..files.work import Files
 from ..install.publishers import RECIPES
 from ..install.version import LATEST, check_version
+from ..processes.guarded import sweep
+from ..processes.processes import Processes
 from ..schema.features import Catalogue, Command, Mode
 from ..schema.inputs import Settings
 from ..schema.world import REAL, World
 from ..session.life import Created
 from ..store.base import Secrets, SessionRecord, Store
 from .attachments import Attachments
+from .changes import SessionChanges
 from .delegate import remove_leftovers
 from .folder import DataFolder
 from .hosts import Hosts, Seat
 from .installs import Installs, Wish
 from .log import Log
-from .process import sweep
 from .programs import Program, Programs
 from .sessions import Sessions
 
@@ -65,6 +70,15 @@ def open_store(config: Config, folder: Path) -> Store:
     )
 
 
+def log_files(config: Config) -> list[Path]:
+    """The files of a log that lies outside of the data folder."""
+    url = config.database_url or ""
+    if not url.startswith("sqlite:"):
+        return []
+    path = Path(url.removeprefix("sqlite:").removeprefix("//")).absolute()
+    return [path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))]
+
+
 class Daemon:
     """Made inside a running event loop; `start` it, and `stop` it to leave nothing behind."""
 
@@ -84,10 +98,13 @@ class Daemon:
         self.attachments = Attachments(folder, store.identity)
         self.log = Log(store, self.attachments.write)
         self.programs = Programs(folder)
+        self.files = Files(Roots(config.fs_root, Vault(folder, log_files(config))), folder / "uploads")
+        self.changes = SessionChanges(self.attachments, self.files, self.log)
         self.installs = Installs(folder, config.mirror)
         # Names our processes, so that leftovers of an earlier life can be found and no others: the log stays the same where its
         # folder is moved or mounted, and a folder that is copied is another one.
         self._instance = f"{store.identity}-{folder.stat().st_ino & 0xFFFFFFFF:x}"
+        self.processes = Processes(folder / "processes", self._instance, self.spawn)
         self.hosts = Hosts(self.log, folder, self._instance, world)
         self.sessions = Sessions(
             config,
@@ -109,6 +126,7 @@ class Daemon:
         remove_leftovers(self._instance)
         self._data.remove_launch_files()
         self.spawn(self._remove_leftover_files())
+        await self.processes.start()
         await self.sessions.resume()
 
     async def _remove_leftover_files(self) -> None:
@@ -118,11 +136,13 @@ class Daemon:
         """No new work, a short grace for running turns, then everything is written and ended."""
         self.draining = True
         self.installs.stop()
+        await self.processes.stop()
         await self.sessions.drain(self.config.drain_seconds)
         await self.sessions.rest()
         await self.hosts.stop_all()
         self._data.remove_launch_files()
         self.log.channel.close()
+        self.files.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -180,7 +200,12 @@ class Daemon:
             turn_timeout_ms=turn_timeout_ms,
             folder=self.attachments.new_folder(),
         )
-        return await self.sessions.create(record, secrets)
+        await self.changes.begin(record.folder, settings.directory)
+        try:
+            return await self.sessions.create(record, secrets)
+        except SandboxAgentError:
+            await self.changes.discard(record.folder)
+            raise
 
     def agent(self, name: str) -> Agent:
         agent = self.agents.get(name)

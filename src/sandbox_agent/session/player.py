@@ -33,9 +33,10 @@ from ..agents.base import (
 )
 from ..agents.recording import Line, decode_line
 from ..agents.scribe import Draft
-from ..agents.stderr import StderrTail, exit_facts
+from ..agents.stderr import StderrTail
 from ..errors import AgentProcessExited
 from ..schema.events import Event
+from ..schema.exits import exit_facts
 from ..schema.inputs import Settings
 from ..schema.world import counted
 from ..store.base import Enqueue, QueuedMessage, Secrets, SessionRecord

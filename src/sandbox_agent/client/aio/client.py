@@ -13,6 +13,7 @@ import msgspec
 from ...errors import StreamError
 from ...schema.answers import CreatedSession, Progress
 from ...schema.ids import random_id
+from ...schema.processes import ProcessRun
 from ..asking import OnPermission, OnQuestion, awaited
 from ..call import Address, Answer, Call, call, session_path
 from ..child import Child, child_of_program
@@ -130,6 +131,21 @@ class AsyncSandboxAgent(AsyncOperations):
     def session(self, session_id: str) -> AsyncSession:
         """A handle on a session that exists. Nothing is sent."""
         return AsyncSession(self, session_id)
+
+    async def exec(
+        self,
+        command: str,
+        *args: str,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> ProcessRun:
+        """Run a program where the daemon runs, and wait for its end: `client.exec("git", "status").stdout`.
+
+        - `timeout`: Seconds after which it is killed, with everything that it started; 30 when absent.
+        """
+        milliseconds = None if timeout is None else max(1, round(timeout * 1000))
+        return await self.processes.run(command, args=args, cwd=cwd, env=env, timeout_ms=milliseconds)
 
     # -- what the generated operations are made of ----------------------------------------------
 

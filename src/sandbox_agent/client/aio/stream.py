@@ -9,8 +9,10 @@ import msgspec
 
 from ...errors import SandboxAgentError
 from ...schema.events import SessionEnded
+from ...schema.files import FileChange
+from ...schema.processes import LogEntry, LogStream
 from ...schema.sessions import SessionInfo
-from ..call import Call, call, session_path
+from ..call import Call, call, segment, session_path
 from ..events import Event, decode_event
 from ..failures import DaemonUnreachable
 from ..frames import END, Frame
@@ -100,6 +102,19 @@ async def turn_events(
             yield decode_event(frame.data)
 
 
+async def file_changes(
+    transport: AsyncTransport, path: str | None, session_id: str | None
+) -> AsyncGenerator[FileChange | None, None]:
+    """Changes below a folder, as long as the connection lasts; None says that some are not told."""
+    request = call("GET", "/v1/fs/watch", query={"path": path, "sessionId": session_id})
+    async with aclosing(transport.frames(request, lambda: None)) as stream:
+        async for frame in stream:
+            if frame.event == "lost":
+                yield None
+            elif frame.data:
+                yield msgspec.json.decode(frame.data, type=FileChange)
+
+
 async def all_events(
     transport: AsyncTransport, offset: int | None
 ) -> AsyncGenerator[Event | SessionInfo, None]:
@@ -114,3 +129,19 @@ async def all_events(
                 yield msgspec.json.decode(frame.data, type=SessionInfo)
             else:
                 yield decode_event(frame.data)
+
+
+async def log_entries(
+    transport: AsyncTransport, process_id: str, stream: LogStream | None, since: int, tail: int | None
+) -> AsyncGenerator[LogEntry, None]:
+    """What a process writes, until it has ended."""
+    path = f"/v1/processes/{segment(process_id)}/logs"
+
+    def resume(seen: int | None) -> Call:
+        place = {"since": since, "tail": tail} if seen is None else {"since": seen}
+        headers = {} if seen is None else {"Last-Event-ID": str(seen)}
+        return call("GET", path, query={"follow": True, "stream": stream, **place}, headers=headers)
+
+    async with aclosing(frames(transport, resume)) as entries:
+        async for frame in entries:
+            yield msgspec.json.decode(frame.data, type=LogEntry)

@@ -15,6 +15,7 @@ import msgspec
 from ...errors import StreamError
 from ...schema.answers import CreatedSession, Progress
 from ...schema.ids import random_id
+from ...schema.processes import ProcessRun
 from ..asking import OnPermission, OnQuestion, awaited_here
 from ..call import Address, Answer, Call, call, session_path
 from ..child import Child, child_of_program
@@ -132,6 +133,21 @@ class SandboxAgent(Operations):
     def session(self, session_id: str) -> Session:
         """A handle on a session that exists. Nothing is sent."""
         return Session(self, session_id)
+
+    def exec(
+        self,
+        command: str,
+        *args: str,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> ProcessRun:
+        """Run a program where the daemon runs, and wait for its end: `client.exec("git", "status").stdout`.
+
+        - `timeout`: Seconds after which it is killed, with everything that it started; 30 when absent.
+        """
+        milliseconds = None if timeout is None else max(1, round(timeout * 1000))
+        return self.processes.run(command, args=args, cwd=cwd, env=env, timeout_ms=milliseconds)
 
     # -- what the generated operations are made of ----------------------------------------------
 

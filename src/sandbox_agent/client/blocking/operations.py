@@ -23,14 +23,38 @@ from ...schema.answers import (
     SentMessage,
     StoredAttachment,
 )
+from ...schema.changes import ChangeList, Reverted
+from ...schema.files import (
+    EntryPage,
+    FileAction,
+    FileChange,
+    FileMoved,
+    FileStat,
+    FileWritten,
+    SearchResult,
+    Unpacked,
+)
 from ...schema.inputs import Attachment, McpServer, PermissionMode
+from ...schema.processes import (
+    BytesWritten,
+    LogEntry,
+    LogStream,
+    ProcessConfig,
+    ProcessInfo,
+    ProcessList,
+    ProcessLogs,
+    ProcessRun,
+    TerminalSize,
+)
 from ...schema.sessions import SessionInfo
 from ..call import Answer, call, new_key, segment
 from ..events import Event
 from ..misuse import Guard
 from ..pages import PageOfEvents, decoded
 from .session_list import SessionList
-from .stream import all_events
+from .stream import all_events, file_changes, log_entries
+from .terminal import Terminal
+from .transfer import Content, Download, pieces_of
 
 if TYPE_CHECKING:
     from .client import SandboxAgent
@@ -39,7 +63,7 @@ if TYPE_CHECKING:
 
 
 class Agents(Guard):
-    """Agents: what there is, what is installed, what each offers."""
+    """List and install agents."""
 
     def __init__(self, client: SandboxAgent) -> None:
         self._client = client
@@ -104,7 +128,7 @@ class Agents(Guard):
 
 
 class Sessions(Guard):
-    """Sessions: create, look, change, talk, end."""
+    """Create, prompt, read and end sessions."""
 
     def __init__(self, client: SandboxAgent) -> None:
         self._client = client
@@ -496,7 +520,7 @@ class Sessions(Guard):
 
 
 class Permissions(Guard):
-    """Permissions that agents ask for, and the answers."""
+    """List and answer pending permissions."""
 
     def __init__(self, client: SandboxAgent) -> None:
         self._client = client
@@ -540,7 +564,7 @@ class Permissions(Guard):
 
 
 class Questions(Guard):
-    """Questions that agents ask, and the answers."""
+    """List and answer pending questions."""
 
     def __init__(self, client: SandboxAgent) -> None:
         self._client = client
@@ -591,7 +615,7 @@ class Questions(Guard):
 
 
 class Attachments(Guard):
-    """Files that go with messages, and images that agents make."""
+    """Upload and read files for messages."""
 
     def __init__(self, client: SandboxAgent) -> None:
         self._client = client
@@ -633,7 +657,7 @@ class Attachments(Guard):
 
 
 class Events(Guard):
-    """The events of all sessions."""
+    """Follow the events of all sessions."""
 
     def __init__(self, client: SandboxAgent) -> None:
         self._client = client
@@ -651,8 +675,599 @@ class Events(Guard):
         return all_events(self._client.transport, offset)
 
 
+class Changes(Guard):
+    """Show and revert what a session has changed in its directory."""
+
+    def __init__(self, client: SandboxAgent) -> None:
+        self._client = client
+
+    def list(self, session_id: str) -> ChangeList:
+        """Show what has changed in the session's directory since the session began, file by file.
+
+        In a git repository the directory is compared with a snapshot of its beginning, uncommitted changes
+        included. Elsewhere the changes are those that the agent told. What .gitignore leaves out is not
+        looked at. Binary files, and those above 4 MiB, are told by their size only.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `SessionNotFound`, `InvalidRequest`, `PermissionDenied`, `Unavailable`.
+        """
+        return self._client.ask(call("GET", f"/v1/sessions/{segment(session_id)}/changes"), ChangeList)
+
+    def revert(
+        self,
+        session_id: str,
+        *,
+        paths: Sequence[str] | None = None,
+        all: bool = False,
+        etags: Mapping[str, str] | None = None,
+    ) -> Reverted:
+        """Give files back as they were when the session began. `undo` brings back what was overwritten or removed.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+        - `paths`: Which files, as `changes` names them; or say `all`.
+        - `all`: Every file that has changed.
+        - `etags`: By path, the tags that `changes` showed: a file that has another by now is refused.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Conflict`, `PreconditionFailed`,
+        `Unavailable`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                f"/v1/sessions/{segment(session_id)}/changes/revert",
+                body={"paths": paths, "all": all, "etags": etags},
+            ),
+            Reverted,
+        )
+
+    def undo(self, session_id: str) -> Reverted:
+        """Take the last revert back.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Conflict`, `PreconditionFailed`,
+        `Unavailable`.
+        """
+        return self._client.ask(
+            call("POST", f"/v1/sessions/{segment(session_id)}/changes/undo", body={}), Reverted
+        )
+
+
+class Fs(Guard):
+    """List, read, write, search and watch files on the daemon's machine."""
+
+    def __init__(self, client: SandboxAgent) -> None:
+        self._client = client
+
+    def entries(
+        self,
+        *,
+        path: str | None = None,
+        session_id: str | None = None,
+        limit: int = 1000,
+        cursor: str | None = None,
+    ) -> EntryPage:
+        """List a folder, sorted by name: all of it as a list, or with `limit` page by page.
+
+        - `path`: The folder; the one that relative paths start from when absent.
+        - `session_id`: The session whose directory relative paths start from.
+        - `limit`: How many to answer with, as a page; without it, all of them as a list.
+        - `cursor`: `nextCursor` of the page before.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        """
+        return self._client.ask(
+            call(
+                "GET",
+                "/v1/fs/entries",
+                query={"path": path, "sessionId": session_id, "limit": limit, "cursor": cursor},
+            ),
+            EntryPage,
+        )
+
+    def stat(self, path: str, *, session_id: str | None = None) -> FileStat:
+        """Show what a path leads to.
+
+        - `path`: Absolute, or relative to the session's directory; without a session, to the daemon user's
+          home.
+        - `session_id`: The session whose directory relative paths start from.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        """
+        return self._client.ask(
+            call("GET", "/v1/fs/stat", query={"path": path, "sessionId": session_id}), FileStat
+        )
+
+    def read(self, path: str, *, session_id: str | None = None, range: str | None = None) -> Download:
+        """Read a file, or a range of it.
+
+        - `path`: Absolute, or relative to the session's directory; without a session, to the daemon user's
+          home.
+        - `session_id`: The session whose directory relative paths start from.
+        - `range`: A part of the file, e.g. `bytes=0-99`.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`,
+        `RangeNotSatisfiable`.
+        """
+        return Download(
+            self._client.transport,
+            call(
+                "GET", "/v1/fs/file", query={"path": path, "sessionId": session_id}, headers={"Range": range}
+            ),
+        )
+
+    def download(
+        self, *, path: str | None = None, session_id: str | None = None, format: Literal["tar", "zip"] = "tar"
+    ) -> Download:
+        """Download a folder as an archive, packed while it is sent.
+
+        Links are packed as links. Sockets, pipes, devices, what the daemon's user cannot read and the
+        daemon's own files are left out.
+
+        - `path`: The folder; the one that relative paths start from when absent.
+        - `session_id`: The session whose directory relative paths start from.
+        - `format`: The kind of archive.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        """
+        return Download(
+            self._client.transport,
+            call("GET", "/v1/fs/download", query={"path": path, "sessionId": session_id, "format": format}),
+        )
+
+    def search(
+        self,
+        *,
+        path: str | None = None,
+        session_id: str | None = None,
+        glob: str | None = None,
+        text: str | None = None,
+        regex: str | None = None,
+        ignore_case: bool = False,
+        ignored: bool = False,
+        limit: int = 200,
+        timeout_ms: int = 10000,
+    ) -> SearchResult:
+        """Search names and contents below a folder. `truncated` says that there may be more.
+
+        Binary files, and what is past the first 64 MiB of a file, are not searched.
+
+        - `path`: The folder; the one that relative paths start from when absent.
+        - `session_id`: The session whose directory relative paths start from.
+        - `glob`: Which names, as in .gitignore: `*.py` at any depth, `src/**/test_*`.
+        - `text`: Only files that hold this text; each line that does is a hit.
+        - `regex`: The same with a regular expression, as Python has them.
+        - `ignore_case`: Take a and A for the same.
+        - `ignored`: Also what .gitignore leaves out.
+        - `limit`: How many hits at most.
+        - `timeout_ms`: How long to search at most.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        """
+        return self._client.ask(
+            call(
+                "GET",
+                "/v1/fs/search",
+                query={
+                    "path": path,
+                    "sessionId": session_id,
+                    "glob": glob,
+                    "text": text,
+                    "regex": regex,
+                    "ignoreCase": ignore_case,
+                    "ignored": ignored,
+                    "limit": limit,
+                    "timeoutMs": timeout_ms,
+                },
+            ),
+            SearchResult,
+        )
+
+    def watch(self, *, path: str | None = None, session_id: str | None = None) -> Iterator[FileChange | None]:
+        """Stream the changes below a folder from now on.
+
+        Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame
+        named `lost` says that not every change is told, because there were too many at once or there are
+        too many folders: look again at what you show.
+
+        - `path`: The folder; the one that relative paths start from when absent.
+        - `session_id`: The session whose directory relative paths start from.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        """
+        return file_changes(self._client.transport, path, session_id)
+
+    def write(
+        self, path: str, content: Content, *, session_id: str | None = None, if_match: str | None = None
+    ) -> FileWritten:
+        """Write a file, whole or not at all. Missing folders are made; a link's target is written, and its mode kept.
+
+        - `path`: Absolute, or relative to the session's directory; without a session, to the daemon user's
+          home.
+        - `content`: The file's bytes; on the command line, the path of a file here.
+        - `session_id`: The session whose directory relative paths start from.
+        - `if_match`: Write only where the file still has this tag; `*`: only where there is one.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PreconditionFailed`,
+        `PayloadTooLarge`.
+        """
+        return self._client.ask(
+            call(
+                "PUT",
+                "/v1/fs/file",
+                query={"path": path, "sessionId": session_id},
+                content=pieces_of(content),
+                headers={"If-Match": if_match, "Content-Type": "application/octet-stream"},
+            ),
+            FileWritten,
+        )
+
+    def delete(self, path: str, *, session_id: str | None = None, recursive: bool = False) -> FileAction:
+        """Delete a file, a link itself, or a folder.
+
+        - `path`: Absolute, or relative to the session's directory; without a session, to the daemon user's
+          home.
+        - `session_id`: The session whose directory relative paths start from.
+        - `recursive`: Also a folder that is not empty.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        """
+        return self._client.ask(
+            call(
+                "DELETE",
+                "/v1/fs/entry",
+                query={"path": path, "sessionId": session_id, "recursive": recursive},
+                settled=404,
+            ),
+            FileAction,
+        )
+
+    def mkdir(self, path: str, *, session_id: str | None = None) -> FileAction:
+        """Make a folder and those above it; one that exists is fine.
+
+        - `path`: Absolute, or relative to the session's directory; without a session, to the daemon user's
+          home.
+        - `session_id`: The session whose directory relative paths start from.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        """
+        return self._client.ask(
+            call("POST", "/v1/fs/mkdir", query={"path": path, "sessionId": session_id}), FileAction
+        )
+
+    def move(
+        self, source: str, target: str, *, overwrite: bool | None = None, session_id: str | None = None
+    ) -> FileMoved:
+        """Move a file, a link itself, or a folder to another path on the same file system.
+
+        - `source`: What to move.
+        - `target`: Its new path. Folders that are missing are made.
+        - `overwrite`: Replace what is there.
+        - `session_id`: The session whose directory relative paths start from.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                "/v1/fs/move",
+                body={"from": source, "to": target, "overwrite": overwrite, "sessionId": session_id},
+            ),
+            FileMoved,
+        )
+
+    def upload_batch(
+        self, content: Content, *, path: str | None = None, session_id: str | None = None
+    ) -> Unpacked:
+        """Upload a tar archive and unpack it to a folder.
+
+        An archive that names anything outside of the folder is refused before anything is written: `..`,
+        absolute names, links that leave, names that lead through a link, devices.
+
+        - `content`: A tar archive; on the command line, the path of one here.
+        - `path`: The folder to unpack to; it is made.
+        - `session_id`: The session whose directory relative paths start from.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PayloadTooLarge`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                "/v1/fs/upload-batch",
+                query={"path": path, "sessionId": session_id},
+                content=pieces_of(content),
+                headers={"Content-Type": "application/x-tar"},
+            ),
+            Unpacked,
+        )
+
+
+class Processes(Guard):
+    """Run processes and terminals on the daemon's machine."""
+
+    def __init__(self, client: SandboxAgent) -> None:
+        self._client = client
+
+    def list(self, *, owner: Literal["user", "desktop", "system"] | None = None) -> ProcessList:
+        """List the processes: those that run, and those that have ended.
+
+        - `owner`: Only those that this owner started.
+
+        Raises `PermissionDenied`, `InvalidRequest`.
+        """
+        return self._client.ask(call("GET", "/v1/processes", query={"owner": owner}), ProcessList)
+
+    def create(
+        self,
+        command: str,
+        *,
+        args: Sequence[str] = (),
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        tty: bool = False,
+        cols: int = 80,
+        rows: int = 24,
+        interactive: bool = False,
+        hold: bool = False,
+    ) -> ProcessInfo:
+        """Start a process that runs until it ends, is ended, or the daemon stops.
+
+        When its program exits, whatever it started and left behind ends, too.
+
+        - `command`: The program: a path, or a name that is looked for on PATH.
+        - `args`: Its arguments.
+        - `cwd`: Where it runs; the daemon's own folder when absent.
+        - `env`: Variables besides the daemon's own.
+        - `tty`: Run it on a terminal of its own.
+        - `cols`: Columns of the terminal.
+        - `rows`: Rows of the terminal.
+        - `interactive`: Say that somebody will type; input is taken either way.
+        - `hold`: Drop no output that nobody has read: when the log is full, the process waits for a reader
+          who follows it.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `Conflict`, `Unavailable`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                "/v1/processes",
+                body={
+                    "command": command,
+                    "args": args,
+                    "cwd": cwd,
+                    "env": env,
+                    "tty": tty,
+                    "cols": cols,
+                    "rows": rows,
+                    "interactive": interactive,
+                    "hold": hold,
+                },
+                repeatable=False,
+            ),
+            ProcessInfo,
+        )
+
+    def run(
+        self,
+        command: str,
+        *,
+        args: Sequence[str] = (),
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout_ms: int | None = None,
+        max_output_bytes: int | None = None,
+    ) -> ProcessRun:
+        """Run a program to its end, and answer with what it wrote.
+
+        Its input is empty. At the time limit it is killed, with everything that it started.
+
+        - `command`: The program: a path, or a name that is looked for on PATH.
+        - `args`: Its arguments.
+        - `cwd`: Where it runs; the daemon's own folder when absent.
+        - `env`: Variables besides the daemon's own.
+        - `timeout_ms`: When to kill it, in milliseconds; `config` has the usual and the largest.
+        - `max_output_bytes`: How much of each stream to keep; `config` has the largest.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `Conflict`, `Unavailable`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                "/v1/processes/run",
+                body={
+                    "command": command,
+                    "args": args,
+                    "cwd": cwd,
+                    "env": env,
+                    "timeoutMs": timeout_ms,
+                    "maxOutputBytes": max_output_bytes,
+                },
+                repeatable=False,
+            ),
+            ProcessRun,
+        )
+
+    def config(self) -> ProcessConfig:
+        """Show the limits of processes.
+
+        Raises `PermissionDenied`.
+        """
+        return self._client.ask(call("GET", "/v1/processes/config"), ProcessConfig)
+
+    def configure(
+        self,
+        max_concurrent_processes: int,
+        default_run_timeout_ms: int,
+        max_run_timeout_ms: int,
+        max_output_bytes: int,
+        max_log_bytes_per_process: int,
+        max_input_bytes_per_request: int,
+    ) -> ProcessConfig:
+        """Set the limits of processes: all of them. They hold for what is started from now on.
+
+        - `max_concurrent_processes`: How many processes may run at once; `run` does not count.
+        - `default_run_timeout_ms`: How long `run` waits when nothing else is said.
+        - `max_run_timeout_ms`: How long `run` may be told to wait.
+        - `max_output_bytes`: How much of each stream `run` keeps.
+        - `max_log_bytes_per_process`: How much output of a process is kept; the oldest goes.
+        - `max_input_bytes_per_request`: How much may be written to a process at once.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `Unavailable`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                "/v1/processes/config",
+                body={
+                    "maxConcurrentProcesses": max_concurrent_processes,
+                    "defaultRunTimeoutMs": default_run_timeout_ms,
+                    "maxRunTimeoutMs": max_run_timeout_ms,
+                    "maxOutputBytes": max_output_bytes,
+                    "maxLogBytesPerProcess": max_log_bytes_per_process,
+                    "maxInputBytesPerRequest": max_input_bytes_per_request,
+                },
+            ),
+            ProcessConfig,
+        )
+
+    def get(self, process_id: str) -> ProcessInfo:
+        """Show a process.
+
+        - `process_id`: Which process, e.g. `proc_1`.
+
+        Raises `PermissionDenied`, `NotFound`.
+        """
+        return self._client.ask(call("GET", f"/v1/processes/{segment(process_id)}"), ProcessInfo)
+
+    def delete(self, process_id: str) -> None:
+        """Forget a process that has ended, and what it wrote.
+
+        - `process_id`: Which process, e.g. `proc_1`.
+
+        Raises `PermissionDenied`, `NotFound`, `Conflict`, `Unavailable`.
+        """
+        self._client.send(call("DELETE", f"/v1/processes/{segment(process_id)}", settled=404))
+
+    def stop(self, process_id: str, *, wait_ms: int | None = None) -> ProcessInfo:
+        """Ask a process to end (SIGTERM), and wait for that. One that does not care goes on.
+
+        - `process_id`: Which process, e.g. `proc_1`.
+        - `wait_ms`: How long to wait for the exit, in milliseconds; 2000 when absent.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
+        """
+        return self._client.ask(
+            call("POST", f"/v1/processes/{segment(process_id)}/stop", query={"waitMs": wait_ms}), ProcessInfo
+        )
+
+    def kill(self, process_id: str, *, wait_ms: int | None = None) -> ProcessInfo:
+        """End a process and everything that it started (SIGKILL).
+
+        - `process_id`: Which process, e.g. `proc_1`.
+        - `wait_ms`: How long to wait for the exit, in milliseconds; 2000 when absent.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
+        """
+        return self._client.ask(
+            call("POST", f"/v1/processes/{segment(process_id)}/kill", query={"waitMs": wait_ms}), ProcessInfo
+        )
+
+    def logs(
+        self, process_id: str, *, stream: LogStream | None = None, since: int = 0, tail: int | None = None
+    ) -> ProcessLogs:
+        """Read what a process wrote, or follow it.
+
+        A stream has frames named `log`, with the sequence of the entry as id, and ends with one named
+        `end`. A reader that comes back with everything of a process that has ended gets 204.
+
+        - `process_id`: Which process, e.g. `proc_1`.
+        - `stream`: Which output; both, or the terminal's, when absent.
+        - `since`: Sequence of the last entry already seen.
+        - `tail`: Only the last so many entries.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
+        """
+        return self._client.ask(
+            call(
+                "GET",
+                f"/v1/processes/{segment(process_id)}/logs",
+                query={"stream": stream, "since": since, "tail": tail},
+            ),
+            ProcessLogs,
+        )
+
+    def follow_logs(
+        self, process_id: str, *, stream: LogStream | None = None, since: int = 0, tail: int | None = None
+    ) -> Iterator[LogEntry]:
+        """Read what a process wrote, or follow it.
+
+        A stream has frames named `log`, with the sequence of the entry as id, and ends with one named
+        `end`. A reader that comes back with everything of a process that has ended gets 204.
+
+        - `process_id`: Which process, e.g. `proc_1`.
+        - `stream`: Which output; both, or the terminal's, when absent.
+        - `since`: Sequence of the last entry already seen.
+        - `tail`: Only the last so many entries.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
+        """
+        return log_entries(self._client.transport, process_id, stream, since, tail)
+
+    def input(
+        self, process_id: str, data: str, *, encoding: str | None = None, eof: bool = False
+    ) -> BytesWritten:
+        """Write to the input of a process, and wait until it is taken.
+
+        - `process_id`: Which process, e.g. `proc_1`.
+        - `data`: What to write.
+        - `encoding`: How `data` is spelled: `base64` (when absent), `utf8` or `text`.
+        - `eof`: Close the input behind it; a terminal gets Ctrl-D.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`, `PayloadTooLarge`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                f"/v1/processes/{segment(process_id)}/input",
+                body={"data": data, "encoding": encoding, "eof": eof},
+                repeatable=False,
+            ),
+            BytesWritten,
+        )
+
+    def resize(self, process_id: str, cols: int, rows: int) -> TerminalSize:
+        """Give the terminal of a process another size.
+
+        - `process_id`: Which process, e.g. `proc_1`.
+        - `cols`: Columns.
+        - `rows`: Rows.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                f"/v1/processes/{segment(process_id)}/terminal/resize",
+                body={"cols": cols, "rows": rows},
+            ),
+            TerminalSize,
+        )
+
+    def terminal(self, process_id: str) -> Terminal:
+        """Look at the terminal of a process and type into it, over a WebSocket.
+
+        The recent output comes first. Several may look at once, and all may type.
+
+        - `process_id`: Which process, e.g. `proc_1`.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
+        """
+        return Terminal(self._client.transport, process_id)
+
+
 class System(Guard):
-    """Whether the daemon lives, is ready, and how it does."""
+    """Health and metrics of the daemon."""
 
     def __init__(self, client: SandboxAgent) -> None:
         self._client = client
@@ -684,4 +1299,7 @@ class Operations(Guard):
         self.questions = Questions(client)
         self.attachments = Attachments(client)
         self.events = Events(client)
+        self.changes = Changes(client)
+        self.fs = Fs(client)
+        self.processes = Processes(client)
         self.system = System(client)

@@ -11,8 +11,10 @@ import msgspec
 
 from ...errors import SandboxAgentError
 from ...schema.events import SessionEnded
+from ...schema.files import FileChange
+from ...schema.processes import LogEntry, LogStream
 from ...schema.sessions import SessionInfo
-from ..call import Call, call, session_path
+from ..call import Call, call, segment, session_path
 from ..events import Event, decode_event
 from ..failures import DaemonUnreachable
 from ..frames import END, Frame
@@ -102,6 +104,19 @@ def turn_events(
             yield decode_event(frame.data)
 
 
+def file_changes(
+    transport: Transport, path: str | None, session_id: str | None
+) -> Generator[FileChange | None, None]:
+    """Changes below a folder, as long as the connection lasts; None says that some are not told."""
+    request = call("GET", "/v1/fs/watch", query={"path": path, "sessionId": session_id})
+    with closing(transport.frames(request, lambda: None)) as stream:
+        for frame in stream:
+            if frame.event == "lost":
+                yield None
+            elif frame.data:
+                yield msgspec.json.decode(frame.data, type=FileChange)
+
+
 def all_events(transport: Transport, offset: int | None) -> Generator[Event | SessionInfo, None]:
     """The events of all sessions, and the information of a session when it is made, changed or deleted."""
 
@@ -114,3 +129,19 @@ def all_events(transport: Transport, offset: int | None) -> Generator[Event | Se
                 yield msgspec.json.decode(frame.data, type=SessionInfo)
             else:
                 yield decode_event(frame.data)
+
+
+def log_entries(
+    transport: Transport, process_id: str, stream: LogStream | None, since: int, tail: int | None
+) -> Generator[LogEntry, None]:
+    """What a process writes, until it has ended."""
+    path = f"/v1/processes/{segment(process_id)}/logs"
+
+    def resume(seen: int | None) -> Call:
+        place = {"since": since, "tail": tail} if seen is None else {"since": seen}
+        headers = {} if seen is None else {"Last-Event-ID": str(seen)}
+        return call("GET", path, query={"follow": True, "stream": stream, **place}, headers=headers)
+
+    with closing(frames(transport, resume)) as entries:
+        for frame in entries:
+            yield msgspec.json.decode(frame.data, type=LogEntry)

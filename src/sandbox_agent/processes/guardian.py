@@ -2,14 +2,15 @@
 
 Run as a script, with nothing but the standard library. It is a child subreaper, so whatever the agent starts, in groups and
 sessions of its own or double-forked, ends up below it. It hands its own stdin, stdout and stderr to the agent and keeps none of
-them: the pipes pass untouched. It watches one socket to the daemon; when the daemon says `stop` or dies, it ends every
+them: the pipes pass untouched. Where they are a terminal, it becomes the agent's controlling one. It watches one socket to the daemon; when the daemon says `stop` or dies, it ends every
 descendant, found by ancestry and by a marker in the environment.
 
     guardian.py CONTROL_FD MARKER GRACE_MS DESCRIPTORS -- command args...
 
 DESCRIPTORS is the soft limit of open descriptors that the agent gets: the daemon may have raised its own.
 
-It writes lines to the socket: `started PID`, `failed REASON`, `exited RETURNCODE` (negative: a signal). It reads: `stop`, `int`.
+It writes lines to the socket: `started PID`, `failed REASON`, `exited RETURNCODE` (negative: a signal). It reads: `stop` (end
+everything, after a moment of grace), `kill` (at once), `term` (SIGTERM to the agent's group, and no more), `int`.
 """
 
 import os
@@ -99,6 +100,14 @@ def send_signal(pid: int, number: int) -> None:
         pass
 
 
+def terminal_actions() -> "list[tuple[int, ...]]":
+    """What gives the agent our terminal, if we have one: the first that the leader of a session opens is its controlling one."""
+    if not os.isatty(0):
+        return []
+    opened = (os.POSIX_SPAWN_OPEN, 0, os.ttyname(0), os.O_RDWR, 0)
+    return [opened, (os.POSIX_SPAWN_DUP2, 0, 1), (os.POSIX_SPAWN_DUP2, 0, 2)]  # type: ignore[list-item]
+
+
 class Guardian:
     def __init__(
         self, control: int, marker: str, grace: float, descriptors: int, command: "list[str]"
@@ -136,6 +145,7 @@ class Guardian:
                 self.command[0],
                 self.command,
                 given_environment(),
+                file_actions=terminal_actions(),
                 setsid=True,
                 setsigdef=defaults,
                 setsigmask=[],
@@ -173,15 +183,19 @@ class Guardian:
             said = os.read(self.control, 4096)
         except OSError:
             return False
-        if not said or b"stop" in said:
+        if b"kill" in said:
+            self.grace = 0.0
+        if not said or b"stop" in said or b"kill" in said:
             return False
+        if b"term" in said:
+            send_signal(-self.agent, signal.SIGTERM)
         if b"int" in said:
             send_signal(self.agent, signal.SIGINT)
         return True
 
     def end_all(self) -> None:
         """The agent may say goodbye; then every descendant is killed until none is left."""
-        if self.agent_running:
+        if self.agent_running and self.grace > 0:
             send_signal(self.agent, signal.SIGTERM)
             deadline = time.monotonic() + self.grace
             poll = select.poll()

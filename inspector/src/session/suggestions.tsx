@@ -1,0 +1,46 @@
+/** Three things to try, in a session in which nothing was said yet. */
+import type { Suggestion } from "../composer/composer";
+import type { SessionInfo } from "../daemon/types";
+import { AgentMark } from "../parts/agentMark";
+import { lastPart } from "../parts/format";
+
+interface Idea {
+  readonly title: string;
+  readonly prompt: string;
+}
+
+const IDEAS: readonly Idea[] = [
+  { title: "Understand it", prompt: "Explain what this project does and how it is organised. Start with the entry points." },
+  { title: "Find a problem", prompt: "Look for the bug that is most likely to hurt somebody. Show me where it is, and do not change anything yet." },
+  { title: "Improve it", prompt: "Find something that has no test and write one for it. Run it." },
+];
+
+/** The mock agent needs no key; the first word of a prompt says what it does. */
+const MOCK_IDEAS: readonly Idea[] = [
+  { title: "See a bit of everything", prompt: "demo" },
+  { title: "Change a file", prompt: "edit" },
+  { title: "List what it can do", prompt: "help" },
+];
+
+export function Suggestions({ info, onChoose }: { info: SessionInfo; onChoose: (suggestion: Suggestion) => void }) {
+  const ideas = info.agent === "mock" ? MOCK_IDEAS : IDEAS;
+  return (
+    <section className="suggestions" aria-label="Things to try">
+      <AgentMark agent={info.agent} size={44} />
+      <h3>What should {info.agent} do?</h3>
+      <p className="muted">
+        It works in <span className="mono" title={info.directory}>{lastPart(info.directory)}</span>.
+      </p>
+      <ul>
+        {ideas.map(({ title, prompt }) => (
+          <li key={title}>
+            <button type="button" onClick={() => onChoose({ text: prompt })}>
+              <strong>{title}</strong>
+              <span>{prompt}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,21 @@
+/** What is open in a page that is in sight has been seen. */
+import { useEffect } from "react";
+import type { SessionInfo } from "../daemon/types";
+import type { Conversation } from "../state/conversation";
+import { useWorkspace } from "../state/workspace";
+
+export function useSeen(conversation: Conversation, info: SessionInfo | null): void {
+  const { seen } = useWorkspace();
+  const told = info?.eventCount ?? 0;
+  useEffect(() => {
+    const look = () => {
+      if (!document.hidden) seen.mark(conversation.sessionId, Math.max(told, conversation.snapshot.count));
+    };
+    look();
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      document.removeEventListener("visibilitychange", look);
+      look();
+    };
+  }, [seen, conversation, told]);
+}

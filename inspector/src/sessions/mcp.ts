@@ -1,0 +1,59 @@
+/** MCP servers as a person fills them in, and as the daemon wants them. */
+import type { McpServer } from "../daemon/types";
+import { type Pair, recordOf } from "./pairsForm";
+
+export interface ServerDraft {
+  readonly name: string;
+  /** A command with its arguments, or a URL. */
+  readonly target: string;
+  /** Environment variables of a command, headers of a URL. */
+  readonly pairs: readonly Pair[];
+}
+
+export const isUrl = (target: string): boolean => /^https?:\/\//i.test(target.trim());
+
+export function serversOf(drafts: readonly ServerDraft[]): Record<string, McpServer> {
+  const servers: Record<string, McpServer> = {};
+  for (const { name, target, pairs } of drafts) {
+    if (!name.trim() || !target.trim()) throw new Error("Each MCP server needs a name, and a command or a URL.");
+    if (Object.hasOwn(servers, name.trim())) throw new Error(`Two MCP servers are called ${name.trim()}.`);
+    const facts = recordOf(pairs);
+    const [command = "", ...args] = wordsOf(target);
+    servers[name.trim()] = isUrl(target) ? { url: target.trim(), headers: facts } : { command, args, env: facts };
+  }
+  return servers;
+}
+
+/** A command line in words: quotes and backslashes as in a shell, nothing else. */
+export function wordsOf(line: string): string[] {
+  const words: string[] = [];
+  for (const [raw] of line.matchAll(/(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^\s"'\\])+/g)) {
+    words.push(raw.replace(/"((?:\\.|[^"\\])*)"|'([^']*)'|\\(.)/g, (_, double?: string, single?: string, escaped?: string) => double?.replace(/\\(["\\$`])/g, "$1") ?? single ?? escaped ?? ""));
+  }
+  return words;
+}
+
+/** Servers from the JSON that many agents' settings hold, also when a whole settings file was pasted. */
+export function draftsFrom(json: string): ServerDraft[] {
+  let given: unknown;
+  try {
+    given = JSON.parse(json);
+  } catch (error) {
+    throw new Error(`This is not JSON: ${(error as Error).message}`);
+  }
+  if (!isRecord(given)) throw new Error("The MCP servers must be an object: name to server.");
+  const servers = isRecord(given.mcpServers) ? given.mcpServers : given;
+  return Object.entries(servers).map(([name, server]) => {
+    const { command, args = [], env = {}, url, headers = {} } = (isRecord(server) ? server : {}) as Partial<McpServer>;
+    if (url) return { name, target: url, pairs: Object.entries(headers) };
+    return { name, target: [command ?? "", ...args].map(quoted).join(" "), pairs: Object.entries(env) };
+  });
+}
+
+function quoted(word: string): string {
+  return /^[^\s"'\\]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

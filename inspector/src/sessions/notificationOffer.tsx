@@ -1,0 +1,21 @@
+/** Asks, once, whether a notification should say that a session needs somebody. */
+import { Button } from "../parts/button";
+import { useObserved } from "../state/observable";
+import { useWorkspace } from "../state/workspace";
+
+export function NotificationOffer() {
+  const { attention } = useWorkspace();
+  const { isOffered } = useObserved(attention);
+  if (!isOffered) return null;
+  return (
+    <div className="notificationOffer" role="note">
+      <p>Notify you when a session needs you and this page is hidden?</p>
+      <Button small onClick={() => void attention.accept()}>
+        Notify me
+      </Button>
+      <Button small look="quiet" onClick={() => attention.decline()}>
+        No thanks
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,65 @@
+/**
+ * Tells a person who looks elsewhere that a session needs them: by a notification, where they want that.
+ *
+ * They are asked once, in the page, when a session needs them for the first time: browsers ignore a question that
+ * nobody's click led to.
+ */
+import type { SessionInfo } from "../daemon/types";
+import { go } from "../route";
+import { Observable } from "./observable";
+
+const KEY = "sandbox-agent.notifications";
+
+export class Attention extends Observable<{ readonly isOffered: boolean }> {
+  #view = { isOffered: false };
+  #needy: ReadonlySet<string> | null = null;
+
+  get snapshot(): { readonly isOffered: boolean } {
+    return this.#view;
+  }
+
+  /** Look at the sessions after a change. */
+  look(sessions: readonly SessionInfo[]): void {
+    const needy = sessions.filter(({ state }) => state === "requires_action");
+    // What waited before the page was opened is seen in the list.
+    const fresh = this.#needy ? needy.filter(({ sessionId }) => !this.#needy?.has(sessionId)) : [];
+    this.#needy = new Set(needy.map(({ sessionId }) => sessionId));
+    if (needy.length > 0 && canAsk()) this.#offer(true);
+    if (document.hidden) for (const session of fresh) notify(session);
+  }
+
+  async accept(): Promise<void> {
+    this.decline();
+    await Notification.requestPermission();
+  }
+
+  decline(): void {
+    localStorage.setItem(KEY, "asked");
+    this.#offer(false);
+  }
+
+  #offer(isOffered: boolean): void {
+    if (isOffered === this.#view.isOffered) return;
+    this.#view = { isOffered };
+    this.changed();
+  }
+}
+
+/** On plain HTTP from another machine there are no notifications to offer. */
+function canAsk(): boolean {
+  return window.isSecureContext && "Notification" in window && Notification.permission === "default" && !localStorage.getItem(KEY);
+}
+
+function notify(session: SessionInfo): void {
+  if (!("Notification" in window) || Notification.permission !== "granted") return;
+  try {
+    const shown = new Notification(session.title || session.sessionId, { body: `${session.agent} needs you`, tag: session.sessionId });
+    shown.onclick = () => {
+      window.focus();
+      go(session.sessionId);
+      shown.close();
+    };
+  } catch {
+    // Browsers on phones have the name and refuse to make one.
+  }
+}

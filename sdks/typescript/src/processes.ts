@@ -1,0 +1,106 @@
+/** Processes of the sandbox: start, look, talk to, end. Terminals are processes, too. */
+import { type CallOptions, Http } from "./http.js";
+import type { components, operations } from "./openapi.js";
+import { follow } from "./stream.js";
+import { Terminal, type TerminalOptions } from "./terminal.js";
+
+type Schemas = components["schemas"];
+type LogsQuery = NonNullable<operations["processes.logs"]["parameters"]["query"]>;
+
+export type ProcessInfo = Schemas["ProcessInfo"];
+export type ProcessList = Schemas["ProcessList"];
+export type ProcessConfig = Schemas["ProcessConfig"];
+export type ProcessRun = Schemas["ProcessRun"];
+export type ProcessLogs = Schemas["ProcessLogs"];
+export type ProcessLogEntry = Schemas["LogEntry"];
+export type NewProcess = Schemas["CreateProcessBody"];
+export type ProcessToRun = Schemas["RunProcessBody"];
+export type ProcessInput = Schemas["WriteInputBody"];
+export type TerminalSize = Schemas["TerminalSize"];
+export type LogsOptions = Omit<LogsQuery, "follow"> & CallOptions;
+
+export class Processes {
+  readonly #http: Http;
+
+  /** @internal */
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  /** List the processes: those that run, and those that have ended. */
+  list(query: { owner?: ProcessInfo["owner"] } & CallOptions = {}): Promise<ProcessList> {
+    const { signal, ...rest } = query;
+    return this.#http.json("processes.list", { query: rest, signal });
+  }
+
+  /** Start a process that runs until it ends, is ended, or the daemon stops. */
+  create(body: NewProcess, options: CallOptions = {}): Promise<ProcessInfo> {
+    return this.#http.json("processes.create", { body, ...options });
+  }
+
+  /** Run a program to its end, and answer with what it wrote. */
+  run(body: ProcessToRun, options: CallOptions = {}): Promise<ProcessRun> {
+    return this.#http.json("processes.run", { body, ...options });
+  }
+
+  /** Show the limits of processes. */
+  config(options: CallOptions = {}): Promise<ProcessConfig> {
+    return this.#http.json("processes.config", options);
+  }
+
+  /** Set the limits of processes: all of them. */
+  configure(body: ProcessConfig, options: CallOptions = {}): Promise<ProcessConfig> {
+    return this.#http.json("processes.configure", { body, ...options });
+  }
+
+  /** Show a process. */
+  get(processId: string, options: CallOptions = {}): Promise<ProcessInfo> {
+    return this.#http.json("processes.get", { path: { process_id: processId }, ...options });
+  }
+
+  /** Forget a process that has ended, and what it wrote. */
+  delete(processId: string, options: CallOptions = {}): Promise<void> {
+    return this.#http.done("processes.delete", { path: { process_id: processId }, ...options });
+  }
+
+  /** Ask a process to end (SIGTERM), and wait for that. One that does not care goes on. */
+  stop(processId: string, query: { waitMs?: number } & CallOptions = {}): Promise<ProcessInfo> {
+    const { signal, ...rest } = query;
+    return this.#http.json("processes.stop", { path: { process_id: processId }, query: rest, signal });
+  }
+
+  /** End a process and everything that it started (SIGKILL). */
+  kill(processId: string, query: { waitMs?: number } & CallOptions = {}): Promise<ProcessInfo> {
+    const { signal, ...rest } = query;
+    return this.#http.json("processes.kill", { path: { process_id: processId }, query: rest, signal });
+  }
+
+  /** Read what a process wrote. */
+  logs(processId: string, query: LogsOptions = {}): Promise<ProcessLogs> {
+    const { signal, ...rest } = query;
+    return this.#http.json("processes.logs", { path: { process_id: processId }, query: rest, signal });
+  }
+
+  /** Follow what a process writes, until it has ended. */
+  async *followLogs(processId: string, query: LogsOptions = {}): AsyncGenerator<ProcessLogEntry, void, undefined> {
+    const { signal, ...rest } = query;
+    const call = { path: { process_id: processId }, query: { ...rest, follow: true }, signal };
+    for await (const frame of follow(this.#http, "processes.logs", call)) yield JSON.parse(frame.data) as ProcessLogEntry;
+  }
+
+  /** Write to the input of a process, and wait until it is taken. Text, unless an encoding is given. */
+  input(processId: string, input: string | ProcessInput, options: CallOptions = {}): Promise<{ bytesWritten: number }> {
+    const body = typeof input === "string" ? { data: input, encoding: "utf8" } : input;
+    return this.#http.json("processes.input", { path: { process_id: processId }, body, ...options });
+  }
+
+  /** Give the terminal of a process another size. */
+  resize(processId: string, size: TerminalSize, options: CallOptions = {}): Promise<TerminalSize> {
+    return this.#http.json("processes.resize", { path: { process_id: processId }, body: size, ...options });
+  }
+
+  /** Look at the terminal of a process and type into it. Node before 22 needs `options.WebSocket`. */
+  terminal(processId: string, options: TerminalOptions = {}): Promise<Terminal> {
+    return Terminal.open(this.#http.socketUrl("processes.terminal", { process_id: processId }), options);
+  }
+}

@@ -1,0 +1,180 @@
+"""`exec`: a command where the daemon runs, as if it ran here. With `-t` this terminal is its terminal."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import contextlib
+import os
+import select
+import shutil
+import signal
+import sys
+import termios
+import threading
+import tty
+from collections.abc import Iterator
+
+import msgspec
+
+from ..client.blocking.terminal import Terminal
+from ..client.call import call, segment
+from ..errors import SandboxAgentError
+from ..schema.processes import ProcessInfo
+from .failures import INTERRUPTED, CommandFailed, WrongUsage
+from .process_output import decoded_entry, write_output
+from .remote import Remote, find_address
+from .request import pairs
+
+INPUT_BYTES = 32 << 10
+
+
+def execute(args: argparse.Namespace) -> int:
+    if not args.words:
+        raise WrongUsage("say what to run: sandbox-agent exec [-it] -- COMMAND [ARGUMENT...]")
+    if args.tty and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise WrongUsage("-t needs a terminal: leave it out where input or output is a pipe or a file")
+    command, *arguments = args.words
+    size = shutil.get_terminal_size()
+    body = {
+        "command": command,
+        "args": arguments,
+        "cwd": args.cwd,
+        "env": pairs(args.env or [], os.environ),
+        "tty": args.tty,
+        "cols": size.columns,
+        "rows": size.lines,
+        "interactive": args.interactive,
+        # A pipe loses nothing; a terminal shows what is new.
+        "hold": not args.tty,
+    }
+    with Remote(find_address(args)) as remote:
+        request = call("POST", "/v1/processes", body=body, repeatable=False)
+        process = msgspec.json.decode(remote.send(request).content, type=ProcessInfo)
+        try:
+            if args.tty:
+                _show_terminal(remote, process.id)
+            else:
+                _pass_on(remote, process, takes_input=args.interactive)
+            return _exit_code(remote, process.id)
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        finally:
+            _remove(remote, process.id)
+
+
+def attach(args: argparse.Namespace) -> int:
+    """Look at the terminal of a process that runs. When this ends, the process goes on."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise WrongUsage("a terminal can be shown on a terminal alone")
+    with Remote(find_address(args)) as remote:
+        _show_terminal(remote, args.process_id)
+        return _exit_code(remote, args.process_id)
+
+
+# -- pipes ------------------------------------------------------------------------------------
+
+
+def _pass_on(remote: Remote, process: ProcessInfo, *, takes_input: bool) -> None:
+    path = _path(process.id)
+    if takes_input:
+        threading.Thread(target=_send_input, args=(remote, path), daemon=True).start()
+    else:
+        _end_input(remote, path)
+    for frame in remote.follow(call("GET", f"{path}/logs", query={"follow": True})):
+        write_output(decoded_entry(frame.data))
+
+
+def _send_input(remote: Remote, path: str) -> None:
+    """Until ours ends, or the process takes no more."""
+    with contextlib.suppress(CommandFailed):
+        while data := os.read(sys.stdin.fileno(), INPUT_BYTES):
+            remote.post(f"{path}/input", {"data": base64.b64encode(data).decode()})
+        _end_input(remote, path)
+
+
+def _end_input(remote: Remote, path: str) -> None:
+    with contextlib.suppress(CommandFailed):  # it has exited
+        remote.post(f"{path}/input", {"data": "", "eof": True})
+
+
+# -- a terminal -------------------------------------------------------------------------------
+
+
+def _show_terminal(remote: Remote, process_id: str) -> None:
+    """Every key goes through, Ctrl-C too; a new size of this terminal is one of that terminal."""
+    with remote.terminal(process_id) as terminal, _raw(), _size_changes() as changes:
+        threading.Thread(target=_type, args=(terminal, changes), daemon=True).start()
+        for data in terminal:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+
+
+def _type(terminal: Terminal, changes: int) -> None:
+    with contextlib.suppress(SandboxAgentError, OSError, ValueError):
+        _resize(terminal)
+        keys = sys.stdin.fileno()
+        while True:
+            ready, _, _ = select.select([keys, changes], [], [])
+            if changes in ready:
+                os.read(changes, 512)
+                _resize(terminal)
+            if keys in ready:
+                terminal.write(os.read(keys, INPUT_BYTES))
+
+
+def _resize(terminal: Terminal) -> None:
+    size = shutil.get_terminal_size()
+    terminal.resize(size.columns, size.lines)
+
+
+@contextlib.contextmanager
+def _size_changes() -> Iterator[int]:
+    """A descriptor that can be read when this terminal has another size. A handler of signals must not do more than that."""
+    reader, writer = os.pipe()
+    before = signal.signal(signal.SIGWINCH, lambda *_: os.write(writer, b"!"))
+    try:
+        yield reader
+    finally:
+        signal.signal(signal.SIGWINCH, before)
+        os.close(writer)
+
+
+@contextlib.contextmanager
+def _raw() -> Iterator[None]:
+    """This terminal passes every key on and changes nothing that is shown."""
+    fd = sys.stdin.fileno()
+    before = termios.tcgetattr(fd)
+    tty.setraw(fd, termios.TCSADRAIN)  # what was typed already goes through, too
+    try:
+        yield
+    finally:
+        termios.tcsetattr(fd, termios.TCSADRAIN, before)
+
+
+# -- the end ----------------------------------------------------------------------------------
+
+
+def _exit_code(remote: Remote, process_id: str) -> int:
+    process = msgspec.convert(remote.get(_path(process_id)), ProcessInfo)
+    if process.exit_code is not None:
+        return process.exit_code
+    if process.status == "running" or process.ended_by == "daemon":
+        raise CommandFailed(
+            "the connection was closed; the process goes on"
+            if process.status == "running"
+            else "the daemon stopped, and the process with it"
+        )
+    return 128 + signal.Signals[process.signal or "SIGKILL"]
+
+
+def _remove(remote: Remote, process_id: str) -> None:
+    """End it if it runs, and forget it."""
+    path = _path(process_id)
+    with contextlib.suppress(CommandFailed):
+        remote.send(call("POST", f"{path}/kill"))
+        remote.send(call("DELETE", path))
+
+
+def _path(process_id: str) -> str:
+    return f"/v1/processes/{segment(process_id)}"

@@ -1,0 +1,124 @@
+"""A terminal of a process: what it shows comes as bytes, what is typed goes in."""
+
+# Written by `make gen` from aio/terminal.py.
+
+from __future__ import annotations
+
+import base64
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import msgspec
+from msgspec import Struct
+
+from ...errors import Conflict
+from ..call import segment
+from ..failures import DaemonUnreachable, error_of_answer
+from ..misuse import Guard
+from .transport import Transport
+
+if TYPE_CHECKING:
+    from websockets.sync.client import ClientConnection
+
+CONNECT_SECONDS = 10.0
+
+
+class _Frame(Struct, rename="camel"):
+    """What the daemon says beside output."""
+
+    type: str
+    exit_code: int | None = None
+    message: str = ""
+
+
+class Terminal(Guard):
+    """Use it in a `with` block, and iterate over it for what it shows: the recent screen first. It ends with the process."""
+
+    def __init__(self, transport: Transport, process_id: str) -> None:
+        self._transport = transport
+        self._process_id = process_id
+        self._socket: ClientConnection | None = None
+        self.exit_code: int | None = None
+        """How the process ended; None as long as it runs, and after a signal."""
+
+    def __enter__(self) -> Self:
+        # The library takes longer to load than the rest of the client.
+        from websockets.exceptions import InvalidHandshake, InvalidStatus
+        from websockets.sync.client import connect
+
+        address = self._transport.address()
+        headers = {} if address.token is None else {"Authorization": f"Bearer {address.token}"}
+        url = (
+            f"ws{address.endpoint.removeprefix('http')}/v1/processes/{segment(self._process_id)}/terminal/ws"
+        )
+        try:
+            opening = connect(
+                url,
+                additional_headers=headers,
+                compression=None,
+                max_size=None,
+                open_timeout=CONNECT_SECONDS,
+                proxy=None,
+            )
+            self._socket = opening.__enter__()
+        except InvalidStatus as refused:
+            answer = refused.response
+            raise error_of_answer(
+                answer.status_code, bytes(answer.body or b""), address.endpoint, ""
+            ) from None
+        except (OSError, TimeoutError, InvalidHandshake) as error:
+            raise DaemonUnreachable(f"no terminal at {address.endpoint}: {error}", sent=False) from None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> bytes:
+        from websockets.exceptions import ConnectionClosed
+
+        while True:
+            try:
+                said = self._opened().recv()
+            except ConnectionClosed:
+                raise StopIteration from None
+            if isinstance(said, bytes):
+                return said
+            frame = msgspec.json.decode(said, type=_Frame)
+            if frame.type == "exit":
+                self.exit_code = frame.exit_code
+                raise StopIteration
+            if frame.type == "error":
+                raise Conflict(frame.message)
+
+    def write(self, data: str | bytes) -> None:
+        """Type something."""
+        if isinstance(data, str):
+            self._send({"type": "input", "data": data})
+        else:
+            self._send({"type": "input", "data": base64.b64encode(data).decode(), "encoding": "base64"})
+
+    def resize(self, cols: int, rows: int) -> None:
+        self._send({"type": "resize", "cols": cols, "rows": rows})
+
+    def close(self) -> None:
+        """Look no more. The process goes on."""
+        if self._socket is not None:
+            self._socket.close()
+
+    def _send(self, frame: dict[str, object]) -> None:
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            self._opened().send(msgspec.json.encode(frame).decode())
+        except ConnectionClosed:
+            raise Conflict("the terminal is closed") from None
+
+    def _opened(self) -> ClientConnection:
+        if self._socket is None:
+            raise Conflict("open the terminal first: `with client.processes.terminal(id) as terminal`")
+        return self._socket

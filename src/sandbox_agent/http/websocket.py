@@ -1,0 +1,50 @@
+"""WebSockets: uvicorn's protocol on the library `websockets`, and one connection as a terminal sees it.
+
+The library takes longer to load than everything else in HTTP, so it is loaded by the first who asks for a WebSocket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from .asgi import Receive, Send
+
+MOST_MESSAGE_BYTES = 2 << 20
+
+_quiet = logging.getLogger("sandbox_agent.websocket")
+_quiet.setLevel(logging.WARNING)
+
+
+def websocket_protocol(**options: Any) -> asyncio.Protocol:
+    """The protocol that takes over a connection. It does not log requests: the token may stand in their address."""
+    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+    protocol = WebSocketsSansIOProtocol(**options)
+    protocol.logger = _quiet
+    protocol.conn.logger = _quiet
+    protocol.conn.debug = False
+    return protocol
+
+
+class AsgiSocket:
+    """An accepted WebSocket."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+
+    async def send_text(self, text: str) -> None:
+        await self._send({"type": "websocket.send", "text": text})
+
+    async def send_bytes(self, data: bytes) -> None:
+        await self._send({"type": "websocket.send", "bytes": data})
+
+    async def receive(self) -> str | bytes | None:
+        message = await self._receive()
+        if message["type"] == "websocket.disconnect":
+            return None
+        text: str | None = message.get("text")
+        said: str | bytes = text if text is not None else message["bytes"]
+        return said

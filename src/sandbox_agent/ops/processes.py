@@ -1,0 +1,393 @@
+"""Processes of the sandbox: start, look, talk to, end. Terminals are processes, too."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from typing import Annotated
+
+from msgspec import Meta, Struct, field
+
+from ..errors import Conflict, InvalidRequest, NotFound, PayloadTooLarge, PermissionDenied, Unavailable
+from ..processes.following import PAGE_BYTES, LogFollowing, entry_of
+from ..processes.output_log import STREAMS, OutputLog, Place
+from ..processes.process import Process
+from ..processes.processes import Processes
+from ..processes.program import Wish
+from ..processes.terminal import Cells, Viewer, decoded_input
+from ..runtime.daemon import Daemon
+from ..schema.processes import (
+    BytesWritten,
+    LogEntry,
+    LogStream,
+    ProcessConfig,
+    ProcessInfo,
+    ProcessList,
+    ProcessLogs,
+    ProcessOwner,
+    ProcessRun,
+    TerminalSize,
+)
+from .operation import Dialogue, Nothing, Stream, operation
+
+STOP_WAIT_MS = 2_000
+MOST_WAIT_MS = 3_600_000
+
+ProcessId = Annotated[str, Meta(description="Which process, e.g. `proc_1`.")]
+ProgramName = Annotated[
+    str, Meta(min_length=1, description="The program: a path, or a name that is looked for on PATH.")
+]
+Arguments = Annotated[tuple[str, ...], Meta(description="Its arguments.")]
+Directory = Annotated[str | None, Meta(description="Where it runs; the daemon's own folder when absent.")]
+Variables = Annotated[dict[str, str], Meta(description="Variables besides the daemon's own.")]
+WaitMs = Annotated[
+    Annotated[int, Meta(ge=0, le=MOST_WAIT_MS)] | None,
+    Meta(description="How long to wait for the exit, in milliseconds; 2000 when absent."),
+]
+
+
+class CreateProcess(Struct, frozen=True, rename="camel"):
+    command: ProgramName
+    args: Arguments = ()
+    cwd: Directory = None
+    env: Variables = field(default_factory=dict)
+    tty: Annotated[bool, Meta(description="Run it on a terminal of its own.")] = False
+    cols: Annotated[Cells, Meta(description="Columns of the terminal.")] = 80
+    rows: Annotated[Cells, Meta(description="Rows of the terminal.")] = 24
+    interactive: Annotated[
+        bool, Meta(description="Say that somebody will type; input is taken either way.")
+    ] = False
+    hold: Annotated[
+        bool,
+        Meta(
+            description="Drop no output that nobody has read: when the log is full, the process waits for a reader who follows it."
+        ),
+    ] = False
+
+
+class RunProcess(Struct, frozen=True, rename="camel"):
+    command: ProgramName
+    args: Arguments = ()
+    cwd: Directory = None
+    env: Variables = field(default_factory=dict)
+    timeout_ms: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="When to kill it, in milliseconds; `config` has the usual and the largest."),
+    ] = None
+    max_output_bytes: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="How much of each stream to keep; `config` has the largest."),
+    ] = None
+
+
+class ListProcesses(Struct, frozen=True):
+    owner: Annotated[ProcessOwner | None, Meta(description="Only those that this owner started.")] = None
+
+
+class OneProcess(Struct, frozen=True, rename="camel"):
+    process_id: ProcessId
+
+
+class EndProcess(Struct, frozen=True, rename="camel"):
+    process_id: ProcessId
+    wait_ms: WaitMs = None
+
+
+class ReadLogs(Struct, frozen=True, rename="camel"):
+    process_id: ProcessId
+    stream: Annotated[
+        LogStream | None, Meta(description="Which output; both, or the terminal's, when absent.")
+    ] = None
+    since: Annotated[int, Meta(ge=0, le=1 << 62, description="Sequence of the last entry already seen.")] = 0
+    tail: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="Only the last so many entries.")] = (
+        None
+    )
+    follow: Annotated[
+        bool, Meta(description="Answer with a stream, which goes on until the process has ended.")
+    ] = False
+    last_event_id: Annotated[
+        str | None, Meta(description="What a reconnecting reader saw last; wins over `since`.")
+    ] = None
+
+
+class WriteInput(Struct, frozen=True, rename="camel"):
+    process_id: ProcessId
+    data: Annotated[str, Meta(description="What to write.")]
+    encoding: Annotated[
+        str | None, Meta(description="How `data` is spelled: `base64` (when absent), `utf8` or `text`.")
+    ] = None
+    eof: Annotated[bool, Meta(description="Close the input behind it; a terminal gets Ctrl-D.")] = False
+
+
+class ResizeTerminal(Struct, frozen=True, rename="camel"):
+    process_id: ProcessId
+    cols: Annotated[Cells, Meta(description="Columns.")]
+    rows: Annotated[Cells, Meta(description="Rows.")]
+
+
+def _processes(daemon: Daemon) -> Processes:
+    if daemon.config.no_processes:
+        raise PermissionDenied("this daemon was started with --no-processes")
+    return daemon.processes
+
+
+@operation("GET", "/v1/processes", PermissionDenied, InvalidRequest, name="processes.list")
+async def list_processes(daemon: Daemon, request: ListProcesses) -> ProcessList:
+    """List the processes: those that run, and those that have ended."""
+    return ProcessList(await _processes(daemon).list(request.owner))
+
+
+@operation(
+    "POST",
+    "/v1/processes",
+    InvalidRequest,
+    PermissionDenied,
+    Conflict,
+    Unavailable,
+    name="processes.create",
+    examples=(
+        "sandbox-agent processes create --command npm --args run --args dev --cwd /srv/app",
+        "sandbox-agent processes create --command bash --tty",
+    ),
+)
+async def create(daemon: Daemon, request: CreateProcess) -> ProcessInfo:
+    """Start a process that runs until it ends, is ended, or the daemon stops.
+
+    When its program exits, whatever it started and left behind ends, too.
+    """
+    processes = _processes(daemon)
+    daemon.require_open()
+    argv = (request.command, *request.args)
+    size = (request.cols, request.rows)
+    wish = Wish(argv, request.env, request.cwd, tty=request.tty, size=size, holds=request.hold)
+    process = await processes.create(wish, interactive=request.interactive)
+    return (await processes.show(process))[0]
+
+
+@operation(
+    "POST",
+    "/v1/processes/run",
+    InvalidRequest,
+    PermissionDenied,
+    Conflict,
+    Unavailable,
+    name="processes.run",
+    examples=("sandbox-agent processes run --command make --args test --timeout-ms 60000",),
+)
+async def run(daemon: Daemon, request: RunProcess) -> ProcessRun:
+    """Run a program to its end, and answer with what it wrote.
+
+    Its input is empty. At the time limit it is killed, with everything that it started.
+    """
+    processes = _processes(daemon)
+    daemon.require_open()
+    wish = Wish((request.command, *request.args), request.env, request.cwd, takes_input=False)
+    return await processes.run(wish, request.timeout_ms, request.max_output_bytes)
+
+
+@operation("GET", "/v1/processes/config", PermissionDenied, name="processes.config")
+async def config(daemon: Daemon, request: Nothing) -> ProcessConfig:
+    """Show the limits of processes."""
+    return _processes(daemon).config
+
+
+@operation(
+    "POST",
+    "/v1/processes/config",
+    InvalidRequest,
+    PermissionDenied,
+    Unavailable,
+    name="processes.configure",
+)
+async def configure(daemon: Daemon, request: ProcessConfig) -> ProcessConfig:
+    """Set the limits of processes: all of them. They hold for what is started from now on."""
+    return await _processes(daemon).configure(request)
+
+
+@operation("GET", "/v1/processes/{process_id}", PermissionDenied, NotFound, name="processes.get")
+async def get(daemon: Daemon, request: OneProcess) -> ProcessInfo:
+    """Show a process."""
+    processes = _processes(daemon)
+    return (await processes.show(processes.get(request.process_id)))[0]
+
+
+@operation(
+    "DELETE",
+    "/v1/processes/{process_id}",
+    PermissionDenied,
+    NotFound,
+    Conflict,
+    Unavailable,
+    name="processes.delete",
+)
+async def delete(daemon: Daemon, request: OneProcess) -> None:
+    """Forget a process that has ended, and what it wrote."""
+    processes = _processes(daemon)
+    await processes.delete(processes.get(request.process_id))
+
+
+@operation(
+    "POST",
+    "/v1/processes/{process_id}/stop",
+    InvalidRequest,
+    PermissionDenied,
+    NotFound,
+    name="processes.stop",
+    body="none",
+)
+async def stop(daemon: Daemon, request: EndProcess) -> ProcessInfo:
+    """Ask a process to end (SIGTERM), and wait for that. One that does not care goes on."""
+    return await _end(daemon, request, by_force=False)
+
+
+@operation(
+    "POST",
+    "/v1/processes/{process_id}/kill",
+    InvalidRequest,
+    PermissionDenied,
+    NotFound,
+    name="processes.kill",
+    body="none",
+)
+async def kill(daemon: Daemon, request: EndProcess) -> ProcessInfo:
+    """End a process and everything that it started (SIGKILL)."""
+    return await _end(daemon, request, by_force=True)
+
+
+async def _end(daemon: Daemon, request: EndProcess, *, by_force: bool) -> ProcessInfo:
+    processes = _processes(daemon)
+    process = processes.get(request.process_id)
+    if process.program is not None:
+        if by_force:
+            process.program.kill()
+        else:
+            process.program.terminate()
+        wait_ms = STOP_WAIT_MS if request.wait_ms is None else request.wait_ms
+        try:
+            async with asyncio.timeout(wait_ms / 1000):
+                await process.exited.wait()
+        except TimeoutError:
+            pass  # the answer says that it runs
+    return (await processes.show(process))[0]
+
+
+@operation(
+    "GET",
+    "/v1/processes/{process_id}/logs",
+    InvalidRequest,
+    PermissionDenied,
+    NotFound,
+    name="processes.logs",
+    examples=(
+        "sandbox-agent processes logs proc_1 --tail 20",
+        "sandbox-agent processes logs proc_1 --follow",
+    ),
+    headers={"last_event_id": "Last-Event-ID"},
+)
+async def logs(daemon: Daemon, request: ReadLogs) -> ProcessLogs | Stream | None:
+    """Read what a process wrote, or follow it.
+
+    A stream has frames named `log`, with the sequence of the entry as id, and ends with one named `end`. A reader that comes
+    back with everything of a process that has ended gets 204.
+    """
+    processes = _processes(daemon)
+    process = processes.get(request.process_id)
+    log = await processes.log(process)
+    usual: LogStream = "pty" if process.record.tty else "combined"
+    stream = request.stream or usual
+    streams = STREAMS if stream == "combined" else (stream,)
+    after = _seen(request)
+    if request.tail is not None:
+        after = await asyncio.to_thread(log.before_tail, request.tail, streams, after)
+    if not request.follow:
+        async with processes.reading:
+            entries = await asyncio.to_thread(_entries, log, streams, after)
+        if request.tail is not None:
+            entries = entries[len(entries) - request.tail :] if request.tail < len(entries) else entries
+        return ProcessLogs(process.id, stream, entries)
+    if request.last_event_id and process.exited.is_set() and after >= log.last:
+        return None
+    return Stream(LogFollowing(process, log, streams, after, daemon.log.pings))
+
+
+def _seen(request: ReadLogs) -> int:
+    if not request.last_event_id:
+        return request.since
+    if not request.last_event_id.isdecimal() or len(request.last_event_id) > 18:
+        raise InvalidRequest("Last-Event-ID is not an id that this stream gave", field="Last-Event-ID")
+    return int(request.last_event_id)
+
+
+def _entries(log: OutputLog, streams: Collection[LogStream], after: int) -> list[LogEntry]:
+    """All that is there now."""
+    last, place, found = log.last, Place(after), []
+    while place.after < last and (page := log.read(place, PAGE_BYTES)):
+        found += [entry_of(entry) for entry in page if entry.stream in streams and entry.sequence <= last]
+        place = page[-1].place
+    return found
+
+
+@operation(
+    "POST",
+    "/v1/processes/{process_id}/input",
+    InvalidRequest,
+    PermissionDenied,
+    NotFound,
+    Conflict,
+    PayloadTooLarge,
+    name="processes.input",
+    examples=("sandbox-agent processes input proc_1 --data yes --encoding utf8 --eof",),
+)
+async def write_input(daemon: Daemon, request: WriteInput) -> BytesWritten:
+    """Write to the input of a process, and wait until it is taken."""
+    processes = _processes(daemon)
+    process = processes.get(request.process_id)
+    most = processes.config.max_input_bytes_per_request
+    data = decoded_input(request.data, request.encoding or "base64", most)
+    program = process.require_running()
+    if program.input is not None:
+        await program.input.write(data, is_end=request.eof)
+    return BytesWritten(len(data))
+
+
+@operation(
+    "POST",
+    "/v1/processes/{process_id}/terminal/resize",
+    InvalidRequest,
+    PermissionDenied,
+    NotFound,
+    Conflict,
+    name="processes.resize",
+)
+async def resize(daemon: Daemon, request: ResizeTerminal) -> TerminalSize:
+    """Give the terminal of a process another size."""
+    process = _terminal(daemon, request.process_id)
+    process.require_running().resize(request.cols, request.rows)
+    return TerminalSize(request.cols, request.rows)
+
+
+@operation(
+    "GET",
+    "/v1/processes/{process_id}/terminal/ws",
+    InvalidRequest,
+    PermissionDenied,
+    NotFound,
+    Conflict,
+    name="processes.terminal",
+    examples=("sandbox-agent processes terminal proc_1",),
+)
+async def terminal(daemon: Daemon, request: OneProcess) -> Dialogue:
+    """Look at the terminal of a process and type into it, over a WebSocket.
+
+    The recent output comes first. Several may look at once, and all may type.
+    """
+    processes = _processes(daemon)
+    process = _terminal(daemon, request.process_id)
+    log = await processes.log(process)
+    return Dialogue(Viewer(process, log, processes.config.max_input_bytes_per_request))
+
+
+def _terminal(daemon: Daemon, process_id: str) -> Process:
+    process = _processes(daemon).get(process_id)
+    process.require_terminal()
+    return process

@@ -1,0 +1,245 @@
+"""The thread that moves what all processes write from their pipes to where it is kept.
+
+Nothing of it passes through the event loop, so that no flood of output slows the sessions down. All processes share a rate; beyond
+it, and as long as the disk takes nothing, a process is left unread until it waits itself. One that writes little never waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import heapq
+import itertools
+import logging
+import os
+import selectors
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from ..schema.processes import LogStream
+
+logger = logging.getLogger("sandbox_agent.processes")
+
+RATE = 32 << 20
+"""Bytes a second that all processes together may write for long."""
+BURST = 512 << 10
+REFILL = 64 << 10
+"""Of each process alone: so many bytes at once, and so many a second, are free of that."""
+READ_BYTES = 64 << 10
+READ_COST = 2 << 10
+"""What a read counts for at least: small ones cost as much time as this."""
+FULL_SECONDS = 0.25
+"""How long to wait for room on the disk."""
+MOST_LEFT = 1 << 20
+"""How much is read of a pipe whose process is gone."""
+
+
+class Sink(Protocol):
+    """Where output goes. Called by the recorder's thread alone."""
+
+    is_followed: bool
+    """Somebody wants to be told when there is more."""
+
+    def take(self, stream: LogStream, data: bytes, *, is_rest: bool) -> int:
+        """How many bytes were taken; OSError when there is no room. They come again, unless they are the rest of all."""
+
+    def told(self) -> None:
+        """There is more. Called in the event loop."""
+
+
+class Source:
+    """One end of a pipe, or a terminal. Whoever adds it closes its descriptor, once it has ended."""
+
+    def __init__(self, fd: int, stream: LogStream, sink: Sink, on_end: Callable[[], None]) -> None:
+        self.fd = fd
+        self.stream = stream
+        self.sink = sink
+        self.on_end = on_end
+        """Called in the event loop, once."""
+        self.allowance = float(BURST)
+        self.refilled = time.monotonic()
+        self.untaken = b""
+        self.is_registered = False
+        self.is_finishing = False
+        self.has_ended = False
+
+
+class Recorder:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._selector = selectors.DefaultSelector()
+        self._wakeup, self._waker = os.pipe()
+        os.set_blocking(self._wakeup, False)
+        os.set_blocking(self._waker, False)
+        self._selector.register(self._wakeup, selectors.EVENT_READ)
+        self._orders: deque[Callable[[], None]] = deque()
+        self._resting: list[tuple[float, int, Source]] = []
+        self._numbers = itertools.count()
+        self._end_of_line = 0.0
+        """When the last of those who wait for their turn gets it."""
+        self._news: set[Sink] = set()
+        self._is_closed = False
+        self._thread = threading.Thread(target=self._run, name="process-output", daemon=True)
+        self._thread.start()
+
+    # -- the event loop -----------------------------------------------------------------------
+
+    def add(self, source: Source) -> None:
+        self._order(lambda: self._register(source))
+
+    def finish(self, source: Source) -> None:
+        """Nobody writes any more: take what is there, and end it."""
+        self._order(lambda: self._finish(source))
+
+    def close(self) -> None:
+        """When all sources have ended."""
+        self._order(self._close)
+        self._thread.join()
+
+    def _order(self, order: Callable[[], None]) -> None:
+        self._orders.append(order)
+        with contextlib.suppress(BlockingIOError):  # it is awake
+            os.write(self._waker, b"!")
+
+    # -- the thread ---------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while not self._is_closed:
+            try:
+                self._turn()
+            except Exception:
+                logger.exception("the recorder of output stumbled")
+        self._selector.close()
+        os.close(self._wakeup)
+        os.close(self._waker)
+
+    def _turn(self) -> None:
+        next_rest = self._resting[0][0] - time.monotonic() if self._resting else None
+        for key, _ in self._selector.select(next_rest):
+            if key.data is not None:
+                self._move(key.data)
+            else:
+                os.read(self._wakeup, 4096)
+        while self._orders:
+            self._orders.popleft()()
+        while self._resting and self._resting[0][0] <= time.monotonic():
+            source = heapq.heappop(self._resting)[2]
+            if source.untaken:
+                self._keep(source, b"")
+            else:
+                self._register(source)
+
+    def _close(self) -> None:
+        self._is_closed = True
+
+    def _register(self, source: Source) -> None:
+        if not source.is_registered and not source.has_ended:
+            self._selector.register(source.fd, selectors.EVENT_READ, source)
+            source.is_registered = True
+
+    def _rest(self, source: Source, seconds: float) -> None:
+        if source.is_registered:
+            self._selector.unregister(source.fd)
+            source.is_registered = False
+        heapq.heappush(self._resting, (time.monotonic() + seconds, next(self._numbers), source))
+
+    def _move(self, source: Source) -> None:
+        data, is_open = read_available(source.fd, READ_BYTES)
+        if data:
+            self._keep(source, data)
+        if not is_open:
+            self._end(source)
+
+    def _keep(self, source: Source, data: bytes) -> None:
+        data = source.untaken or data
+        source.untaken = b""
+        try:
+            taken = source.sink.take(source.stream, data, is_rest=source.is_finishing)
+        except OSError as error:
+            taken = 0
+            if source.is_finishing:
+                logger.error("the last output of a process was lost: %s", error)
+        if taken and source.sink.is_followed:
+            self._tell(source.sink)
+        if taken == len(data):
+            self._pace(source, taken)
+        elif not source.is_finishing:
+            source.untaken = data[taken:]
+            self._rest(source, FULL_SECONDS)
+
+    def _pace(self, source: Source, size: int) -> None:
+        """Whoever has used up his own allowance gets in line: the line moves at the rate that all of them share."""
+        now = time.monotonic()
+        source.allowance = min(BURST, source.allowance + (now - source.refilled) * REFILL)
+        source.refilled = now
+        cost = max(size, READ_COST)
+        if source.allowance >= cost or source.is_finishing:
+            source.allowance -= cost
+            self._register(source)
+        else:
+            self._end_of_line = max(self._end_of_line, now) + cost / RATE
+            self._rest(source, self._end_of_line - now)
+
+    def _finish(self, source: Source) -> None:
+        if source.has_ended:
+            return
+        source.is_finishing = True
+        if source.untaken:
+            self._keep(source, b"")
+        left = MOST_LEFT
+        while left > 0 and not source.has_ended:
+            data, is_open = read_available(source.fd, READ_BYTES)
+            if data:
+                self._keep(source, data)
+            left -= len(data)
+            if not is_open or not data:
+                break
+        self._end(source)
+
+    def _end(self, source: Source) -> None:
+        # The disk may have no room for its last words: they wait for it, until somebody finishes the source.
+        if source.has_ended or source.untaken:
+            return
+        source.has_ended = True
+        if source.is_registered:
+            self._selector.unregister(source.fd)
+            source.is_registered = False
+        self._call(source.on_end)
+
+    def _tell(self, sink: Sink) -> None:
+        """Once, however much comes until the event loop has the time."""
+        if sink not in self._news:
+            self._news.add(sink)
+            self._call(lambda: self._tell_now(sink))
+
+    def _tell_now(self, sink: Sink) -> None:
+        self._news.discard(sink)
+        sink.told()
+
+    def _call(self, callback: Callable[[], None]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody wants to know
+            self._loop.call_soon_threadsafe(callback)
+
+
+def read_available(fd: int, most: int) -> tuple[bytes, bool]:
+    """What can be read now, and whether there may ever be more. A terminal gives 4 KiB at a time."""
+    pieces: list[bytes] = []
+    size = 0
+    while size < most:
+        try:
+            piece = os.read(fd, most - size)
+        except BlockingIOError:
+            return b"".join(pieces), True
+        except OSError as error:
+            if error.errno != errno.EIO:  # the end of a terminal
+                logger.error("the output of a process cannot be read: %s", error)
+            return b"".join(pieces), False
+        if not piece:
+            return b"".join(pieces), False
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces), True

@@ -1,0 +1,80 @@
+"""All processes together: how many are remembered, and what a full disk does to them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvloop
+
+from sandbox_agent.errors import Unavailable
+from sandbox_agent.processes import processes as module
+from sandbox_agent.processes.processes import Processes
+from sandbox_agent.processes.program import Wish
+
+SECONDS = 20.0
+Body = Callable[[Processes], Coroutine[Any, Any, None]]
+
+
+def with_processes(folder: Path, body: Body) -> None:
+    async def run() -> None:
+        tasks: set[asyncio.Task[None]] = set()
+
+        def spawn(work: Coroutine[Any, Any, None]) -> None:
+            tasks.add(asyncio.get_running_loop().create_task(work))
+
+        processes = Processes(folder, f"test-{folder.name}", spawn)
+        await processes.start()
+        try:
+            await asyncio.wait_for(body(processes), SECONDS)
+        finally:
+            await processes.stop()
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(run())
+
+
+def wish(script: str) -> Wish:
+    return Wish(("sh", "-c", script), {}, None)
+
+
+def test_the_oldest_of_those_that_ended_are_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_ENDED", 2)
+
+    async def body(processes: Processes) -> None:
+        runs = await processes.create(wish("sleep 60"), interactive=False)
+        for _ in range(4):
+            await (await processes.create(wish("echo x"), interactive=False)).exited.wait()
+        await processes.create(wish("sleep 60"), interactive=False)
+        assert [one.id for one in await processes.list(None)] == [runs.id, "proc_4", "proc_5", "proc_6"]
+
+    with_processes(tmp_path, body)
+    assert sorted(path.name for path in tmp_path.glob("proc_*")) == ["proc_1", "proc_4", "proc_5", "proc_6"]
+
+
+def test_a_process_whose_record_cannot_be_written_does_not_run(tmp_path: Path) -> None:
+    (tmp_path / "proc_1").write_text("in the way")
+
+    async def body(processes: Processes) -> None:
+        with pytest.raises(Unavailable):
+            await processes.create(wish("touch $0/started"), interactive=False)
+        assert await processes.list(None) == []
+        assert (await processes.create(wish("true"), interactive=False)).id == "proc_2"
+
+    with_processes(tmp_path, body)
+    assert not (tmp_path / "started").exists()
+
+
+def test_a_folder_that_a_deleted_process_left_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "proc_7").mkdir()
+
+    async def body(processes: Processes) -> None:
+        assert await processes.list(None) == []
+
+    with_processes(tmp_path, body)
+    assert not (tmp_path / "proc_7").exists()
