@@ -120,7 +120,7 @@ def test_old_sessions_are_pruned_and_first_shown(cli: Cli) -> None:
     looked = msgspec.json.decode(cli("sessions", "prune", "--max-size", "0", "--dry-run", "--json").stdout)
     assert "doomed" in [one["sessionId"] for one in looked["sessions"]]
     unsure = cli("sessions", "prune", "--older-than", "0m")
-    assert (unsure.returncode, "give --yes to delete" in unsure.stderr) == (2, True)
+    assert (unsure.returncode, "use --yes to delete" in unsure.stderr) == (2, True)
     assert cli("sessions", "prune", "--older-than", "0m", "--yes").returncode == 0
     assert cli("sessions", "get", "doomed").returncode == 1
 
@@ -452,7 +452,7 @@ def test_a_bad_session_id_is_told_what_one_may_be(cli: Cli) -> None:
     assert (refused.returncode, refused.stderr.splitlines()) == (
         1,
         [
-            "error: Invalid request: that is no `sessionId`. The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -",
+            "error: Invalid request: invalid `sessionId`. The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -",
             "  field: sessionId",
         ],
     )

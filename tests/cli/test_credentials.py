@@ -106,7 +106,7 @@ def test_what_is_exported_can_be_evaluated_by_a_shell(home: Path) -> None:
     assert {f"ANTHROPIC_API_KEY={KEY}", f"CLAUDE_CODE_OAUTH_TOKEN={TOKEN}"} <= set(lines)
     assert not (home / "sprung").exists()
     other = home / ".local/share/opencode/auth.json"
-    assert f"ANTHROPIC_API_KEY is taken from ANTHROPIC_API_KEY; {other} has another" in done.stderr
+    assert f"using ANTHROPIC_API_KEY from ANTHROPIC_API_KEY; {other} has a different value" in done.stderr
     assert "are printed" in done.stderr
 
 

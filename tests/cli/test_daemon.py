@@ -38,7 +38,7 @@ def test_a_restarted_daemon_is_found_where_it_was(local: Cli, tmp_path: Path) ->
 def test_a_log_that_is_not_there_is_said_to_be_missing(local: Cli, tmp_path: Path) -> None:
     failed = local("daemon", "logs")
     assert (failed.returncode, failed.stdout) == (1, "")
-    assert "`daemon start` makes it" in failed.stderr
+    assert "`daemon start` creates it" in failed.stderr
 
 
 def test_an_empty_data_directory_is_no_other_daemons(local: Cli) -> None:
