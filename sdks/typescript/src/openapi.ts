@@ -346,10 +346,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show what has changed in the session's directory since the session began, file by file.
-         * @description In a git repository the directory is compared with a snapshot of its beginning, uncommitted changes included. Elsewhere the
-         *     changes are those that the agent told. What .gitignore leaves out is not looked at. Binary files, and those above 4 MiB, are
-         *     told by their size only.
+         * List the files that changed in the session's directory since the session began.
+         * @description In a git repository, the directory is compared with a snapshot from the beginning, including uncommitted changes. Elsewhere,
+         *     the list has the changes that the agent reported. Files ignored by .gitignore are skipped. Binary files and files over 4 MiB
+         *     are listed with their size only.
          */
         get: operations["changes.list"];
         put?: never;
@@ -369,7 +369,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give files back as they were when the session began. `undo` brings back what was overwritten or removed. */
+        /** Restore files to their state at the beginning of the session. `undo` reverses it. */
         post: operations["changes.revert"];
         delete?: never;
         options?: never;
@@ -386,7 +386,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take the last revert back. */
+        /** Undo the last revert. */
         post: operations["changes.undo"];
         delete?: never;
         options?: never;
@@ -527,7 +527,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List a folder, sorted by name: all of it as a list, or with `limit` page by page. */
+        /** List a directory, sorted by name: all entries as a list, or pages with `limit`. */
         get: operations["fs.entries"];
         put?: never;
         post?: never;
@@ -544,7 +544,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show what a path leads to. */
+        /** Show the type, size and times of a path. */
         get: operations["fs.stat"];
         put?: never;
         post?: never;
@@ -561,9 +561,9 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a file, or a range of it. */
+        /** Read a file or a range of it. */
         get: operations["fs.read"];
-        /** Write a file, whole or not at all. Missing folders are made; a link's target is written, and its mode kept. */
+        /** Write a file atomically. Creates missing directories, follows links and keeps the mode. */
         put: operations["fs.write"];
         post?: never;
         delete?: never;
@@ -580,8 +580,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Download a folder as an archive, packed while it is sent.
-         * @description Links are packed as links. Sockets, pipes, devices, what the daemon's user cannot read and the daemon's own files are left out.
+         * Download a directory as an archive, packed while it is sent.
+         * @description Links are packed as links. Sockets, pipes, devices, files that the daemon cannot read and the daemon's own files are left out.
          */
         get: operations["fs.download"];
         put?: never;
@@ -600,8 +600,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Search names and contents below a folder. `truncated` says that there may be more.
-         * @description Binary files, and what is past the first 64 MiB of a file, are not searched.
+         * Search names and contents below a directory. `truncated` means that there may be more matches.
+         * @description Binary files, and files beyond their first 64 MiB, are not searched.
          */
         get: operations["fs.search"];
         put?: never;
@@ -620,9 +620,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stream the changes below a folder from now on.
-         * @description Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame named `lost` says that not
-         *     every change is told, because there were too many at once or there are too many folders: look again at what you show.
+         * Stream changes below a directory, starting now.
+         * @description Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame named `lost` means that
+         *     changes are missing, because there were too many at once or there are too many directories: read the directory again.
          */
         get: operations["fs.watch"];
         put?: never;
@@ -643,7 +643,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Delete a file, a link itself, or a folder. */
+        /** Delete a file, a link (not its target) or a directory. */
         delete: operations["fs.delete"];
         options?: never;
         head?: never;
@@ -659,7 +659,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a folder and those above it; one that exists is fine. */
+        /** Create a directory and its parents. It may already exist. */
         post: operations["fs.mkdir"];
         delete?: never;
         options?: never;
@@ -676,7 +676,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Move a file, a link itself, or a folder to another path on the same file system. */
+        /** Move a file, a link (not its target) or a directory within a file system. */
         post: operations["fs.move"];
         delete?: never;
         options?: never;
@@ -694,9 +694,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Upload a tar archive and unpack it to a folder.
-         * @description An archive that names anything outside of the folder is refused before anything is written: `..`, absolute names, links that
-         *     leave, names that lead through a link, devices.
+         * Upload a tar archive and unpack it into a directory.
+         * @description An archive with anything outside the directory is refused before anything is written: `..`, absolute names, links that
+         *     point outside, names that pass through a link, devices.
          */
         post: operations["fs.upload_batch"];
         delete?: never;
@@ -712,12 +712,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the processes: those that run, and those that have ended. */
+        /** List running and ended processes. */
         get: operations["processes.list"];
         put?: never;
         /**
-         * Start a process that runs until it ends, is ended, or the daemon stops.
-         * @description When its program exits, whatever it started and left behind ends, too.
+         * Start a process that runs until it exits, is stopped, or the daemon stops.
+         * @description When its program exits, everything it started ends too.
          */
         post: operations["processes.create"];
         delete?: never;
@@ -736,8 +736,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Run a program to its end, and answer with what it wrote.
-         * @description Its input is empty. At the time limit it is killed, with everything that it started.
+         * Run a program to its end and return its output.
+         * @description Its input is empty. At the time limit it is killed, with everything it started.
          */
         post: operations["processes.run"];
         delete?: never;
@@ -756,7 +756,7 @@ export interface paths {
         /** Show the limits of processes. */
         get: operations["processes.config"];
         put?: never;
-        /** Set the limits of processes: all of them. They hold for what is started from now on. */
+        /** Replace the limits of processes. They apply to processes started from now on. */
         post: operations["processes.configure"];
         delete?: never;
         options?: never;
@@ -775,7 +775,7 @@ export interface paths {
         get: operations["processes.get"];
         put?: never;
         post?: never;
-        /** Forget a process that has ended, and what it wrote. */
+        /** Delete an ended process and its output. */
         delete: operations["processes.delete"];
         options?: never;
         head?: never;
@@ -791,7 +791,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask a process to end (SIGTERM), and wait for that. One that does not care goes on. */
+        /** Send SIGTERM to a process and wait for its exit. A process that ignores it keeps running. */
         post: operations["processes.stop"];
         delete?: never;
         options?: never;
@@ -808,7 +808,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End a process and everything that it started (SIGKILL). */
+        /** Kill a process and everything it started (SIGKILL). */
         post: operations["processes.kill"];
         delete?: never;
         options?: never;
@@ -824,9 +824,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what a process wrote, or follow it.
-         * @description A stream has frames named `log`, with the sequence of the entry as id, and ends with one named `end`. A reader that comes
-         *     back with everything of a process that has ended gets 204.
+         * Read the output of a process, or follow it.
+         * @description A stream has frames named `log`, with the sequence of the entry as id, and ends with one named `end`. A reader that
+         *     already has all output of an ended process gets 204.
          */
         get: operations["processes.logs"];
         put?: never;
@@ -846,7 +846,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Write to the input of a process, and wait until it is taken. */
+        /** Write to the input of a process and wait until it is accepted. */
         post: operations["processes.input"];
         delete?: never;
         options?: never;
@@ -863,7 +863,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give the terminal of a process another size. */
+        /** Resize the terminal of a process. */
         post: operations["processes.resize"];
         delete?: never;
         options?: never;
@@ -879,8 +879,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look at the terminal of a process and type into it, over a WebSocket.
-         * @description The recent output comes first. Several may look at once, and all may type.
+         * Use the terminal of a process over a WebSocket.
+         * @description The recent output is sent first. Several clients may watch and type at once.
          */
         get: operations["processes.terminal"];
         put?: never;
@@ -1751,17 +1751,17 @@ export interface components {
         /** RevertChangesBody */
         RevertChangesBody: {
             /**
-             * @description Which files, as `changes` names them; or say `all`.
+             * @description Files to revert, as listed by `changes`; or use `all`.
              * @default null
              */
             paths?: string[] | null;
             /**
-             * @description Every file that has changed.
+             * @description Revert every changed file.
              * @default false
              */
             all?: boolean;
             /**
-             * @description By path, the tags that `changes` showed: a file that has another by now is refused.
+             * @description Tags from `changes`, by path: a file whose tag differs by now is refused.
              * @default null
              */
             etags?: {
@@ -1783,44 +1783,44 @@ export interface components {
         };
         /** MoveEntryBody */
         MoveEntryBody: {
-            /** @description What to move. */
+            /** @description Path to move. */
             from: string;
-            /** @description Its new path. Folders that are missing are made. */
+            /** @description New path. Missing directories are created. */
             to: string;
             /**
-             * @description Replace what is there.
+             * @description Replace an existing target.
              * @default null
              */
             overwrite?: boolean | null;
             /**
-             * @description The session whose directory relative paths start from.
+             * @description Session whose directory relative paths start from.
              * @default null
              */
             sessionId?: string | null;
         };
         /** CreateProcessBody */
         CreateProcessBody: {
-            /** @description The program: a path, or a name that is looked for on PATH. */
+            /** @description Program to run: a path, or a name to find on PATH. */
             command: string;
             /**
-             * @description Its arguments.
+             * @description Arguments of the program.
              * @default []
              */
             args?: string[];
             /**
-             * @description Where it runs; the daemon's own folder when absent.
+             * @description Working directory (default: the daemon's).
              * @default null
              */
             cwd?: string | null;
             /**
-             * @description Variables besides the daemon's own.
+             * @description Environment variables in addition to the daemon's.
              * @default {}
              */
             env?: {
                 [key: string]: string;
             };
             /**
-             * @description Run it on a terminal of its own.
+             * @description Run it in a terminal.
              * @default false
              */
             tty?: boolean;
@@ -1835,44 +1835,44 @@ export interface components {
              */
             rows?: number;
             /**
-             * @description Say that somebody will type; input is taken either way.
+             * @description Mark the process as interactive; it accepts input either way.
              * @default false
              */
             interactive?: boolean;
             /**
-             * @description Drop no output that nobody has read: when the log is full, the process waits for a reader who follows it.
+             * @description Keep all unread output: when the log is full, the process waits until a reader follows it.
              * @default false
              */
             hold?: boolean;
         };
         /** RunProcessBody */
         RunProcessBody: {
-            /** @description The program: a path, or a name that is looked for on PATH. */
+            /** @description Program to run: a path, or a name to find on PATH. */
             command: string;
             /**
-             * @description Its arguments.
+             * @description Arguments of the program.
              * @default []
              */
             args?: string[];
             /**
-             * @description Where it runs; the daemon's own folder when absent.
+             * @description Working directory (default: the daemon's).
              * @default null
              */
             cwd?: string | null;
             /**
-             * @description Variables besides the daemon's own.
+             * @description Environment variables in addition to the daemon's.
              * @default {}
              */
             env?: {
                 [key: string]: string;
             };
             /**
-             * @description When to kill it, in milliseconds; `config` has the usual and the largest.
+             * @description Time limit in milliseconds; `config` has the default and the maximum.
              * @default null
              */
             timeoutMs?: number | null;
             /**
-             * @description How much of each stream to keep; `config` has the largest.
+             * @description Bytes of each stream to keep; `config` has the maximum.
              * @default null
              */
             maxOutputBytes?: number | null;
@@ -1894,15 +1894,15 @@ export interface components {
         };
         /** WriteInputBody */
         WriteInputBody: {
-            /** @description What to write. */
+            /** @description Data to write. */
             data: string;
             /**
-             * @description How `data` is spelled: `base64` (when absent), `utf8` or `text`.
+             * @description Encoding of `data`: `base64` (default), `utf8` or `text`.
              * @default null
              */
             encoding?: string | null;
             /**
-             * @description Close the input behind it; a terminal gets Ctrl-D.
+             * @description Close the input afterwards; a terminal gets Ctrl-D.
              * @default false
              */
             eof?: boolean;
@@ -4747,13 +4747,13 @@ export interface operations {
     "fs.entries": {
         parameters: {
             query?: {
-                /** @description The folder; the one that relative paths start from when absent. */
+                /** @description Directory (default: the one that relative paths start from). */
                 path?: string | null;
-                /** @description The session whose directory relative paths start from. */
+                /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
-                /** @description How many to answer with, as a page; without it, all of them as a list. */
+                /** @description Entries per page. Without it, the response is a list of all entries. */
                 limit?: number | null;
-                /** @description `nextCursor` of the page before. */
+                /** @description `nextCursor` of the previous page. */
                 cursor?: string | null;
             };
             header?: never;
@@ -4821,9 +4821,9 @@ export interface operations {
     "fs.stat": {
         parameters: {
             query?: {
-                /** @description Absolute, or relative to the session's directory; without a session, to the daemon user's home. */
+                /** @description Absolute path, or relative to the session's directory (without a session: to the daemon user's home). */
                 path?: string;
-                /** @description The session whose directory relative paths start from. */
+                /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
             };
             header?: never;
@@ -4891,17 +4891,17 @@ export interface operations {
     "fs.read": {
         parameters: {
             query?: {
-                /** @description Absolute, or relative to the session's directory; without a session, to the daemon user's home. */
+                /** @description Absolute path, or relative to the session's directory (without a session: to the daemon user's home). */
                 path?: string;
-                /** @description The session whose directory relative paths start from. */
+                /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
             };
             header?: {
-                /** @description A part of the file, e.g. `bytes=0-99`. */
+                /** @description Part of the file, e.g. `bytes=0-99`. */
                 Range?: string | null;
-                /** @description Answer 304 where the file still has this tag. */
+                /** @description Return 304 if the file still has this tag. */
                 "If-None-Match"?: string | null;
-                /** @description Heed `Range` only where the file still has this tag. */
+                /** @description Use `Range` only if the file still has this tag. */
                 "If-Range"?: string | null;
             };
             path?: never;
@@ -4993,13 +4993,13 @@ export interface operations {
     "fs.write": {
         parameters: {
             query?: {
-                /** @description Absolute, or relative to the session's directory; without a session, to the daemon user's home. */
+                /** @description Absolute path, or relative to the session's directory (without a session: to the daemon user's home). */
                 path?: string;
-                /** @description The session whose directory relative paths start from. */
+                /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
             };
             header?: {
-                /** @description Write only where the file still has this tag; `*`: only where there is one. */
+                /** @description Write only if the file still has this tag; `*` writes only if the file exists. */
                 "If-Match"?: string | null;
             };
             path?: never;
@@ -5088,11 +5088,11 @@ export interface operations {
     "fs.download": {
         parameters: {
             query?: {
-                /** @description The folder; the one that relative paths start from when absent. */
+                /** @description Directory (default: the one that relative paths start from). */
                 path?: string | null;
-                /** @description The session whose directory relative paths start from. */
+                /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
-                /** @description The kind of archive. */
+                /** @description Format of the archive. */
                 format?: "tar" | "zip";
             };
             header?: never;
@@ -5160,23 +5160,23 @@ export interface operations {
     "fs.search": {
         parameters: {
             query?: {
-                /** @description The folder; the one that relative paths start from when absent. */
+                /** @description Directory (default: the one that relative paths start from). */
                 path?: string | null;
-                /** @description The session whose directory relative paths start from. */
+                /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
-                /** @description Which names, as in .gitignore: `*.py` at any depth, `src/**\/test_*`. */
+                /** @description Names to match, as in .gitignore: `*.py` at any depth, `src/**\/test_*`. */
                 glob?: string | null;
-                /** @description Only files that hold this text; each line that does is a hit. */
+                /** @description Text to find; every line that contains it is a match. */
                 text?: string | null;
-                /** @description The same with a regular expression, as Python has them. */
+                /** @description Python regular expression to find, instead of `text`. */
                 regex?: string | null;
-                /** @description Take a and A for the same. */
+                /** @description Ignore case. */
                 ignoreCase?: boolean;
-                /** @description Also what .gitignore leaves out. */
+                /** @description Include files ignored by .gitignore. */
                 ignored?: boolean;
-                /** @description How many hits at most. */
+                /** @description Most matches to return. */
                 limit?: number;
-                /** @description How long to search at most. */
+                /** @description Time limit in milliseconds. */
                 timeoutMs?: number;
             };
             header?: never;
@@ -5244,9 +5244,9 @@ export interface operations {
     "fs.watch": {
         parameters: {
             query?: {
-                /** @description The folder; the one that relative paths start from when absent. */
+                /** @description Directory (default: the one that relative paths start from). */
                 path?: string | null;
-                /** @description The session whose directory relative paths start from. */
+                /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
             };
             header?: never;
@@ -5314,11 +5314,11 @@ export interface operations {
     "fs.delete": {
         parameters: {
             query?: {
-                /** @description Absolute, or relative to the session's directory; without a session, to the daemon user's home. */
+                /** @description Absolute path, or relative to the session's directory (without a session: to the daemon user's home). */
                 path?: string;
-                /** @description The session whose directory relative paths start from. */
+                /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
-                /** @description Also a folder that is not empty. */
+                /** @description Also delete a directory that is not empty. */
                 recursive?: boolean;
             };
             header?: never;
@@ -5386,9 +5386,9 @@ export interface operations {
     "fs.mkdir": {
         parameters: {
             query?: {
-                /** @description Absolute, or relative to the session's directory; without a session, to the daemon user's home. */
+                /** @description Absolute path, or relative to the session's directory (without a session: to the daemon user's home). */
                 path?: string;
-                /** @description The session whose directory relative paths start from. */
+                /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
             };
             header?: never;
@@ -5525,9 +5525,9 @@ export interface operations {
     "fs.upload_batch": {
         parameters: {
             query?: {
-                /** @description The folder to unpack to; it is made. */
+                /** @description Directory to unpack into; created if it does not exist. */
                 path?: string | null;
-                /** @description The session whose directory relative paths start from. */
+                /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
             };
             header?: never;
@@ -5608,7 +5608,7 @@ export interface operations {
     "processes.list": {
         parameters: {
             query?: {
-                /** @description Only those that this owner started. */
+                /** @description Only processes of this owner. */
                 owner?: ("desktop" | "system" | "user") | null;
             };
             header?: never;
@@ -5896,7 +5896,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Which process, e.g. `proc_1`. */
+                /** @description Id of the process, e.g. `proc_1`. */
                 process_id: string;
             };
             cookie?: never;
@@ -5946,7 +5946,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Which process, e.g. `proc_1`. */
+                /** @description Id of the process, e.g. `proc_1`. */
                 process_id: string;
             };
             cookie?: never;
@@ -6010,12 +6010,12 @@ export interface operations {
     "processes.stop": {
         parameters: {
             query?: {
-                /** @description How long to wait for the exit, in milliseconds; 2000 when absent. */
+                /** @description How long to wait for the exit, in milliseconds (default 2000). */
                 waitMs?: number | null;
             };
             header?: never;
             path: {
-                /** @description Which process, e.g. `proc_1`. */
+                /** @description Id of the process, e.g. `proc_1`. */
                 process_id: string;
             };
             cookie?: never;
@@ -6072,12 +6072,12 @@ export interface operations {
     "processes.kill": {
         parameters: {
             query?: {
-                /** @description How long to wait for the exit, in milliseconds; 2000 when absent. */
+                /** @description How long to wait for the exit, in milliseconds (default 2000). */
                 waitMs?: number | null;
             };
             header?: never;
             path: {
-                /** @description Which process, e.g. `proc_1`. */
+                /** @description Id of the process, e.g. `proc_1`. */
                 process_id: string;
             };
             cookie?: never;
@@ -6134,21 +6134,21 @@ export interface operations {
     "processes.logs": {
         parameters: {
             query?: {
-                /** @description Which output; both, or the terminal's, when absent. */
+                /** @description Output to read (default: both streams, or the terminal's). */
                 stream?: ("combined" | "pty" | "stderr" | "stdout") | null;
-                /** @description Sequence of the last entry already seen. */
+                /** @description Sequence of the last entry you have seen. */
                 since?: number;
-                /** @description Only the last so many entries. */
+                /** @description Only this many entries from the end. */
                 tail?: number | null;
-                /** @description Answer with a stream, which goes on until the process has ended. */
+                /** @description Return a stream that continues until the process ends. */
                 follow?: boolean;
             };
             header?: {
-                /** @description What a reconnecting reader saw last; wins over `since`. */
+                /** @description Id of the last entry received; takes precedence over `since`. */
                 "Last-Event-ID"?: string | null;
             };
             path: {
-                /** @description Which process, e.g. `proc_1`. */
+                /** @description Id of the process, e.g. `proc_1`. */
                 process_id: string;
             };
             cookie?: never;
@@ -6215,7 +6215,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Which process, e.g. `proc_1`. */
+                /** @description Id of the process, e.g. `proc_1`. */
                 process_id: string;
             };
             cookie?: never;
@@ -6296,7 +6296,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Which process, e.g. `proc_1`. */
+                /** @description Id of the process, e.g. `proc_1`. */
                 process_id: string;
             };
             cookie?: never;
@@ -6368,7 +6368,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Which process, e.g. `proc_1`. */
+                /** @description Id of the process, e.g. `proc_1`. */
                 process_id: string;
             };
             cookie?: never;

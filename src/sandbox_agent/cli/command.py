@@ -32,7 +32,7 @@ class Argument(NamedTuple):
     required: bool = False
     choices: tuple[str, ...] = ()
     is_word: bool = False
-    """It stands without a flag."""
+    """It is a positional argument."""
 
     @property
     def flag(self) -> str:
@@ -56,7 +56,7 @@ class Command(NamedTuple):
     description: str
     answer: Answer
     media_type: str
-    """Of what is sent, where that is a file."""
+    """The media type of a file that is sent."""
     arguments: tuple[Argument, ...]
     examples: str = ""
     """Lines for a shell."""

@@ -82,7 +82,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _parted(words: list[str]) -> tuple[list[str], list[str]]:
-    """What is ours, and the command of an `exec`, which begins behind `--`."""
+    """Split the words into ours and the command of `exec`, which starts after `--`."""
     if words[_place_of_command(words) :][:1] != ["exec"] or "--" not in words:
         return words, []
     place = words.index("--")

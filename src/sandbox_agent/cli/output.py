@@ -122,7 +122,7 @@ def print_answer(answer: bytes, args: argparse.Namespace) -> None:
         print_json(answer)
         return
     value = msgspec.json.decode(answer)
-    if isinstance(value, list):  # the whole of a folder
+    if isinstance(value, list):  # a whole directory
         value = {"entries": value}
     lists = [name for name in COLUMNS if isinstance(value, dict) and isinstance(value.get(name), list)]
     if lists:

@@ -41,15 +41,15 @@ def add_copy(commands: Subparsers[Parser]) -> None:
     copy = add_command(
         commands,
         "cp",
-        "Copy files and folders to the daemon's machine, or from it.",
+        "Copy files and directories to or from the daemon's machine.",
         "copy:copy",
         more="One of the two paths is on the daemon's machine: SESSION:PATH, relative to that session's directory,\n"
-        "or :PATH (also remote:PATH), relative to the home of the daemon's user. A folder is copied with all that is in it.",
+        "or :PATH (also remote:PATH), relative to the home of the daemon's user. Directories are copied recursively.",
         examples="sandbox-agent cp report.pdf :/srv/project/\nsandbox-agent cp src demo:src\n"
         "sandbox-agent cp :/srv/project/out.log .\nsandbox-agent cp demo:dist dist",
     )
-    copy.add_argument("source", metavar="FROM", help="What to copy.")
-    copy.add_argument("target", metavar="TO", help="Where to; into it where that is a folder.")
+    copy.add_argument("source", metavar="FROM", help="Path to copy.")
+    copy.add_argument("target", metavar="TO", help="Target; a directory receives the copy inside it.")
 
 
 # -- run ----------------------------------------------------------------------------------------
@@ -132,22 +132,22 @@ def add_exec(commands: Subparsers[Parser]) -> None:
     execute = add_command(
         commands,
         "exec",
-        "Run a command where the daemon runs.",
+        "Run a command on the daemon's machine.",
         "exec:execute",
-        more="Everything after `--` is the command. It ends with this one, and its exit code is this one's; after a signal that is 128"
-        "\nand the signal's number.",
+        more="Everything after `--` is the command. It ends when `exec` ends, and `exec` returns its exit code; after a signal, 128"
+        "\nplus the signal's number.",
         examples="sandbox-agent exec -- ls -l /srv\nsandbox-agent exec -it -- bash\n"
         "tar c src | sandbox-agent exec -i --cwd /srv -- tar x",
     )
-    execute.add_argument("words", nargs="*", metavar="-- COMMAND", help="The program and its arguments.")
-    execute.add_argument("-i", "--interactive", action="store_true", help="Send it what comes on stdin.")
-    execute.add_argument("-t", "--tty", action="store_true", help="Run it on a terminal, which is this one.")
-    execute.add_argument("--cwd", metavar="DIR", help="Where it runs. Default: the daemon's own folder.")
+    execute.add_argument("words", nargs="*", metavar="-- COMMAND", help="Program to run, with its arguments.")
+    execute.add_argument("-i", "--interactive", action="store_true", help="Send stdin to the command.")
+    execute.add_argument("-t", "--tty", action="store_true", help="Run the command in this terminal.")
+    execute.add_argument("--cwd", metavar="DIR", help="Working directory (default: the daemon's).")
     execute.add_argument(
         "--env",
         action="append",
         metavar="KEY[=VALUE]",
-        help="A variable for it. Without `=VALUE` the value comes from this shell; repeatable.",
+        help="Variable for the command. Without `=VALUE`, the value comes from your environment; repeatable.",
     )
 
 

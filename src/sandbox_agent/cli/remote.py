@@ -75,7 +75,7 @@ def _given_token(args: argparse.Namespace) -> str | None:
 
 
 class Downloading(NamedTuple):
-    """An answer on its way."""
+    """A response that is being read."""
 
     pieces: Iterator[bytes]
     is_text: bool
@@ -109,7 +109,7 @@ class Remote:
 
     @contextlib.contextmanager
     def download(self, request: Call) -> Iterator[Downloading]:
-        """An answer that is read piece by piece; a problem is raised."""
+        """Read a response piece by piece; raises a problem."""
         with _in_words(), self._transport.opened(request) as answer:
             length = answer.headers.get("content-length")
             yield Downloading(

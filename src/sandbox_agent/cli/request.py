@@ -85,13 +85,13 @@ def _text(value: object) -> str:
 
 
 def pieces_of_file(path: str) -> tuple[Iterator[bytes], int | None]:
-    """What a file holds, and how much that is where it is told beforehand; `-` is stdin."""
+    """The content of a file, and its size if it is known in advance; `-` is stdin."""
     if path == "-":
         return iter(partial(sys.stdin.buffer.read, PIECE_BYTES), b""), None
     try:
         status = os.stat(path)
         if stat.S_ISDIR(status.st_mode) or not os.access(path, os.R_OK):
-            raise OSError(0, "it is a folder, or may not be read")
+            raise OSError(0, "it is a directory or not readable")
     except OSError as error:
         raise WrongUsage(f"cannot read {path}: {error.strerror}") from None
     return _pieces(path), status.st_size if stat.S_ISREG(status.st_mode) else None

@@ -682,11 +682,11 @@ class Changes(Guard):
         self._client = client
 
     def list(self, session_id: str) -> ChangeList:
-        """Show what has changed in the session's directory since the session began, file by file.
+        """List the files that changed in the session's directory since the session began.
 
-        In a git repository the directory is compared with a snapshot of its beginning, uncommitted changes
-        included. Elsewhere the changes are those that the agent told. What .gitignore leaves out is not
-        looked at. Binary files, and those above 4 MiB, are told by their size only.
+        In a git repository, the directory is compared with a snapshot from the beginning, including
+        uncommitted changes. Elsewhere, the list has the changes that the agent reported. Files ignored by
+        .gitignore are skipped. Binary files and files over 4 MiB are listed with their size only.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
@@ -702,12 +702,12 @@ class Changes(Guard):
         all: bool = False,
         etags: Mapping[str, str] | None = None,
     ) -> Reverted:
-        """Give files back as they were when the session began. `undo` brings back what was overwritten or removed.
+        """Restore files to their state at the beginning of the session. `undo` reverses it.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `paths`: Which files, as `changes` names them; or say `all`.
-        - `all`: Every file that has changed.
-        - `etags`: By path, the tags that `changes` showed: a file that has another by now is refused.
+        - `paths`: Files to revert, as listed by `changes`; or use `all`.
+        - `all`: Revert every changed file.
+        - `etags`: Tags from `changes`, by path: a file whose tag differs by now is refused.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Conflict`, `PreconditionFailed`,
         `Unavailable`.
@@ -722,7 +722,7 @@ class Changes(Guard):
         )
 
     def undo(self, session_id: str) -> Reverted:
-        """Take the last revert back.
+        """Undo the last revert.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
@@ -748,12 +748,12 @@ class Fs(Guard):
         limit: int = 1000,
         cursor: str | None = None,
     ) -> EntryPage:
-        """List a folder, sorted by name: all of it as a list, or with `limit` page by page.
+        """List a directory, sorted by name: all entries as a list, or pages with `limit`.
 
-        - `path`: The folder; the one that relative paths start from when absent.
-        - `session_id`: The session whose directory relative paths start from.
-        - `limit`: How many to answer with, as a page; without it, all of them as a list.
-        - `cursor`: `nextCursor` of the page before.
+        - `path`: Directory (default: the one that relative paths start from).
+        - `session_id`: Session whose directory relative paths start from.
+        - `limit`: Entries per page. Without it, the response is a list of all entries.
+        - `cursor`: `nextCursor` of the previous page.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -767,11 +767,11 @@ class Fs(Guard):
         )
 
     def stat(self, path: str, *, session_id: str | None = None) -> FileStat:
-        """Show what a path leads to.
+        """Show the type, size and times of a path.
 
-        - `path`: Absolute, or relative to the session's directory; without a session, to the daemon user's
-          home.
-        - `session_id`: The session whose directory relative paths start from.
+        - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
+          user's home).
+        - `session_id`: Session whose directory relative paths start from.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -780,12 +780,12 @@ class Fs(Guard):
         )
 
     def read(self, path: str, *, session_id: str | None = None, range: str | None = None) -> Download:
-        """Read a file, or a range of it.
+        """Read a file or a range of it.
 
-        - `path`: Absolute, or relative to the session's directory; without a session, to the daemon user's
-          home.
-        - `session_id`: The session whose directory relative paths start from.
-        - `range`: A part of the file, e.g. `bytes=0-99`.
+        - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
+          user's home).
+        - `session_id`: Session whose directory relative paths start from.
+        - `range`: Part of the file, e.g. `bytes=0-99`.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`,
         `RangeNotSatisfiable`.
@@ -800,14 +800,14 @@ class Fs(Guard):
     def download(
         self, *, path: str | None = None, session_id: str | None = None, format: Literal["tar", "zip"] = "tar"
     ) -> Download:
-        """Download a folder as an archive, packed while it is sent.
+        """Download a directory as an archive, packed while it is sent.
 
-        Links are packed as links. Sockets, pipes, devices, what the daemon's user cannot read and the
+        Links are packed as links. Sockets, pipes, devices, files that the daemon cannot read and the
         daemon's own files are left out.
 
-        - `path`: The folder; the one that relative paths start from when absent.
-        - `session_id`: The session whose directory relative paths start from.
-        - `format`: The kind of archive.
+        - `path`: Directory (default: the one that relative paths start from).
+        - `session_id`: Session whose directory relative paths start from.
+        - `format`: Format of the archive.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -829,19 +829,19 @@ class Fs(Guard):
         limit: int = 200,
         timeout_ms: int = 10000,
     ) -> SearchResult:
-        """Search names and contents below a folder. `truncated` says that there may be more.
+        """Search names and contents below a directory. `truncated` means that there may be more matches.
 
-        Binary files, and what is past the first 64 MiB of a file, are not searched.
+        Binary files, and files beyond their first 64 MiB, are not searched.
 
-        - `path`: The folder; the one that relative paths start from when absent.
-        - `session_id`: The session whose directory relative paths start from.
-        - `glob`: Which names, as in .gitignore: `*.py` at any depth, `src/**/test_*`.
-        - `text`: Only files that hold this text; each line that does is a hit.
-        - `regex`: The same with a regular expression, as Python has them.
-        - `ignore_case`: Take a and A for the same.
-        - `ignored`: Also what .gitignore leaves out.
-        - `limit`: How many hits at most.
-        - `timeout_ms`: How long to search at most.
+        - `path`: Directory (default: the one that relative paths start from).
+        - `session_id`: Session whose directory relative paths start from.
+        - `glob`: Names to match, as in .gitignore: `*.py` at any depth, `src/**/test_*`.
+        - `text`: Text to find; every line that contains it is a match.
+        - `regex`: Python regular expression to find, instead of `text`.
+        - `ignore_case`: Ignore case.
+        - `ignored`: Include files ignored by .gitignore.
+        - `limit`: Most matches to return.
+        - `timeout_ms`: Time limit in milliseconds.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -865,14 +865,14 @@ class Fs(Guard):
         )
 
     def watch(self, *, path: str | None = None, session_id: str | None = None) -> Iterator[FileChange | None]:
-        """Stream the changes below a folder from now on.
+        """Stream changes below a directory, starting now.
 
         Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame
-        named `lost` says that not every change is told, because there were too many at once or there are
-        too many folders: look again at what you show.
+        named `lost` means that changes are missing, because there were too many at once or there are too
+        many directories: read the directory again.
 
-        - `path`: The folder; the one that relative paths start from when absent.
-        - `session_id`: The session whose directory relative paths start from.
+        - `path`: Directory (default: the one that relative paths start from).
+        - `session_id`: Session whose directory relative paths start from.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -881,13 +881,13 @@ class Fs(Guard):
     def write(
         self, path: str, content: Content, *, session_id: str | None = None, if_match: str | None = None
     ) -> FileWritten:
-        """Write a file, whole or not at all. Missing folders are made; a link's target is written, and its mode kept.
+        """Write a file atomically. Creates missing directories, follows links and keeps the mode.
 
-        - `path`: Absolute, or relative to the session's directory; without a session, to the daemon user's
-          home.
-        - `content`: The file's bytes; on the command line, the path of a file here.
-        - `session_id`: The session whose directory relative paths start from.
-        - `if_match`: Write only where the file still has this tag; `*`: only where there is one.
+        - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
+          user's home).
+        - `content`: Content of the file; on the command line, the path of a local file.
+        - `session_id`: Session whose directory relative paths start from.
+        - `if_match`: Write only if the file still has this tag; `*` writes only if the file exists.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PreconditionFailed`,
         `PayloadTooLarge`.
@@ -904,12 +904,12 @@ class Fs(Guard):
         )
 
     def delete(self, path: str, *, session_id: str | None = None, recursive: bool = False) -> FileAction:
-        """Delete a file, a link itself, or a folder.
+        """Delete a file, a link (not its target) or a directory.
 
-        - `path`: Absolute, or relative to the session's directory; without a session, to the daemon user's
-          home.
-        - `session_id`: The session whose directory relative paths start from.
-        - `recursive`: Also a folder that is not empty.
+        - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
+          user's home).
+        - `session_id`: Session whose directory relative paths start from.
+        - `recursive`: Also delete a directory that is not empty.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -924,11 +924,11 @@ class Fs(Guard):
         )
 
     def mkdir(self, path: str, *, session_id: str | None = None) -> FileAction:
-        """Make a folder and those above it; one that exists is fine.
+        """Create a directory and its parents. It may already exist.
 
-        - `path`: Absolute, or relative to the session's directory; without a session, to the daemon user's
-          home.
-        - `session_id`: The session whose directory relative paths start from.
+        - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
+          user's home).
+        - `session_id`: Session whose directory relative paths start from.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -939,12 +939,12 @@ class Fs(Guard):
     def move(
         self, source: str, target: str, *, overwrite: bool | None = None, session_id: str | None = None
     ) -> FileMoved:
-        """Move a file, a link itself, or a folder to another path on the same file system.
+        """Move a file, a link (not its target) or a directory within a file system.
 
-        - `source`: What to move.
-        - `target`: Its new path. Folders that are missing are made.
-        - `overwrite`: Replace what is there.
-        - `session_id`: The session whose directory relative paths start from.
+        - `source`: Path to move.
+        - `target`: New path. Missing directories are created.
+        - `overwrite`: Replace an existing target.
+        - `session_id`: Session whose directory relative paths start from.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -960,14 +960,14 @@ class Fs(Guard):
     def upload_batch(
         self, content: Content, *, path: str | None = None, session_id: str | None = None
     ) -> Unpacked:
-        """Upload a tar archive and unpack it to a folder.
+        """Upload a tar archive and unpack it into a directory.
 
-        An archive that names anything outside of the folder is refused before anything is written: `..`,
-        absolute names, links that leave, names that lead through a link, devices.
+        An archive with anything outside the directory is refused before anything is written: `..`, absolute
+        names, links that point outside, names that pass through a link, devices.
 
-        - `content`: A tar archive; on the command line, the path of one here.
-        - `path`: The folder to unpack to; it is made.
-        - `session_id`: The session whose directory relative paths start from.
+        - `content`: A tar archive; on the command line, the path of a local file.
+        - `path`: Directory to unpack into; created if it does not exist.
+        - `session_id`: Session whose directory relative paths start from.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PayloadTooLarge`.
         """
@@ -990,9 +990,9 @@ class Processes(Guard):
         self._client = client
 
     def list(self, *, owner: Literal["user", "desktop", "system"] | None = None) -> ProcessList:
-        """List the processes: those that run, and those that have ended.
+        """List running and ended processes.
 
-        - `owner`: Only those that this owner started.
+        - `owner`: Only processes of this owner.
 
         Raises `PermissionDenied`, `InvalidRequest`.
         """
@@ -1011,20 +1011,19 @@ class Processes(Guard):
         interactive: bool = False,
         hold: bool = False,
     ) -> ProcessInfo:
-        """Start a process that runs until it ends, is ended, or the daemon stops.
+        """Start a process that runs until it exits, is stopped, or the daemon stops.
 
-        When its program exits, whatever it started and left behind ends, too.
+        When its program exits, everything it started ends too.
 
-        - `command`: The program: a path, or a name that is looked for on PATH.
-        - `args`: Its arguments.
-        - `cwd`: Where it runs; the daemon's own folder when absent.
-        - `env`: Variables besides the daemon's own.
-        - `tty`: Run it on a terminal of its own.
+        - `command`: Program to run: a path, or a name to find on PATH.
+        - `args`: Arguments of the program.
+        - `cwd`: Working directory (default: the daemon's).
+        - `env`: Environment variables in addition to the daemon's.
+        - `tty`: Run it in a terminal.
         - `cols`: Columns of the terminal.
         - `rows`: Rows of the terminal.
-        - `interactive`: Say that somebody will type; input is taken either way.
-        - `hold`: Drop no output that nobody has read: when the log is full, the process waits for a reader
-          who follows it.
+        - `interactive`: Mark the process as interactive; it accepts input either way.
+        - `hold`: Keep all unread output: when the log is full, the process waits until a reader follows it.
 
         Raises `InvalidRequest`, `PermissionDenied`, `Conflict`, `Unavailable`.
         """
@@ -1058,16 +1057,16 @@ class Processes(Guard):
         timeout_ms: int | None = None,
         max_output_bytes: int | None = None,
     ) -> ProcessRun:
-        """Run a program to its end, and answer with what it wrote.
+        """Run a program to its end and return its output.
 
-        Its input is empty. At the time limit it is killed, with everything that it started.
+        Its input is empty. At the time limit it is killed, with everything it started.
 
-        - `command`: The program: a path, or a name that is looked for on PATH.
-        - `args`: Its arguments.
-        - `cwd`: Where it runs; the daemon's own folder when absent.
-        - `env`: Variables besides the daemon's own.
-        - `timeout_ms`: When to kill it, in milliseconds; `config` has the usual and the largest.
-        - `max_output_bytes`: How much of each stream to keep; `config` has the largest.
+        - `command`: Program to run: a path, or a name to find on PATH.
+        - `args`: Arguments of the program.
+        - `cwd`: Working directory (default: the daemon's).
+        - `env`: Environment variables in addition to the daemon's.
+        - `timeout_ms`: Time limit in milliseconds; `config` has the default and the maximum.
+        - `max_output_bytes`: Bytes of each stream to keep; `config` has the maximum.
 
         Raises `InvalidRequest`, `PermissionDenied`, `Conflict`, `Unavailable`.
         """
@@ -1104,7 +1103,7 @@ class Processes(Guard):
         max_log_bytes_per_process: int,
         max_input_bytes_per_request: int,
     ) -> ProcessConfig:
-        """Set the limits of processes: all of them. They hold for what is started from now on.
+        """Replace the limits of processes. They apply to processes started from now on.
 
         - `max_concurrent_processes`: How many processes may run at once; `run` does not count.
         - `default_run_timeout_ms`: How long `run` waits when nothing else is said.
@@ -1134,26 +1133,26 @@ class Processes(Guard):
     def get(self, process_id: str) -> ProcessInfo:
         """Show a process.
 
-        - `process_id`: Which process, e.g. `proc_1`.
+        - `process_id`: Id of the process, e.g. `proc_1`.
 
         Raises `PermissionDenied`, `NotFound`.
         """
         return self._client.ask(call("GET", f"/v1/processes/{segment(process_id)}"), ProcessInfo)
 
     def delete(self, process_id: str) -> None:
-        """Forget a process that has ended, and what it wrote.
+        """Delete an ended process and its output.
 
-        - `process_id`: Which process, e.g. `proc_1`.
+        - `process_id`: Id of the process, e.g. `proc_1`.
 
         Raises `PermissionDenied`, `NotFound`, `Conflict`, `Unavailable`.
         """
         self._client.send(call("DELETE", f"/v1/processes/{segment(process_id)}", settled=404))
 
     def stop(self, process_id: str, *, wait_ms: int | None = None) -> ProcessInfo:
-        """Ask a process to end (SIGTERM), and wait for that. One that does not care goes on.
+        """Send SIGTERM to a process and wait for its exit. A process that ignores it keeps running.
 
-        - `process_id`: Which process, e.g. `proc_1`.
-        - `wait_ms`: How long to wait for the exit, in milliseconds; 2000 when absent.
+        - `process_id`: Id of the process, e.g. `proc_1`.
+        - `wait_ms`: How long to wait for the exit, in milliseconds (default 2000).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
         """
@@ -1162,10 +1161,10 @@ class Processes(Guard):
         )
 
     def kill(self, process_id: str, *, wait_ms: int | None = None) -> ProcessInfo:
-        """End a process and everything that it started (SIGKILL).
+        """Kill a process and everything it started (SIGKILL).
 
-        - `process_id`: Which process, e.g. `proc_1`.
-        - `wait_ms`: How long to wait for the exit, in milliseconds; 2000 when absent.
+        - `process_id`: Id of the process, e.g. `proc_1`.
+        - `wait_ms`: How long to wait for the exit, in milliseconds (default 2000).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
         """
@@ -1176,15 +1175,15 @@ class Processes(Guard):
     def logs(
         self, process_id: str, *, stream: LogStream | None = None, since: int = 0, tail: int | None = None
     ) -> ProcessLogs:
-        """Read what a process wrote, or follow it.
+        """Read the output of a process, or follow it.
 
         A stream has frames named `log`, with the sequence of the entry as id, and ends with one named
-        `end`. A reader that comes back with everything of a process that has ended gets 204.
+        `end`. A reader that already has all output of an ended process gets 204.
 
-        - `process_id`: Which process, e.g. `proc_1`.
-        - `stream`: Which output; both, or the terminal's, when absent.
-        - `since`: Sequence of the last entry already seen.
-        - `tail`: Only the last so many entries.
+        - `process_id`: Id of the process, e.g. `proc_1`.
+        - `stream`: Output to read (default: both streams, or the terminal's).
+        - `since`: Sequence of the last entry you have seen.
+        - `tail`: Only this many entries from the end.
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
         """
@@ -1200,15 +1199,15 @@ class Processes(Guard):
     def follow_logs(
         self, process_id: str, *, stream: LogStream | None = None, since: int = 0, tail: int | None = None
     ) -> Iterator[LogEntry]:
-        """Read what a process wrote, or follow it.
+        """Read the output of a process, or follow it.
 
         A stream has frames named `log`, with the sequence of the entry as id, and ends with one named
-        `end`. A reader that comes back with everything of a process that has ended gets 204.
+        `end`. A reader that already has all output of an ended process gets 204.
 
-        - `process_id`: Which process, e.g. `proc_1`.
-        - `stream`: Which output; both, or the terminal's, when absent.
-        - `since`: Sequence of the last entry already seen.
-        - `tail`: Only the last so many entries.
+        - `process_id`: Id of the process, e.g. `proc_1`.
+        - `stream`: Output to read (default: both streams, or the terminal's).
+        - `since`: Sequence of the last entry you have seen.
+        - `tail`: Only this many entries from the end.
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
         """
@@ -1217,12 +1216,12 @@ class Processes(Guard):
     def input(
         self, process_id: str, data: str, *, encoding: str | None = None, eof: bool = False
     ) -> BytesWritten:
-        """Write to the input of a process, and wait until it is taken.
+        """Write to the input of a process and wait until it is accepted.
 
-        - `process_id`: Which process, e.g. `proc_1`.
-        - `data`: What to write.
-        - `encoding`: How `data` is spelled: `base64` (when absent), `utf8` or `text`.
-        - `eof`: Close the input behind it; a terminal gets Ctrl-D.
+        - `process_id`: Id of the process, e.g. `proc_1`.
+        - `data`: Data to write.
+        - `encoding`: Encoding of `data`: `base64` (default), `utf8` or `text`.
+        - `eof`: Close the input afterwards; a terminal gets Ctrl-D.
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`, `PayloadTooLarge`.
         """
@@ -1237,9 +1236,9 @@ class Processes(Guard):
         )
 
     def resize(self, process_id: str, cols: int, rows: int) -> TerminalSize:
-        """Give the terminal of a process another size.
+        """Resize the terminal of a process.
 
-        - `process_id`: Which process, e.g. `proc_1`.
+        - `process_id`: Id of the process, e.g. `proc_1`.
         - `cols`: Columns.
         - `rows`: Rows.
 
@@ -1255,11 +1254,11 @@ class Processes(Guard):
         )
 
     def terminal(self, process_id: str) -> Terminal:
-        """Look at the terminal of a process and type into it, over a WebSocket.
+        """Use the terminal of a process over a WebSocket.
 
-        The recent output comes first. Several may look at once, and all may type.
+        The recent output is sent first. Several clients may watch and type at once.
 
-        - `process_id`: Which process, e.g. `proc_1`.
+        - `process_id`: Id of the process, e.g. `proc_1`.
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """

@@ -131,11 +131,11 @@ class SessionChanges(Guard):
         self._session_id = session_id
 
     def list(self) -> ChangeList:
-        """Show what has changed in the session's directory since the session began, file by file.
+        """List the files that changed in the session's directory since the session began.
 
-        In a git repository the directory is compared with a snapshot of its beginning, uncommitted changes
-        included. Elsewhere the changes are those that the agent told. What .gitignore leaves out is not
-        looked at. Binary files, and those above 4 MiB, are told by their size only.
+        In a git repository, the directory is compared with a snapshot from the beginning, including
+        uncommitted changes. Elsewhere, the list has the changes that the agent reported. Files ignored by
+        .gitignore are skipped. Binary files and files over 4 MiB are listed with their size only.
 
         Raises `SessionNotFound`, `InvalidRequest`, `PermissionDenied`, `Unavailable`.
         """
@@ -144,11 +144,11 @@ class SessionChanges(Guard):
     def revert(
         self, *, paths: Sequence[str] | None = None, all: bool = False, etags: Mapping[str, str] | None = None
     ) -> Reverted:
-        """Give files back as they were when the session began. `undo` brings back what was overwritten or removed.
+        """Restore files to their state at the beginning of the session. `undo` reverses it.
 
-        - `paths`: Which files, as `changes` names them; or say `all`.
-        - `all`: Every file that has changed.
-        - `etags`: By path, the tags that `changes` showed: a file that has another by now is refused.
+        - `paths`: Files to revert, as listed by `changes`; or use `all`.
+        - `all`: Revert every changed file.
+        - `etags`: Tags from `changes`, by path: a file whose tag differs by now is refused.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Conflict`, `PreconditionFailed`,
         `Unavailable`.
@@ -156,7 +156,7 @@ class SessionChanges(Guard):
         return self._client.changes.revert(self._session_id, paths=paths, all=all, etags=etags)
 
     def undo(self) -> Reverted:
-        """Take the last revert back.
+        """Undo the last revert.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Conflict`, `PreconditionFailed`,
         `Unavailable`.
