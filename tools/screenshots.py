@@ -1,6 +1,6 @@
-"""Takes the pictures of the inspector for the documentation: `python -m tools.screenshots`.
+"""Takes the screenshots of the inspector for the documentation: `python -m tools.screenshots`.
 
-A real daemon, the mock agent and a few sessions of different ages; one picture for each situation, in docs/images.
+Uses a real daemon and the mock agent with sessions of different ages; writes one image per situation to docs/images.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _window(browser: Browser, colours: Colours, size: tuple[int, int]) -> Iterat
         viewport={"width": size[0], "height": size[1]}, color_scheme=colours, reduced_motion="reduce"
     )
     page.set_default_timeout(30_000)
-    # What is asked once would stand in every picture.
+    # Dismiss the one-time question, which would be in every screenshot.
     page.add_init_script("localStorage.setItem('sandbox-agent.notifications', 'asked')")
     yield page
     page.close()

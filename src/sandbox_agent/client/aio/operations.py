@@ -86,7 +86,7 @@ class AsyncAgents(AsyncGuard):
         - `reinstall`: Install again even if it is installed.
         - `agent_version`: Version to install, or `latest`. Default: the installed version, or the tested
           one if none is installed.
-        - `on_progress`: Is called with the latest step while it goes on; may be a coroutine function.
+        - `on_progress`: Called with each step; may be a coroutine function.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `PermissionDenied`, `InstallFailed`.
         """
@@ -151,7 +151,7 @@ class AsyncSessions(AsyncGuard):
     ) -> AsyncSession:
         """Create a session with the given id and start its agent.
 
-        A session whose agent is installed but cannot be started has ended: its problem is raised.
+        Raises the problem if the agent is installed but does not start.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
         - `agent`: Agent to run, e.g. `claude`.
@@ -205,7 +205,7 @@ class AsyncSessions(AsyncGuard):
     ) -> AsyncSession:
         """Create a session with a generated id.
 
-        A session whose agent is installed but cannot be started has ended: its problem is raised.
+        Raises the problem if the agent is installed but does not start.
 
         - `agent`: Agent to run, e.g. `claude`.
         - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
@@ -1296,7 +1296,7 @@ class AsyncSystem(AsyncGuard):
 
 
 class AsyncOperations(AsyncGuard):
-    """The groups of operations, as members of the client."""
+    """The groups of operations, as attributes of the client."""
 
     def __init__(self) -> None:
         client = cast("AsyncSandboxAgent", self)

@@ -165,7 +165,7 @@ class AsyncSessionChanges(AsyncGuard):
 
 
 class AsyncSessionOperations(AsyncGuard):
-    """What can be done with one session."""
+    """The operations of one session."""
 
     def __init__(self, client: AsyncSandboxAgent, session_id: str) -> None:
         self.client = client

@@ -165,7 +165,7 @@ class SessionChanges(Guard):
 
 
 class SessionOperations(Guard):
-    """What can be done with one session."""
+    """The operations of one session."""
 
     def __init__(self, client: SandboxAgent, session_id: str) -> None:
         self.client = client
