@@ -45,10 +45,10 @@ STREAMS = {
     ),
     "events.sse": ("AsyncIterator[Event | SessionInfo]", "all_events(self._client.transport, offset)"),
 }
-"""How each stream is followed, or a terminal opened: what the method returns, and the expression for it."""
+"""The return type and the expression of methods that follow a stream or open a terminal."""
 
 ONCE = {"processes.create", "processes.run", "processes.input"}
-"""What must not be sent again when its answer was lost: it may have been done."""
+"""Operations that must not be retried after a lost response: they may have been carried out."""
 
 LISTED = {"sessions.list": ("AsyncSessionList", "AsyncSessionList(self._client, limit, cursor)")}
 """The return type and the expression of methods that iterate over pages."""
@@ -63,10 +63,10 @@ BY_HAND = {
 """Operations that a session handle has under other names: `prompt()` and `events()`."""
 
 NOT_ASKED = {"last_event_id", "follow", "if_none_match", "if_range"}
-"""Fields that a stream keeps for itself, those that stand for a method of their own, and those of a cache."""
+"""Fields that are not parameters: set by a stream, replaced by a separate method, or for caches."""
 
 DRAWN_PAGE = {"fs.entries": ("EntryPage", "limit", "1000")}
-"""Answers that are a page only where a field is given: it always is."""
+"""Fields that are always sent, because without them the response is not a page."""
 
 DRAWN = {"idempotency_key": "idempotency_key or new_key()"}
 """Fields with a generated default."""
@@ -211,7 +211,7 @@ class {_class(group)}(AsyncGuard):
 
 
 def _methods(op: Operation) -> Iterator[str]:
-    """One, and another where the answer may be a stream."""
+    """One method, or two if the response may be a stream."""
     yield _method(op)
     if op.may_stream:
         verb = op.name.split(".")[1]

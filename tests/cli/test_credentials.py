@@ -107,7 +107,7 @@ def test_what_is_exported_can_be_evaluated_by_a_shell(home: Path) -> None:
     assert not (home / "sprung").exists()
     other = home / ".local/share/opencode/auth.json"
     assert f"using ANTHROPIC_API_KEY from ANTHROPIC_API_KEY; {other} has a different value" in done.stderr
-    assert "are printed" in done.stderr
+    assert "secret values" in done.stderr
 
 
 def test_variables_are_hidden_unless_they_are_exported_or_revealed(home: Path) -> None:

@@ -21,7 +21,7 @@ def test_what_was_typed_before_a_question_is_no_answer_to_it(environ: dict[str, 
         terminal.type("o\n")
         terminal.wait_for("[r]eject: ")
         terminal.type("r\n")
-        terminal.wait_for("why?")
+        terminal.wait_for("reason (optional): ")
         terminal.type("\n")
         terminal.exit_code()
     assert not (tmp_path / "mock-edit.txt").exists()
