@@ -1,4 +1,4 @@
-"""`run AGENT "prompt"`: sends one prompt and shows the turn, on the running daemon or on one of its own."""
+"""`run AGENT "prompt"`: sends one prompt and shows the turn, on the running daemon or on a temporary one."""
 
 from __future__ import annotations
 
