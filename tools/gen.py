@@ -110,7 +110,7 @@ def with_tables(page: str) -> str:
 def command_line() -> str:
     from sandbox_agent.cli import reference  # imports the table, which may just have been rewritten
 
-    return wrapped(reference.render())
+    return reference.render()
 
 
 TABLE = "src/sandbox_agent/cli/table.py"

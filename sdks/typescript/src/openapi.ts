@@ -347,9 +347,9 @@ export interface paths {
         };
         /**
          * List the files that changed in the session's directory since the session began.
-         * @description In a git repository, the directory is compared with a snapshot from the beginning, including uncommitted changes. Elsewhere,
-         *     the list has the changes that the agent reported. Files ignored by .gitignore are skipped. Binary files and files over 4 MiB
-         *     are listed with their size only.
+         * @description In a git repository, the directory is compared with a snapshot from the beginning, including uncommitted changes.
+         *     Elsewhere, the list has the changes that the agent reported. Files ignored by .gitignore are skipped. Binary files and
+         *     files over 4 MiB are listed with their size only.
          */
         get: operations["changes.list"];
         put?: never;
@@ -581,7 +581,8 @@ export interface paths {
         };
         /**
          * Download a directory as an archive, packed while it is sent.
-         * @description Links are packed as links. Sockets, pipes, devices, files that the daemon cannot read and the daemon's own files are left out.
+         * @description Links are packed as links. Sockets, pipes, devices, files that the daemon cannot read and the daemon's own files are
+         *     left out.
          */
         get: operations["fs.download"];
         put?: never;
@@ -621,8 +622,9 @@ export interface paths {
         };
         /**
          * Stream changes below a directory, starting now.
-         * @description Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame named `lost` means that
-         *     changes are missing, because there were too many at once or there are too many directories: read the directory again.
+         * @description Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame named `lost` means
+         *     that changes are missing, because there were too many at once or there are too many directories: read the directory
+         *     again.
          */
         get: operations["fs.watch"];
         put?: never;

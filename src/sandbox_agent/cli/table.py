@@ -239,7 +239,7 @@ COMMANDS: tuple[Command, ...] = (
         'path=$(sandbox-agent attachments upload demo screenshot.png --json | jq -r .path)\nsandbox-agent attachments get demo "${path##*/}" --output copy.png',
     ),
     Command(
-        'changes', 'list', (), 'GET', '/v1/sessions/{session_id}/changes', "List the files that changed in the session's directory since the session began.", 'In a git repository, the directory is compared with a snapshot from the beginning, including uncommitted changes. Elsewhere,\nthe list has the changes that the agent reported. Files ignored by .gitignore are skipped. Binary files and files over 4 MiB\nare listed with their size only.', 'json', '',
+        'changes', 'list', (), 'GET', '/v1/sessions/{session_id}/changes', "List the files that changed in the session's directory since the session began.", 'In a git repository, the directory is compared with a snapshot from the beginning, including uncommitted changes.\nElsewhere, the list has the changes that the agent reported. Files ignored by .gitignore are skipped. Binary files and\nfiles over 4 MiB are listed with their size only.', 'json', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
@@ -358,7 +358,7 @@ COMMANDS: tuple[Command, ...] = (
         'sandbox-agent fs read --session-id demo README.md\nsandbox-agent fs read core.bin --range bytes=0-1023 --output head.bin',
     ),
     Command(
-        'fs', 'download', (), 'GET', '/v1/fs/download', 'Download a directory as an archive, packed while it is sent.', "Links are packed as links. Sockets, pipes, devices, files that the daemon cannot read and the daemon's own files are left out.", 'content', '',
+        'fs', 'download', (), 'GET', '/v1/fs/download', 'Download a directory as an archive, packed while it is sent.', "Links are packed as links. Sockets, pipes, devices, files that the daemon cannot read and the daemon's own files are\nleft out.", 'content', '',
         (
             Argument('path', 'string', 'query', 'path', 'Directory (default: the one that relative paths start from).', is_word=True),
             Argument('session_id', 'string', 'query', 'sessionId', 'Session whose directory relative paths start from.'),
@@ -382,7 +382,7 @@ COMMANDS: tuple[Command, ...] = (
         "sandbox-agent fs search --session-id demo --glob '*.py' --text TODO\nsandbox-agent fs search /srv/project --regex 'def test_\\w+'",
     ),
     Command(
-        'fs', 'watch', (), 'GET', '/v1/fs/watch', 'Stream changes below a directory, starting now.', 'Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame named `lost` means that\nchanges are missing, because there were too many at once or there are too many directories: read the directory again.', 'stream', '',
+        'fs', 'watch', (), 'GET', '/v1/fs/watch', 'Stream changes below a directory, starting now.', 'Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame named `lost` means\nthat changes are missing, because there were too many at once or there are too many directories: read the directory\nagain.', 'stream', '',
         (
             Argument('path', 'string', 'query', 'path', 'Directory (default: the one that relative paths start from).', is_word=True),
             Argument('session_id', 'string', 'query', 'sessionId', 'Session whose directory relative paths start from.'),

@@ -49,9 +49,9 @@ class RevertChanges(Struct, frozen=True, rename="camel"):
 async def show(daemon: Daemon, request: OneSession) -> ChangeList:
     """List the files that changed in the session's directory since the session began.
 
-    In a git repository, the directory is compared with a snapshot from the beginning, including uncommitted changes. Elsewhere,
-    the list has the changes that the agent reported. Files ignored by .gitignore are skipped. Binary files and files over 4 MiB
-    are listed with their size only.
+    In a git repository, the directory is compared with a snapshot from the beginning, including uncommitted changes.
+    Elsewhere, the list has the changes that the agent reported. Files ignored by .gitignore are skipped. Binary files and
+    files over 4 MiB are listed with their size only.
     """
     return await daemon.changes.show((await daemon.sessions.show(request.session_id)).told.record)
 

@@ -247,7 +247,8 @@ def _names_tag(header: str, etag: str) -> bool:
 async def download(daemon: Daemon, request: DownloadFolder) -> Download:
     """Download a directory as an archive, packed while it is sent.
 
-    Links are packed as links. Sockets, pipes, devices, files that the daemon cannot read and the daemon's own files are left out.
+    Links are packed as links. Sockets, pipes, devices, files that the daemon cannot read and the daemon's own files are
+    left out.
     """
     path = await _path(daemon, request.session_id, request.path)
     files = daemon.files
@@ -301,8 +302,9 @@ async def search(daemon: Daemon, request: Search) -> SearchResult:
 async def watch(daemon: Daemon, request: WatchFolder) -> Stream:
     """Stream changes below a directory, starting now.
 
-    Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame named `lost` means that
-    changes are missing, because there were too many at once or there are too many directories: read the directory again.
+    Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame named `lost` means
+    that changes are missing, because there were too many at once or there are too many directories: read the directory
+    again.
     """
     path = await _path(daemon, request.session_id, request.path)
     watched = await daemon.files.run(Watch, daemon.files.roots, path)
