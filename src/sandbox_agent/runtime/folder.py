@@ -1,4 +1,4 @@
-"""The data folder: for its owner alone, and for one daemon at a time."""
+"""The data directory: private to its owner, used by one daemon at a time."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 
 class FolderUnusable(Exception):
-    """There is no data folder where it should be, and none can be made."""
+    """The data directory does not exist and cannot be created."""
 
 
 class FolderInUse(FolderUnusable):
-    """Another daemon has the data folder."""
+    """Another daemon uses the data directory."""
 
 
 class DataFolder:
