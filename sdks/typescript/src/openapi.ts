@@ -1333,6 +1333,12 @@ export interface components {
              */
             linkTarget?: string | null;
         };
+        /** EntryPage */
+        EntryPage: {
+            entries: components["schemas"]["FileEntry"][];
+            /** @default null */
+            nextCursor?: string | null;
+        };
         /** FileStat */
         FileStat: {
             path: string;
@@ -4770,7 +4776,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FileEntry"][];
+                    "application/json": components["schemas"]["FileEntry"][] | components["schemas"]["EntryPage"];
                 };
             };
             /** @description `invalid_request` */

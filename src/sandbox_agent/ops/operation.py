@@ -6,6 +6,7 @@ import asyncio
 import functools
 import inspect
 import logging
+import operator
 import re
 import typing
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -245,7 +246,9 @@ def operation(
         choices = typing.get_args(response) if typing.get_origin(response) is UnionType else ()
         may_be_empty = type(None) in choices
         may_stream = Stream in choices[1:]
-        response = choices[0] if choices else response
+        if choices:
+            beside = {type(None), *((Stream,) if may_stream else ())}
+            response = functools.reduce(operator.or_, (choice for choice in choices if choice not in beside))
         text = inspect.getdoc(handler) or ""
         summary, _, rest = text.partition("\n")
         OPERATIONS[name] = Operation(
