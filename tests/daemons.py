@@ -349,7 +349,7 @@ class Client:
     def request(self, method: str, path: str, **options: Any) -> httpx2.Response:
         return self._http.request(method, f"http://127.0.0.1:{self.daemon.port}{path}", **options)
 
-    def get(self, path: str, **query: object) -> httpx2.Response:
+    def get(self, path: str, /, **query: object) -> httpx2.Response:
         return self.request("GET", path, params={name: str(value) for name, value in query.items()})
 
     def post(self, path: str, body: object = None, **headers: str) -> httpx2.Response:

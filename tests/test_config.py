@@ -51,7 +51,7 @@ def test_an_empty_variable_is_as_good_as_none() -> None:
 
 def test_every_setting_can_be_given_in_the_environment() -> None:
     by_type = {bool: "true", int: "7", float: "7.5", str: "/x"}
-    by_name = {"synchronous": "normal", "log_level": "debug", "parent_pid": "7"}
+    by_name = {"synchronous": "normal", "log_level": "debug", "parent_pid": "7", "max_upload": "4GiB"}
     default = Config()
     for field in msgspec.structs.fields(Config):
         before = getattr(default, field.name)
@@ -72,6 +72,8 @@ def test_every_setting_can_be_given_in_the_environment() -> None:
         ("idle_seconds", "0"),
         ("synchronous", "off"),
         ("log_level", "LOUD"),
+        ("max_upload", "much"),
+        ("max_upload", "0"),
     ],
 )
 def test_a_bad_setting_is_named(name: str, value: str) -> None:

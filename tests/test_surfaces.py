@@ -60,6 +60,17 @@ GET /v1/processes/{process_id}/logs
 POST /v1/processes/{process_id}/input
 POST /v1/processes/{process_id}/terminal/resize
 GET /v1/processes/{process_id}/terminal/ws
+GET /v1/fs/entries
+GET /v1/fs/file
+PUT /v1/fs/file
+DELETE /v1/fs/entry
+POST /v1/fs/mkdir
+POST /v1/fs/move
+GET /v1/fs/stat
+POST /v1/fs/upload-batch
+GET /v1/fs/download
+GET /v1/fs/search
+GET /v1/fs/watch
 GET /metrics
 """
 """What clients rely on. A line may be added; one that is changed or missing breaks them."""
@@ -98,7 +109,7 @@ def test_openapi_knows_every_field_answer_and_error(operation: Operation) -> Non
     schema = document()["components"]["schemas"].get(body.get("$ref", "").rpartition("/")[2], {})
     described = {parameter["name"] for parameter in told["parameters"]} | schema.get("properties", {}).keys()
     spelled = {field.name: field.encode_name for field in msgspec.structs.fields(operation.request)}
-    elsewhere = {"content", "content_type"} if operation.body == "bytes" else set()
+    elsewhere = {"content", "content_type"} if operation.takes_bytes else set()
     expected = {
         operation.headers.get(name) or (name if name in operation.path_fields else wire)
         for name, wire in spelled.items()

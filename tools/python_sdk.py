@@ -15,8 +15,8 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from sandbox_agent.ops import OPERATIONS, Operation
-from sandbox_agent.ops.operation import Content, Dialogue, Stream
-from sandbox_agent.schema import answers, inputs, processes
+from sandbox_agent.ops.operation import Content, Dialogue, Download, Incoming, Stream
+from sandbox_agent.schema import answers, changes, files, inputs, processes
 from sandbox_agent.schema.answers import CreatedSession, EventPage, Progress
 
 CLIENT = Path(__file__).parents[1] / "src" / "sandbox_agent" / "client"
@@ -31,6 +31,8 @@ GROUPS = {
     "questions": "Questions that agents ask, and the answers.",
     "attachments": "Files that go with messages, and images that agents make.",
     "events": "The events of all sessions.",
+    "changes": "What sessions have changed in their directories, and the way back.",
+    "fs": "Files of the daemon's machine.",
     "processes": "Processes of the sandbox, and terminals.",
     "system": "Whether the daemon lives, is ready, and how it does.",
 }
@@ -50,6 +52,10 @@ STREAMS = {
         "log_entries(self._client.transport, process_id, stream, since, tail)",
     ),
     "processes.terminal": ("AsyncTerminal", "AsyncTerminal(self._client.transport, process_id)"),
+    "fs.watch": (
+        "AsyncIterator[FileChange | None]",
+        "file_changes(self._client.transport, path, session_id)",
+    ),
     "events.sse": ("AsyncIterator[Event | SessionInfo]", "all_events(self._client.transport, offset)"),
 }
 """How each stream is followed, or a terminal opened: what the method returns, and the expression for it."""
@@ -69,8 +75,11 @@ BY_HAND = {
 }
 """Operations that a session's handle offers in a form of its own: `prompt()` and `events()`."""
 
-NOT_ASKED = {"last_event_id", "follow"}
-"""Fields that the stream keeps for itself, or that stand for a method of their own."""
+NOT_ASKED = {"last_event_id", "follow", "if_none_match", "if_range"}
+"""Fields that a stream keeps for itself, those that stand for a method of their own, and those of a cache."""
+
+DRAWN_PAGE = {"fs.entries": ("EntryPage", "limit", "1000")}
+"""Answers that are a page only where a field is given: it always is."""
 
 DRAWN = {"idempotency_key": "idempotency_key or new_key()"}
 """Fields that have a value also when none is given."""
@@ -83,7 +92,11 @@ UNHEALTHY = "A session whose agent is installed but cannot be started has ended:
 
 ON_PROGRESS = "Is called with the latest step while it goes on; may be a coroutine function."
 
-ALIASES = {inputs.PermissionMode: "PermissionMode", processes.LogStream: "LogStream"}
+ALIASES = {
+    inputs.PermissionMode: "PermissionMode",
+    processes.LogStream: "LogStream",
+    Incoming: "AsyncContent",
+}
 
 
 class Parameter(NamedTuple):
@@ -117,8 +130,9 @@ from ..events import Event
 from ..misuse import AsyncGuard
 from ..pages import PageOfEvents, decoded
 from .session_list import AsyncSessionList
-from .stream import all_events, log_entries
+from .stream import all_events, file_changes, log_entries
 from .terminal import AsyncTerminal
+from .transfer import AsyncContent, AsyncDownload, pieces_of
 
 if TYPE_CHECKING:
     from .client import AsyncSandboxAgent
@@ -182,15 +196,16 @@ class AsyncSessionOperations(AsyncGuard):
 
 
 def _imports() -> str:
-    responses = [op.response for op in OPERATIONS.values() if op.response is not None]
+    responses = [Progress, *(op.response for op in OPERATIONS.values() if isinstance(op.response, type))]
 
-    def named(module: ModuleType) -> str:
-        kinds = (*responses, Progress)
-        return ", ".join(sorted({kind.__name__ for kind in kinds if kind.__module__ == module.__name__}))
+    def declared_in(module: ModuleType) -> str:
+        return ", ".join(sorted({kind.__name__ for kind in responses if kind.__module__ == module.__name__}))
 
     return (
-        f"from ...schema.answers import {named(answers)}\n"
-        f"from ...schema.processes import LogEntry, LogStream, {named(processes)}\n"
+        f"from ...schema.answers import {declared_in(answers)}\n"
+        f"from ...schema.changes import {declared_in(changes)}\n"
+        f"from ...schema.files import EntryPage, FileChange, {declared_in(files)}\n"
+        f"from ...schema.processes import LogEntry, LogStream, {declared_in(processes)}\n"
         "from ...schema.inputs import Attachment, McpServer, PermissionMode\n"
         "from ...schema.sessions import SessionInfo\n"
     )
@@ -221,7 +236,7 @@ def _methods(op: Operation) -> Iterator[str]:
 def _method(op: Operation) -> str:
     parameters = list(_parameters(op))
     returned, body = _body(op, parameters)
-    prefix = "" if op.response in (Stream, Dialogue) or op.name in LISTED else "async "
+    prefix = "" if op.response in (Stream, Dialogue, Download) or op.name in LISTED else "async "
     verb = op.name.split(".")[1]
     return (
         f"    {prefix}def {verb}({_signature(parameters)}) -> {returned}:\n"
@@ -244,6 +259,11 @@ def _body(op: Operation, parameters: list[Parameter]) -> tuple[str, str]:
         name = "session_id" if any(one.in_path for one in parameters) else "None"
         return "AsyncSession", f"await self._client.create_session({name}, {_fields(op, op.body_fields)})"
     request = _request(op)
+    if op.response is Download:
+        return "AsyncDownload", f"AsyncDownload(self._client.transport, {request})"
+    if op.name in DRAWN_PAGE:
+        page, _, _ = DRAWN_PAGE[op.name]
+        return page, f"await self._client.ask({request}, {page})"
     if op.response is EventPage:
         return "PageOfEvents", f"decoded(await self._client.ask({request}, EventPage))"
     if op.response is None:
@@ -266,6 +286,9 @@ def _request(op: Operation) -> str:
     if op.body == "bytes":
         headers["content_type"] = "Content-Type"
         words.append("content=content")
+    elif op.body == "stream":
+        headers[repr(op.media_type)] = "Content-Type"
+        words.append("content=pieces_of(content)")
     if headers:
         words.append(f"headers={{{', '.join(f'{header!r}: {field}' for field, header in headers.items())}}}")
     words += [f"body={_fields(op, op.body_fields)}"] if op.body == "json" else []
@@ -327,6 +350,8 @@ def _parameters(op: Operation) -> Iterator[Parameter]:
         type, default = _type(hints[field.name]), None
         if not field.required:
             default = _default(field)
+            if op.name in DRAWN_PAGE and field.name == DRAWN_PAGE[op.name][1]:
+                type, default = type.removesuffix(" | None"), DRAWN_PAGE[op.name][2]
             if default == "None" and not type.endswith("| None"):
                 type += " | None"
         if op.name == "sessions.create" and field.name == "session_id":
@@ -440,6 +465,8 @@ WORDS = [
     (r"\ba(next|closing|close|read)\b", r"\1"),
     (r"\baiter_bytes\b", "iter_bytes"),
     (r"\bwebsockets\.asyncio\b", "websockets.sync"),
+    (r"\basynccontextmanager\b", "contextmanager"),
+    (r"\benter_async_context\b", "enter_context"),
     (r"\basyncio\b", "time"),
     (r"\bin_thread\b", "at_once"),
     (r"\bawaited\b", "awaited_here"),
@@ -457,6 +484,7 @@ MODULES = (
     "session_operations",
     "stream",
     "terminal",
+    "transfer",
     "transport",
     "turn",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, cast
@@ -17,6 +18,20 @@ PREFIX = "SANDBOX_AGENT_"
 
 def default_data_dir() -> Path:
     return Path.home() / ".local" / "share" / "sandbox-agent"
+
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?(?:([KMGT])i?)?B?", re.ASCII | re.IGNORECASE)
+
+
+def bytes_of(text: str) -> int:
+    """A size as people write it: `1048576`, `500M`, `4GiB`. The units are powers of 1,024."""
+    found = _SIZE.fullmatch(text.strip())
+    size = (
+        int(float(found[1]) * 1024 ** ("KMGT".index(found[2].upper()) + 1 if found[2] else 0)) if found else 0
+    )
+    if size <= 0:
+        raise InvalidRequest(f"expected bytes, or a number with K, M or G as in `500M`, not `{text}`")
+    return size
 
 
 class Config(Struct, frozen=True, kw_only=True):
@@ -102,9 +117,21 @@ class Config(Struct, frozen=True, kw_only=True):
     max_body_bytes: Annotated[
         int, Meta(gt=0, description="Largest JSON body accepted; attachments may be 64 times as large.")
     ] = 1 << 20
+    max_upload: Annotated[
+        str,
+        Meta(description="Largest file or archive that may be uploaded to a path, e.g. `500MiB` or `4GiB`."),
+    ] = "1GiB"
+    fs_root: Annotated[
+        tuple[str, ...],
+        Meta(description="Folder that file operations are bound to; repeatable. Everything when absent."),
+    ] = ()
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Meta(description="What to log on stderr.")
     ] = "warning"
+
+    @property
+    def max_upload_bytes(self) -> int:
+        return bytes_of(self.max_upload)
 
     @property
     def data_path(self) -> Path:
@@ -138,8 +165,13 @@ def from_environment(flags: Mapping[str, object], environ: Mapping[str, str] = o
             listed = [part.strip() for part in parts if part.strip()]
             values[field.name] = listed if isinstance(field.default, tuple) else text
     try:
-        return msgspec.convert(values, Config, strict=False)
+        config = msgspec.convert(values, Config, strict=False)
     except msgspec.ValidationError as error:
         told, name = found_by_validation(str(error))
         flag, variable = f"--{name.replace('_', '-')}", PREFIX + name.upper()
         raise InvalidRequest(f"{flag} / {variable}: {told}") from None
+    try:
+        bytes_of(config.max_upload)
+    except InvalidRequest as error:
+        raise InvalidRequest(f"--max-upload / {PREFIX}MAX_UPLOAD: {error.detail}") from None
+    return config

@@ -1,14 +1,14 @@
 """Everything that can go wrong, as one tree. A class is a problem type; its facts are members of the problem.
 
 SandboxAgentError
-├── InvalidRequest 400          ├── Conflict 409                ├── Internal 500
-├── UnsupportedAgent 400        ├── SessionAlreadyExists 409    ├── InstallFailed 500
-├── ModeNotSupported 400        ├── PayloadTooLarge 413         ├── AgentProcessExited 500
-├── TokenInvalid 401            ├── UnsupportedMediaType 415    ├── StreamError 502
-├── PermissionDenied 403        ├── MisdirectedHost 421         ├── Unavailable 503
-├── AgentNotInstalled 404       ├── IdempotencyMismatch 422     └── Timeout 504
-├── SessionNotFound 404         ├── RateLimited 429
-├── NotFound 404
+├── InvalidRequest 400          ├── Conflict 409                ├── RateLimited 429
+├── UnsupportedAgent 400        ├── SessionAlreadyExists 409    ├── Internal 500
+├── ModeNotSupported 400        ├── PreconditionFailed 412      ├── InstallFailed 500
+├── TokenInvalid 401            ├── PayloadTooLarge 413         ├── AgentProcessExited 500
+├── PermissionDenied 403        ├── UnsupportedMediaType 415    ├── StreamError 502
+├── AgentNotInstalled 404       ├── RangeNotSatisfiable 416     ├── Unavailable 503
+├── SessionNotFound 404         ├── MisdirectedHost 421         └── Timeout 504
+├── NotFound 404                ├── IdempotencyMismatch 422
 └── MethodNotAllowed 405
 """
 
@@ -106,12 +106,20 @@ class SessionAlreadyExists(SandboxAgentError):
     type, status, title = "session_already_exists", 409, "Session already exists"
 
 
+class PreconditionFailed(SandboxAgentError):
+    type, status, title = "precondition_failed", 412, "Changed meanwhile"
+
+
 class PayloadTooLarge(SandboxAgentError):
     type, status, title = "payload_too_large", 413, "Payload too large"
 
 
 class UnsupportedMediaType(SandboxAgentError):
     type, status, title = "unsupported_media_type", 415, "Unsupported media type"
+
+
+class RangeNotSatisfiable(SandboxAgentError):
+    type, status, title = "range_not_satisfiable", 416, "Range not satisfiable"
 
 
 class MisdirectedHost(SandboxAgentError):

@@ -11,7 +11,7 @@ import msgspec
 from . import __version__
 from .errors import URN, SandboxAgentError
 from .ops import OPERATIONS
-from .ops.operation import Content, Dialogue, Operation, Stream
+from .ops.operation import Content, Dialogue, Download, Operation, Stream
 from .schema.answers import Progress
 from .schema.events import EVENT_TYPES, Event
 
@@ -83,7 +83,7 @@ def _component_schemas() -> dict[str, Any]:
     responses = [
         operation.response
         for operation in OPERATIONS.values()
-        if operation.response not in (None, Content, Dialogue, Stream)
+        if operation.response not in (None, Content, Dialogue, Download, Stream)
     ]
     # Two operations may take the same request; its body is one schema.
     bodies = {one.request: _body_struct(one) for one in OPERATIONS.values() if one.body_fields}
@@ -113,7 +113,7 @@ def _body_struct(operation: Operation) -> type[msgspec.Struct]:
     return msgspec.defstruct(
         f"{operation.request.__name__}Body",
         declared,
-        rename="camel",
+        rename={field.name: field.encode_name for field in fields},
         kw_only=True,
         forbid_unknown_fields=True,
     )
@@ -157,8 +157,8 @@ def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
             "required": required,
             "content": {MEDIA["json"]: {"schema": {"$ref": REF.format(name=name)}}},
         }
-    elif operation.body == "bytes":
-        described["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": {}}}}
+    elif operation.takes_bytes:
+        described["requestBody"] = {"required": True, "content": {operation.media_type: {"schema": {}}}}
     return described
 
 
@@ -186,13 +186,17 @@ def _responses(operation: Operation) -> dict[str, Any]:
     good: dict[str, Any] = {"description": "Done." if operation.response is None else "The answer."}
     if operation.response is Stream:
         good["content"] = {MEDIA["stream"]: {"schema": {"type": "string"}}}
-    elif operation.response is Content:
+    elif operation.response in (Content, Download):
         good["content"] = {"*/*": {"schema": {}}}
     elif operation.response not in (None, Dialogue):
-        good["content"] = {MEDIA["json"]: {"schema": {"$ref": REF.format(name=operation.response.__name__)}}}
+        (schema,), _ = msgspec.json.schema_components([operation.response], ref_template=REF)
+        good["content"] = {MEDIA["json"]: {"schema": schema}}
         if operation.watched or operation.may_stream:
             good["content"][MEDIA["stream"]] = {"schema": {"type": "string"}}
     responses = {str(operation.status): good}
+    if operation.response is Download and "range" in operation.headers:
+        responses["206"] = {**good, "description": "The range that was asked for."}
+        responses["304"] = {"description": "The client has it already."}
     if operation.may_be_empty:
         responses["204"] = {"description": "There is nothing more to come."}
     by_status: dict[int, list[type[SandboxAgentError]]] = {}

@@ -72,11 +72,12 @@ def test_a_local_file_is_uploaded_and_another_path_is_the_daemons(tmp_path: Path
 def test_an_upload_sends_the_bytes_under_the_files_name(tmp_path: Path) -> None:
     file = tmp_path / "a.bin"
     file.write_bytes(b"\0\1")
-    assert call("attachments", "upload", "x", str(file)) == Call(
+    made = call("attachments", "upload", "x", str(file))
+    assert made._replace(content=b"".join(made.content)) == Call(
         "POST",
         "/v1/sessions/x/attachments",
         {"filename": "a.bin"},
-        {"Content-Type": "application/octet-stream"},
+        {"Content-Type": "application/octet-stream", "Content-Length": "2"},
         b"\0\1",
     )
 

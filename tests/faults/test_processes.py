@@ -100,6 +100,22 @@ def test_a_crash_ends_the_turn_at_once_and_keeps_the_session(client: Client, cod
     assert texts(client.turn(session, "hi")) == ["You said: hi (message 3 of this conversation)"]
 
 
+def test_a_crash_ends_the_turn_though_a_stranger_holds_the_agents_output(tmp_path: Path) -> None:
+    """As a program does that it was handed to: one that ran before, and is none of ours."""
+    with running(Daemon(tmp_path / "data")) as daemon, client_of(daemon) as client:
+        session = client.create()
+        with client.follow(session) as reader:
+            client.send(session, "hang")
+            reader.until_agent_speaks()
+            agent = agent_pid(daemon)
+            held = [os.open(f"/proc/{agent}/fd/{number}", os.O_WRONLY) for number in (1, 2)]
+            os.kill(agent, signal.SIGKILL)
+            assert stop_reason(reader.until_type("turn.ended")) == "error"
+        assert client.post(f"/v1/sessions/{session}/terminate").status_code == 204
+        for fd in held:
+            os.close(fd)
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
 def test_a_signal_that_ends_the_agent_is_named(client: Client, number: signal.Signals) -> None:
     session, agent = new_agent(client)

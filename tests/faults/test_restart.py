@@ -375,6 +375,30 @@ def test_what_can_never_be_written_costs_its_turn_and_nothing_else(daemon: Daemo
     assert client.events(session)[in_the_way["sequence"] - 1] == in_the_way
 
 
+@pytest.mark.parametrize("fault", ['{"', '"time":"x'], ids=["body", "step"])
+def test_a_session_that_cannot_be_loaded_keeps_no_other_from_going_on(tmp_path: Path, fault: str) -> None:
+    """What stands in its log cannot be decoded, or is too much for the machine."""
+    with running(Daemon(tmp_path / "data")) as daemon, client_of(daemon) as client:
+        broken, other = client.create(), client.create()
+        for session in (broken, other):
+            with client.follow(session) as reader:
+                client.send(session, "hang")
+                reader.until_agent_speaks()
+        client.sessions.remove(broken)
+        daemon.kill()
+        database = apsw.Connection(str(daemon.data_dir / "log.db"))
+        database.execute(
+            "UPDATE events SET body = CAST(replace(CAST(body AS TEXT), ?, ?) AS BLOB) "
+            "WHERE session = (SELECT ordinal FROM sessions WHERE session_id = ?)",
+            (fault.removesuffix("x"), fault + "?", broken),
+        )
+        database.close()
+        daemon.start()
+        assert refusal(client.post(f"/v1/sessions/{broken}/cancel")) == (500, "internal")
+        assert stop_reason(client.events(other)) == "outcome_unknown"
+        assert client.get(f"/v1/sessions/{broken}").status_code == 200
+
+
 def put_in_the_way(daemon: Daemon, session: str, last: dict[str, Any]) -> dict[str, Any]:
     event = {
         **last,

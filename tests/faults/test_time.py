@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,22 @@ def test_a_machine_that_sleeps_loses_nothing(daemon: Daemon, client: Client, sec
     events = client.events(session)
     assert stop_reason(events) == "end_turn"
     assert numbers(texts(events)[0]) == list(range(40))
+
+
+@pytest.mark.long
+def test_a_machine_that_sleeps_while_a_session_ends_ends_it_when_it_wakes_up(
+    daemon: Daemon, client: Client
+) -> None:
+    session = client.create()
+    with client.follow(session) as reader, ThreadPoolExecutor(1) as pool:
+        client.send(session, "hang")
+        reader.until_agent_speaks()
+        pool.submit(client.post, f"/v1/sessions/{session}/terminate")
+        reader.until_type("session.ended")
+        os.kill(daemon.pid, signal.SIGSTOP)
+        assert gone_within([daemon.pid], 8) == [daemon.pid]  # so much time passes
+        os.kill(daemon.pid, signal.SIGCONT)
+        assert client.post(f"/v1/sessions/{session}/terminate").status_code == 204
 
 
 # -- a wall clock that jumps --------------------------------------------------------------------

@@ -10,7 +10,9 @@ from tests.daemons import Client, Daemon, client_of, running
 
 @pytest.fixture(scope="session")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    with running(Daemon(tmp_path_factory.mktemp("http") / "data")) as daemon:
+    # Bound to where tests write: some send whatever comes to their mind.
+    root = str(tmp_path_factory.getbasetemp())
+    with running(Daemon(tmp_path_factory.mktemp("http") / "data", "--no-token", "--fs-root", root)) as daemon:
         yield daemon
 
 

@@ -34,6 +34,7 @@ EXAMPLES = 12
 CONFORMS = [status_code_conformance, content_type_conformance, response_schema_conformance]
 
 load_all_checks()
+schemathesis.serializer.alias("application/x-tar", "application/octet-stream")
 _described = schemathesis.openapi.from_dict(document())
 _not_ours_to_fuzz = {"authorization", "x-sandbox-token", "host"}
 

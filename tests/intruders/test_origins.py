@@ -226,8 +226,9 @@ def test_a_preflight_of_an_allowed_origin_is_answered_without_a_token(
     assert (answer.status_code, answer.content) == (204, b"")
     assert cors(answer) == {
         "allow-origin": origin,
-        "allow-methods": "GET, POST, PATCH, DELETE",
-        "allow-headers": "authorization, content-type, idempotency-key, last-event-id, x-sandbox-token",
+        "allow-methods": "GET, POST, PUT, PATCH, DELETE",
+        "allow-headers": "authorization, content-type, idempotency-key, if-match, if-none-match, if-range, "
+        "last-event-id, range, x-sandbox-token",
         "max-age": "600",
     }
     assert answer.headers["vary"] == "Origin"

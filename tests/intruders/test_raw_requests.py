@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 from pathlib import Path
 
 import msgspec
@@ -164,3 +165,26 @@ def test_nothing_but_a_terminal_switches_protocols(daemon: Daemon, token: str, p
     """No other operation is a WebSocket: who may ask gets the plain answer."""
     given = {**UPGRADE, "Upgrade": protocol, "Authorization": f"Bearer {token}"}
     assert get(daemon, "/v1/sessions", **given) == (200, "")
+
+
+# -- clients that go ----------------------------------------------------------------------------
+
+
+def say_and_go(daemon: Daemon, content: bytes) -> None:
+    """Say this and reset the connection."""
+    with socket.create_connection(("127.0.0.1", daemon.port), SECONDS) as connection:
+        connection.sendall(content)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def test_one_who_asks_for_much_and_goes_is_no_fault_of_ours(
+    client: Client, daemon: Daemon, token: str
+) -> None:
+    before = daemon.said().count("Traceback")
+    head = f"Host: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
+    stream = f"POST /v1/sessions/{client.create()}/messages/stream HTTP/1.1\r\n{head}Content-Type: application/json\r\n"
+    for times in range(40):
+        say_and_go(daemon, f"GET /v1/sessions HTTP/1.1\r\n{head}\r\n".encode() * times)
+        say_and_go(daemon, f'{stream}Content-Length: 16\r\n\r\n{{"message":"hi"}}'.encode())
+    assert client.get("/v1/sessions").status_code == 200
+    assert daemon.said().count("Traceback") == before

@@ -372,7 +372,8 @@ def test_no_field_of_the_api_names_a_program_but_those_of_mcp_servers_and_proces
     # Processes are programs by their nature; `--no-processes` turns them off.
     processes = {f"{kind}ProcessBody.{name}" for kind in ("Create", "Run") for name in ("command", "args")}
     of_agents = {"McpServer.command", "McpServer.args", "Attachment.path", "SendMessageBody.command"}
-    assert taken == of_agents | processes
+    # `paths` of a revert name files of the session's directory, which are written and never run.
+    assert taken == of_agents | processes | {"RevertChangesBody.paths"}
     assert schemas["SendMessageBody"]["properties"]["command"]["type"] == "boolean"
 
 

@@ -74,6 +74,9 @@ class ChattyWire(Wire):
             raise Fault(frame)
         super().receive(frame)
 
+    def waited(self, conversation: Conversation) -> None:
+        raise Fault(conversation.native_id)
+
     def feed(self, frame: InFrame) -> None:
         assert isinstance(frame, bytes)
         name, words, *_ = frame.decode().split()

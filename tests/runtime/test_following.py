@@ -330,11 +330,18 @@ def test_what_comes_while_a_reader_looks_at_deleted_events_is_not_lost() -> None
     asyncio.run(scenario())
 
 
-def test_a_reader_in_the_middle_of_an_event_that_is_deleted_is_let_go(store: Store) -> None:
+@pytest.mark.parametrize("following", [None, 10, 20 * PIECE_BYTES], ids=["last", "small", "large"])
+def test_a_reader_in_the_middle_of_an_event_that_is_deleted_is_let_go(
+    store: Store, following: int | None
+) -> None:
+    """Whatever follows it, of which it must not be given the end as the end of this one."""
+
     async def scenario() -> None:
         async with opened(store) as log:
-            session = Session(log, "a")
+            session, other = Session(log, "a"), Session(log, "b")
             await session.append([said("x" * 10 * PIECE_BYTES)])
+            if following is not None:
+                await other.append([said("y" * following)])
             paper = Paper(room=0)
             running = asyncio.create_task(of_all(log).run(paper))
             await paper.until(lambda: paper.is_full)
@@ -342,6 +349,25 @@ def test_a_reader_in_the_middle_of_an_event_that_is_deleted_is_let_go(store: Sto
             paper.drain()
             await running
             assert paper.numbers == []
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_of_a_deleted_session_reads_nothing_of_its_successor(store: Store) -> None:
+    async def scenario() -> None:
+        async with opened(store) as log:
+            session, successor = Session(log, "a"), Session(log, "a")
+            await session.append([said("x" * PIECE_BYTES) for _ in range(3)])
+            paper = Paper(room=0)
+            running = asyncio.create_task(of_session(log, session).run(paper))
+            await paper.until(lambda: paper.is_full)
+            await session.append([], DeleteSession("a"))
+            filled(store)
+            await successor.append([said("theirs") for _ in range(3)])
+            session.channel.close(deleted=True)
+            paper.drain()
+            await running
+            assert b"theirs" not in paper.text
 
     asyncio.run(scenario())
 
@@ -457,9 +483,14 @@ def test_each_stream_is_pinged_once_in_a_round() -> None:
         def ping(self) -> None:
             self.pings += 1
 
+    class Broken(Pinged):
+        def ping(self) -> None:
+            super().ping()
+            raise OSError("torn")
+
     async def scenario() -> None:
         pings = Pings()
-        streams = [Pinged() for _ in range(40)]
+        streams = [*(Pinged() for _ in range(25)), *(Broken() for _ in range(15))]
         for stream in streams:
             pings.add(stream)
         at_once = []

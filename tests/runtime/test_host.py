@@ -12,7 +12,7 @@ import pytest
 from tests.runtime.chatty import EXECUTABLE, Alone, Chatty, ChattyWire
 
 from sandbox_agent.agents import AGENTS
-from sandbox_agent.agents.base import Agent, Conversation, Notice, Start
+from sandbox_agent.agents.base import Agent, Conversation, Notice, Start, Wait
 from sandbox_agent.agents.scribe import Scribe
 from sandbox_agent.errors import AgentProcessExited, Timeout
 from sandbox_agent.runtime.host import MOST_HELD_BYTES, Host
@@ -337,6 +337,25 @@ def test_a_fault_that_is_nobodys_breaks_all_of_them(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+def test_a_fault_after_a_wait_breaks_its_session_and_not_whoever_released_the_host(tmp_path: Path) -> None:
+    """That may be the log, which has others to serve."""
+
+    async def scenario() -> None:
+        async with running(tmp_path) as here:
+            host, wire = await here.host()
+            a, b = Tenant(host, "a"), Tenant(host, "b")
+            host.begin()
+            host.hold()
+            wire.notices.append(Wait(a.conversation, 0))
+            host.flush()
+            await become(lambda: bool(host._waited))
+            host.release()
+            assert a.told == ["Ready", "broken the daemon failed on what the agent said: Fault: a"]
+            assert b.told == ["Ready"]
+
+    asyncio.run(scenario())
+
+
 # -- seats ------------------------------------------------------------------------------------
 
 
@@ -382,6 +401,23 @@ def test_a_server_stays_while_somebody_is_on_the_way_to_it(tmp_path: Path) -> No
     asyncio.run(scenario())
 
 
+def test_who_comes_to_a_server_that_has_just_ended_is_told_so(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path) as here:
+            host, _ = await here.host()
+            tenant = Tenant(host, "a")
+            host.begin()
+            await here.host()
+            say(host, "exit 5")
+            await tenant.until(lambda: "exited 5" in tenant.told)
+            with pytest.raises(AgentProcessExited):
+                Tenant(host, "b")
+            with pytest.raises(AgentProcessExited):
+                await host.catalogue("/", SOON)
+
+    asyncio.run(scenario())
+
+
 def test_one_that_ends_is_not_shared_any_more(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as here:
@@ -417,5 +453,6 @@ def test_a_process_per_session_is_nobody_elses(tmp_path: Path) -> None:
             assert one is not two
             await here.hosts.release(one, None)
             assert (one.process.ended.is_set(), two.process.ended.is_set()) == (True, False)
+            assert here.hosts.count == 1
 
     asyncio.run(scenario())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -394,12 +395,15 @@ class Reading(Mock):
 
 
 @contextmanager
-def written_to(pipe: Path) -> Iterator[None]:
-    """Who reads it waits for as long as the block lasts."""
+def busy_threads() -> Iterator[None]:
+    """Files are read by threads, and there is none for it as long as the block lasts."""
+    threads, go_on = ThreadPoolExecutor(1), threading.Event()
+    asyncio.get_running_loop().set_default_executor(threads)
+    threads.submit(go_on.wait)
     try:
         yield
     finally:
-        pipe.write_bytes(b"a picture")
+        go_on.set()
 
 
 def attached(text: str, path: Path) -> Send:
@@ -414,12 +418,11 @@ def test_a_cancel_does_not_overtake_a_prompt_whose_files_are_being_read(tmp_path
                 msgspec.json.decode(frame)["type"] if way == "in" else ""
             )
             await create(daemon)
-            # A file that takes as long to read as the test likes.
-            pipe = tmp_path / "pipe"
-            os.mkfifo(pipe)
-            async with daemon.sessions.loaded("s") as live:
-                accepted = await live.ask(attached("slow", pipe))
-            with written_to(pipe):
+            picture = tmp_path / "picture"
+            picture.write_text("of a cat")
+            with busy_threads():
+                async with daemon.sessions.loaded("s") as live:
+                    accepted = await live.ask(attached("slow", picture))
                 cancelling = asyncio.ensure_future(cancel(daemon, OneSession("s")))
                 # The loop is free meanwhile, and what else is asked is answered.
                 assert (await get(daemon, OneSession("s"))).state == "running"
@@ -453,11 +456,11 @@ def test_a_session_that_is_ended_while_files_are_read_does_not_wait_for_them(tmp
     async def scenario() -> None:
         async with running(tmp_path / "data", {"mock": Reading()}) as daemon:
             await create(daemon)
-            pipe = tmp_path / "pipe"
-            os.mkfifo(pipe)
-            async with daemon.sessions.loaded("s") as live:
-                await live.ask(attached("slow", pipe))
-            with written_to(pipe):
+            picture = tmp_path / "picture"
+            picture.write_text("of a cat")
+            with busy_threads():
+                async with daemon.sessions.loaded("s") as live:
+                    await live.ask(attached("slow", picture))
                 await terminate(daemon, OneSession("s"))
                 assert not daemon.sessions._live
                 [end] = [one for one in await data_of(daemon) if isinstance(one, SessionEnded)]

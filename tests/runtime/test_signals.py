@@ -176,3 +176,11 @@ def test_a_picture_that_is_gone_is_named_all_the_same(client: Client, tmp_path: 
         reader.until_type("turn.ended")
         events = reader.until_type("turn.ended")
     assert told(events)[-2:] == [f"look\n\nAttached file: {picture} 3", "end_turn"]
+
+
+def test_a_picture_that_is_too_large_for_a_message_is_only_named(client: Client, tmp_path: Path) -> None:
+    picture = tmp_path / "huge.png"
+    with picture.open("wb") as file:
+        file.truncate(1 << 42)
+    session = client.create(agent="amp")
+    assert told(client.turn(session, "one", attachments=[{"path": str(picture)}]))[-1] == "end_turn"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import pytest
 from tests.session.world import (
     Actor,
     Command,
@@ -21,7 +22,7 @@ from sandbox_agent.errors import Conflict, NotFound, SandboxAgentError, Unavaila
 from sandbox_agent.schema.events import AskedQuestion, SessionEnded, TurnEnded, TurnStarted
 from sandbox_agent.schema.inputs import Answer
 from sandbox_agent.session import effects, inputs
-from sandbox_agent.session.phases import Cancelling, Idle, Open, Reopening, Running
+from sandbox_agent.session.phases import Cancelling, Ended, Gone, Idle, Open, Reopening, Running
 
 S = "s"
 
@@ -145,6 +146,21 @@ def test_a_slow_disk_does_not_make_terminate_lie() -> None:
     world.settle()
     assert actor.end.told is not None
     assert actor.end.told.state == "ended"
+
+
+@pytest.mark.parametrize("kind", [inputs.Terminate, inputs.Delete])
+def test_an_end_does_not_wait_for_a_slow_disk_behind_a_message(
+    kind: type[inputs.Terminate | inputs.Delete],
+) -> None:
+    world, actor = session()
+    sent = send(world)
+    ended = world.ask(S, kind)
+    world.close(S)
+    world.fire(S, "patience")
+    assert (status(ended), sent.answers) == (503, [])
+    world.settle()
+    assert status(sent) == 200
+    assert isinstance(actor.core.phase, Ended | Gone)
 
 
 def test_a_prompt_that_is_refused_never_becomes_a_turn() -> None:
@@ -371,6 +387,19 @@ def test_answers_that_do_not_match_the_questions_are_refused() -> None:
     answered = world.ask(S, lambda id: inputs.Reply(id, asked, Answer((("a",), ("b",)))))
     assert status(answered) == 400
     assert waiting(world) == asked
+
+
+def test_what_an_agent_asks_beyond_a_bound_is_rejected() -> None:
+    world, actor = running()
+    actor.feed(ask_plan("plan"))
+    for number in range(4):
+        actor.feed(ask_permission(f"p{number}"))
+    actor.feed(ask_plan("another plan"))
+    world.settle()
+    assert actor.end.told is not None
+    assert len(actor.end.told.pending) == 3
+    rejected = [one for one in words(actor) if isinstance(one, effects.GiveDecision | effects.GiveAnswer)]
+    assert [one.key for one in rejected] == ["p2", "p3", "another plan"]
 
 
 def test_an_id_that_nobody_asked_is_not_found() -> None:

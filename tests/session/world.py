@@ -53,7 +53,7 @@ from sandbox_agent.store.base import ImpossibleChange, Secrets, SessionRecord
 from sandbox_agent.store.memory import MemoryStore
 from sandbox_agent.testing.rules import Checker
 
-LIMITS = Limits(queued_messages=3, queued_bytes=2_000)
+LIMITS = Limits(queued_messages=3, queued_bytes=2_000, pending=3)
 DIRECTORY = "/ws"
 
 

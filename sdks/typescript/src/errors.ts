@@ -11,14 +11,14 @@
  * │   ├── TurnTimeout            it took longer than your `timeoutMs`, and was cancelled
  * │   └── AnswerNeeded           the agent asks, and no handler answers
  * └── Problem                the daemon said no: `type`, `status`, `detail`, and `facts`
- *     ├── InvalidRequest 400      ├── Conflict 409               ├── Internal 500
- *     ├── UnsupportedAgent 400    ├── SessionAlreadyExists 409   ├── InstallFailed 500
- *     ├── ModeNotSupported 400    ├── PayloadTooLarge 413        ├── AgentProcessExited 500
- *     ├── TokenInvalid 401        ├── UnsupportedMediaType 415   ├── StreamError 502
- *     ├── PermissionDenied 403    ├── MisdirectedHost 421        ├── Unavailable 503
- *     ├── AgentNotInstalled 404   ├── IdempotencyMismatch 422    └── Timeout 504
- *     ├── SessionNotFound 404     ├── RateLimited 429
- *     ├── NotFound 404
+ *     ├── InvalidRequest 400      ├── Conflict 409               ├── RateLimited 429
+ *     ├── UnsupportedAgent 400    ├── SessionAlreadyExists 409   ├── Internal 500
+ *     ├── ModeNotSupported 400    ├── PreconditionFailed 412     ├── InstallFailed 500
+ *     ├── TokenInvalid 401        ├── PayloadTooLarge 413        ├── AgentProcessExited 500
+ *     ├── PermissionDenied 403    ├── UnsupportedMediaType 415   ├── StreamError 502
+ *     ├── AgentNotInstalled 404   ├── RangeNotSatisfiable 416    ├── Unavailable 503
+ *     ├── SessionNotFound 404     ├── MisdirectedHost 421        └── Timeout 504
+ *     ├── NotFound 404            ├── IdempotencyMismatch 422
  *     └── MethodNotAllowed 405
  */
 import type { Transcript } from "./entries.js";
@@ -147,8 +147,10 @@ export class NotFound extends Problem {}
 export class MethodNotAllowed extends Problem {}
 export class Conflict extends Problem {}
 export class SessionAlreadyExists extends Problem {}
+export class PreconditionFailed extends Problem {}
 export class PayloadTooLarge extends Problem {}
 export class UnsupportedMediaType extends Problem {}
+export class RangeNotSatisfiable extends Problem {}
 export class MisdirectedHost extends Problem {}
 export class IdempotencyMismatch extends Problem {}
 export class RateLimited extends Problem {}
@@ -179,8 +181,10 @@ export const PROBLEMS = {
   method_not_allowed: MethodNotAllowed,
   conflict: Conflict,
   session_already_exists: SessionAlreadyExists,
+  precondition_failed: PreconditionFailed,
   payload_too_large: PayloadTooLarge,
   unsupported_media_type: UnsupportedMediaType,
+  range_not_satisfiable: RangeNotSatisfiable,
   misdirected_host: MisdirectedHost,
   idempotency_mismatch: IdempotencyMismatch,
   rate_limited: RateLimited,

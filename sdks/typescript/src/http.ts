@@ -48,6 +48,11 @@ export interface Call extends CallOptions {
   content?: BodyInit;
 }
 
+/** Query and signal come in one object, and travel apart. */
+export function parted<Query extends CallOptions>({ signal, ...query }: Query) {
+  return { query, signal };
+}
+
 /** The daemon gives a sign of life every 15 seconds. */
 const SILENCE_MS = 45_000;
 const FIRST_WAIT_MS = 200;
@@ -130,6 +135,8 @@ export class Http {
     const init: RequestInit = { method, headers: this.#headers(call), signal: call.signal ?? null };
     const body = call.content ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
     if (body !== undefined) init.body = body;
+    // Node wants to be told that an answer does not come before the end of a stream.
+    if (typeof ReadableStream !== "undefined" && body instanceof ReadableStream) Object.assign(init, { duplex: "half" });
     let answer: Response;
     try {
       answer = await this.#fetch(url, init);

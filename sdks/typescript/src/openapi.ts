@@ -338,6 +338,62 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions/{session_id}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what has changed in the session's directory since the session began, file by file.
+         * @description In a git repository the directory is compared with a snapshot of its beginning, uncommitted changes included. Elsewhere the
+         *     changes are those that the agent told. What .gitignore leaves out is not looked at. Binary files, and those above 4 MiB, are
+         *     told by their size only.
+         */
+        get: operations["changes.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{session_id}/changes/revert": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give files back as they were when the session began. `undo` brings back what was overwritten or removed. */
+        post: operations["changes.revert"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{session_id}/changes/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take the last revert back. */
+        post: operations["changes.undo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions/{session_id}/commands": {
         parameters: {
             query?: never;
@@ -457,6 +513,191 @@ export interface paths {
         put?: never;
         /** Send a message and stream the events of its turn until it ends. */
         post: operations["sessions.stream_message"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fs/entries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List a folder, sorted by name: all of it as a list, or with `limit` page by page. */
+        get: operations["fs.entries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fs/stat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show what a path leads to. */
+        get: operations["fs.stat"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fs/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a file, or a range of it. */
+        get: operations["fs.read"];
+        /** Write a file, whole or not at all. Missing folders are made; a link's target is written, and its mode kept. */
+        put: operations["fs.write"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fs/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download a folder as an archive, packed while it is sent.
+         * @description Links are packed as links. Sockets, pipes, devices, what the daemon's user cannot read and the daemon's own files are left out.
+         */
+        get: operations["fs.download"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fs/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search names and contents below a folder. `truncated` says that there may be more.
+         * @description Binary files, and what is past the first 64 MiB of a file, are not searched.
+         */
+        get: operations["fs.search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fs/watch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream the changes below a folder from now on.
+         * @description Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame named `lost` says that not
+         *     every change is told, because there were too many at once or there are too many folders: look again at what you show.
+         */
+        get: operations["fs.watch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fs/entry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete a file, a link itself, or a folder. */
+        delete: operations["fs.delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fs/mkdir": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a folder and those above it; one that exists is fine. */
+        post: operations["fs.mkdir"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fs/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Move a file, a link itself, or a folder to another path on the same file system. */
+        post: operations["fs.move"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/fs/upload-batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload a tar archive and unpack it to a folder.
+         * @description An archive that names anything outside of the folder is refused before anything is written: `..`, absolute names, links that
+         *     leave, names that lead through a link, devices.
+         */
+        post: operations["fs.upload_batch"];
         delete?: never;
         options?: never;
         head?: never;
@@ -993,6 +1234,61 @@ export interface components {
             mime: string | null;
             size: number;
         };
+        /** ChangeList */
+        ChangeList: {
+            directory: string;
+            /**
+             * @description `snapshot`: compared with the directory as it was. `events`: what the agent told of its changes, where there is no snapshot; it cannot be reverted.
+             * @enum {unknown}
+             */
+            source: "events" | "snapshot";
+            files: components["schemas"]["ChangedFile"][];
+            additions: number;
+            deletions: number;
+            /** @description A revert can be taken back. */
+            canUndo: boolean;
+            /**
+             * @description What was checked out when the session began.
+             * @default null
+             */
+            commit?: string | null;
+            /**
+             * @description Why there is no snapshot.
+             * @default null
+             */
+            notice?: string | null;
+        };
+        /** ChangedFile */
+        ChangedFile: {
+            /** @description Relative to the session's directory. */
+            path: string;
+            /** @enum {unknown} */
+            status: "added" | "deleted" | "modified";
+            /** @description The file as it is now; `revert` takes it. */
+            etag: string;
+            /**
+             * @description How many bytes it has now.
+             * @default null
+             */
+            size?: number | null;
+            /**
+             * @description Lines that were added; absent for what is not text, or too large.
+             * @default null
+             */
+            additions?: number | null;
+            /** @default null */
+            deletions?: number | null;
+            /**
+             * @description Unified; absent for what is not text, or too large.
+             * @default null
+             */
+            diff?: string | null;
+        };
+        /** Reverted */
+        Reverted: {
+            /** @description The files that were written or removed. */
+            paths: string[];
+        };
         /** Commands */
         Commands: {
             commands: components["schemas"]["Command"][];
@@ -1016,6 +1312,80 @@ export interface components {
         EventPage: {
             events: components["schemas"]["Event"][];
             hasMore: boolean;
+        };
+        /** FileEntry */
+        FileEntry: {
+            name: string;
+            path: string;
+            /**
+             * @description A link is a `file`; so is everything that is no folder.
+             * @enum {unknown}
+             */
+            entryType: "directory" | "file";
+            size: number;
+            modified: string;
+            /**
+             * @description What a link says.
+             * @default null
+             */
+            linkTarget?: string | null;
+        };
+        /** FileStat */
+        FileStat: {
+            path: string;
+            /** @enum {unknown} */
+            entryType: "directory" | "file";
+            size: number;
+            modified: string;
+            /** @description Changes with the file; `If-Match` and `If-None-Match` take it. */
+            etag: string;
+        };
+        /** SearchResult */
+        SearchResult: {
+            hits: components["schemas"]["SearchHit"][];
+            /**
+             * @description Why there may be more: too many hits, or no time left.
+             * @default null
+             */
+            truncated?: ("limit" | "time") | null;
+        };
+        /** SearchHit */
+        SearchHit: {
+            path: string;
+            /** @enum {unknown} */
+            entryType: "directory" | "file";
+            /**
+             * @description The number of the line, from 1, where a text was looked for.
+             * @default null
+             */
+            line?: number | null;
+            /**
+             * @description That line, cut where it is long.
+             * @default null
+             */
+            text?: string | null;
+        };
+        /** FileWritten */
+        FileWritten: {
+            path: string;
+            bytesWritten: number;
+            etag: string;
+        };
+        /** FileAction */
+        FileAction: {
+            path: string;
+        };
+        /** FileMoved */
+        FileMoved: {
+            from: string;
+            to: string;
+        };
+        /** Unpacked */
+        Unpacked: {
+            /** @description What was written, folders included; the first 1,024. */
+            paths: string[];
+            /** @description More was written than is listed. */
+            truncated: boolean;
         };
         /** ProcessList */
         ProcessList: {
@@ -1377,6 +1747,26 @@ export interface components {
             /** @description Per question the chosen labels; free text is allowed. */
             answers: string[][];
         };
+        /** RevertChangesBody */
+        RevertChangesBody: {
+            /**
+             * @description Which files, as `changes` names them; or say `all`.
+             * @default null
+             */
+            paths?: string[] | null;
+            /**
+             * @description Every file that has changed.
+             * @default false
+             */
+            all?: boolean;
+            /**
+             * @description By path, the tags that `changes` showed: a file that has another by now is refused.
+             * @default null
+             */
+            etags?: {
+                [key: string]: string;
+            } | null;
+        };
         /** RunCommandBody */
         RunCommandBody: {
             /**
@@ -1389,6 +1779,23 @@ export interface components {
              * @default false
              */
             fresh?: boolean;
+        };
+        /** MoveEntryBody */
+        MoveEntryBody: {
+            /** @description What to move. */
+            from: string;
+            /** @description Its new path. Folders that are missing are made. */
+            to: string;
+            /**
+             * @description Replace what is there.
+             * @default null
+             */
+            overwrite?: boolean | null;
+            /**
+             * @description The session whose directory relative paths start from.
+             * @default null
+             */
+            sessionId?: string | null;
         };
         /** CreateProcessBody */
         CreateProcessBody: {
@@ -3464,6 +3871,250 @@ export interface operations {
             };
         };
     };
+    "changes.list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeList"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "changes.revert": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RevertChangesBody"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reverted"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `precondition_failed` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "changes.undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reverted"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `precondition_failed` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "sessions.commands": {
         parameters: {
             query?: never;
@@ -4074,6 +4725,867 @@ export interface operations {
             };
             /** @description `timeout` */
             504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "fs.entries": {
+        parameters: {
+            query?: {
+                /** @description The folder; the one that relative paths start from when absent. */
+                path?: string | null;
+                /** @description The session whose directory relative paths start from. */
+                sessionId?: string | null;
+                /** @description How many to answer with, as a page; without it, all of them as a list. */
+                limit?: number | null;
+                /** @description `nextCursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileEntry"][];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "fs.stat": {
+        parameters: {
+            query?: {
+                /** @description Absolute, or relative to the session's directory; without a session, to the daemon user's home. */
+                path?: string;
+                /** @description The session whose directory relative paths start from. */
+                sessionId?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileStat"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "fs.read": {
+        parameters: {
+            query?: {
+                /** @description Absolute, or relative to the session's directory; without a session, to the daemon user's home. */
+                path?: string;
+                /** @description The session whose directory relative paths start from. */
+                sessionId?: string | null;
+            };
+            header?: {
+                /** @description A part of the file, e.g. `bytes=0-99`. */
+                Range?: string | null;
+                /** @description Answer 304 where the file still has this tag. */
+                "If-None-Match"?: string | null;
+                /** @description Heed `Range` only where the file still has this tag. */
+                "If-Range"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": unknown;
+                };
+            };
+            /** @description The range that was asked for. */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": unknown;
+                };
+            };
+            /** @description The client has it already. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `range_not_satisfiable` */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "fs.write": {
+        parameters: {
+            query?: {
+                /** @description Absolute, or relative to the session's directory; without a session, to the daemon user's home. */
+                path?: string;
+                /** @description The session whose directory relative paths start from. */
+                sessionId?: string | null;
+            };
+            header?: {
+                /** @description Write only where the file still has this tag; `*`: only where there is one. */
+                "If-Match"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": unknown;
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileWritten"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `precondition_failed` */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "fs.download": {
+        parameters: {
+            query?: {
+                /** @description The folder; the one that relative paths start from when absent. */
+                path?: string | null;
+                /** @description The session whose directory relative paths start from. */
+                sessionId?: string | null;
+                /** @description The kind of archive. */
+                format?: "tar" | "zip";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": unknown;
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "fs.search": {
+        parameters: {
+            query?: {
+                /** @description The folder; the one that relative paths start from when absent. */
+                path?: string | null;
+                /** @description The session whose directory relative paths start from. */
+                sessionId?: string | null;
+                /** @description Which names, as in .gitignore: `*.py` at any depth, `src/**\/test_*`. */
+                glob?: string | null;
+                /** @description Only files that hold this text; each line that does is a hit. */
+                text?: string | null;
+                /** @description The same with a regular expression, as Python has them. */
+                regex?: string | null;
+                /** @description Take a and A for the same. */
+                ignoreCase?: boolean;
+                /** @description Also what .gitignore leaves out. */
+                ignored?: boolean;
+                /** @description How many hits at most. */
+                limit?: number;
+                /** @description How long to search at most. */
+                timeoutMs?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchResult"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "fs.watch": {
+        parameters: {
+            query?: {
+                /** @description The folder; the one that relative paths start from when absent. */
+                path?: string | null;
+                /** @description The session whose directory relative paths start from. */
+                sessionId?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "fs.delete": {
+        parameters: {
+            query?: {
+                /** @description Absolute, or relative to the session's directory; without a session, to the daemon user's home. */
+                path?: string;
+                /** @description The session whose directory relative paths start from. */
+                sessionId?: string | null;
+                /** @description Also a folder that is not empty. */
+                recursive?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileAction"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "fs.mkdir": {
+        parameters: {
+            query?: {
+                /** @description Absolute, or relative to the session's directory; without a session, to the daemon user's home. */
+                path?: string;
+                /** @description The session whose directory relative paths start from. */
+                sessionId?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileAction"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "fs.move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MoveEntryBody"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileMoved"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem: the token, the host, the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "fs.upload_batch": {
+        parameters: {
+            query?: {
+                /** @description The folder to unpack to; it is made. */
+                path?: string | null;
+                /** @description The session whose directory relative paths start from. */
+                sessionId?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-tar": unknown;
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unpacked"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5039,6 +6551,9 @@ export const ROUTES = {
   "questions.reject": "POST /v1/sessions/{session_id}/questions/{question_id}/reject",
   "attachments.upload": "POST /v1/sessions/{session_id}/attachments",
   "attachments.get": "GET /v1/sessions/{session_id}/attachments/{name}",
+  "changes.list": "GET /v1/sessions/{session_id}/changes",
+  "changes.revert": "POST /v1/sessions/{session_id}/changes/revert",
+  "changes.undo": "POST /v1/sessions/{session_id}/changes/undo",
   "sessions.commands": "GET /v1/sessions/{session_id}/commands",
   "sessions.run_command": "POST /v1/sessions/{session_id}/commands/{name}",
   "sessions.compact": "POST /v1/sessions/{session_id}/compact",
@@ -5046,6 +6561,17 @@ export const ROUTES = {
   "sessions.events_sse": "GET /v1/sessions/{session_id}/events/sse",
   "events.sse": "GET /v1/events/sse",
   "sessions.stream_message": "POST /v1/sessions/{session_id}/messages/stream",
+  "fs.entries": "GET /v1/fs/entries",
+  "fs.stat": "GET /v1/fs/stat",
+  "fs.read": "GET /v1/fs/file",
+  "fs.write": "PUT /v1/fs/file",
+  "fs.download": "GET /v1/fs/download",
+  "fs.search": "GET /v1/fs/search",
+  "fs.watch": "GET /v1/fs/watch",
+  "fs.delete": "DELETE /v1/fs/entry",
+  "fs.mkdir": "POST /v1/fs/mkdir",
+  "fs.move": "POST /v1/fs/move",
+  "fs.upload_batch": "POST /v1/fs/upload-batch",
   "processes.list": "GET /v1/processes",
   "processes.create": "POST /v1/processes",
   "processes.run": "POST /v1/processes/run",

@@ -1,7 +1,8 @@
 /** One method for each operation of the daemon, as docs/operations.md lists them. */
 import { type ProblemDetails, problemOf, StreamError } from "./errors.js";
 import type { Event } from "./events.js";
-import { type CallOptions, Http, type HttpOptions, type Operation } from "./http.js";
+import { Fs } from "./fs.js";
+import { type CallOptions, Http, type HttpOptions, type Operation, parted } from "./http.js";
 import { randomHex } from "./ids.js";
 import type { components, operations } from "./openapi.js";
 import { Processes, type ProcessRun, type ProcessToRun } from "./processes.js";
@@ -32,6 +33,10 @@ export type PermissionList = Schemas["PermissionList"];
 export type PermissionReply = Schemas["ReplyPermissionBody"];
 export type QuestionList = Schemas["QuestionList"];
 export type QuestionReply = Schemas["ReplyQuestionBody"];
+export type ChangeList = Schemas["ChangeList"];
+export type ChangedFile = Schemas["ChangedFile"];
+export type Revert = Schemas["RevertChangesBody"];
+export type Reverted = Schemas["Reverted"];
 export type StoredAttachment = Schemas["StoredAttachment"];
 export type EventPage = { events: Event[]; hasMore: boolean };
 export type Health = Schemas["Health"];
@@ -57,11 +62,14 @@ export class Operations {
   readonly http: Http;
   /** Processes of the sandbox, and terminals. */
   readonly processes: Processes;
+  /** Files of the daemon's machine. */
+  readonly fs: Fs;
 
   /** @internal */
   constructor(options: HttpOptions) {
     this.http = new Http(options);
     this.processes = new Processes(this.http);
+    this.fs = new Fs(this.http);
   }
 
   /** The address that requests go to. */
@@ -225,6 +233,23 @@ export class Operations {
     return answer.blob();
   }
 
+  // -- changes ------------------------------------------------------------------------------------
+
+  /** Show what has changed in the session's directory since the session began, file by file. */
+  listChanges(sessionId: string, options: CallOptions = {}): Promise<ChangeList> {
+    return this.http.json("changes.list", { path: { session_id: sessionId }, ...options });
+  }
+
+  /** Give files back as they were when the session began. `undoRevert` brings back what was overwritten or removed. */
+  revertChanges(sessionId: string, body: Revert, options: CallOptions = {}): Promise<Reverted> {
+    return this.http.json("changes.revert", { path: { session_id: sessionId }, body, ...options });
+  }
+
+  /** Take the last revert back. */
+  undoRevert(sessionId: string, options: CallOptions = {}): Promise<Reverted> {
+    return this.http.json("changes.undo", { path: { session_id: sessionId }, ...options });
+  }
+
   // -- permissions and questions ------------------------------------------------------------------
 
   /** Show the permissions that wait for an answer. */
@@ -348,6 +373,20 @@ export const METHODS = {
   "sessions.events": "getEvents",
   "sessions.events_sse": "streamEvents",
   "events.sse": "streamAllEvents",
+  "changes.list": "listChanges",
+  "changes.revert": "revertChanges",
+  "changes.undo": "undoRevert",
+  "fs.entries": "fs.entries",
+  "fs.stat": "fs.stat",
+  "fs.read": "fs.read",
+  "fs.write": "fs.write",
+  "fs.delete": "fs.delete",
+  "fs.mkdir": "fs.mkdir",
+  "fs.move": "fs.move",
+  "fs.upload_batch": "fs.uploadBatch",
+  "fs.download": "fs.download",
+  "fs.search": "fs.search",
+  "fs.watch": "fs.watch",
   "processes.list": "processes.list",
   "processes.create": "processes.create",
   "processes.run": "processes.run",
@@ -364,7 +403,7 @@ export const METHODS = {
   "system.health": "getHealth",
   "system.ready": "getReadiness",
   "system.metrics": "getMetrics",
-} as const satisfies Record<Operation, keyof Operations | `processes.${keyof Processes}`>;
+} as const satisfies Record<Operation, keyof Operations | `fs.${keyof Fs}` | `processes.${keyof Processes}`>;
 
 /** A message, or a command, under a key: it becomes one turn, however often it is sent. */
 function keyed(options: MessageOptions) {
@@ -378,9 +417,4 @@ function messageCall(sessionId: string, message: string | Message, options: Mess
     body: typeof message === "string" ? { message } : message,
     ...keyed(options),
   };
-}
-
-/** Query and signal come in one object, and travel apart. */
-function parted<Query extends CallOptions>({ signal, ...query }: Query) {
-  return { query, signal };
 }

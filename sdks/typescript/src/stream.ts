@@ -61,6 +61,22 @@ export async function* follow(http: Http, operation: Operation, call: Call, afte
   }
 }
 
+/** Frames of one connection, which is not made again when it is lost. */
+export async function* followOnce(http: Http, operation: Operation, call: Call): AsyncGenerator<Frame> {
+  const connection = linked(call.signal);
+  try {
+    const answer = await http.once(operation, { ...call, signal: connection.signal });
+    for await (const frame of framesOf(answer, connection, http.silenceTimeoutMs)) {
+      if (frame.data !== "") yield frame;
+    }
+  } catch (error) {
+    call.signal?.throwIfAborted();
+    throw error;
+  } finally {
+    connection.close();
+  }
+}
+
 /** The events of a session after an offset, for as long as the caller reads, or until the session has ended. */
 export async function* followSession(
   http: Http,

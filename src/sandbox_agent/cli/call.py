@@ -14,7 +14,7 @@ from .command import Command
 from .failures import CommandFailed, ProblemAnswered
 from .output import print_answer, print_json, say, write_line, written
 from .process_output import decoded_entry, write_output
-from .remote import Call, Remote, caller_directory, find_address
+from .remote import Call, Downloading, Remote, caller_directory, find_address
 from .request import call_of
 from .table import COMMANDS
 
@@ -110,14 +110,27 @@ def _print_logs(remote: Remote, request: Call, args: argparse.Namespace) -> int:
 
 
 def _write_content(remote: Remote, request: Call, args: argparse.Namespace) -> int:
-    answer = remote.send(request)
-    if args.output is not None:
-        with written(args.output) as file:
-            file.write(answer.content)
-        say(f"wrote {len(answer.content)} bytes to {args.output}")
-        return 0
-    is_text = answer.media_type.startswith("text/")
-    if sys.stdout.isatty() and not is_text:
-        raise CommandFailed("that is no text: give --output FILE, or redirect it")
-    sys.stdout.buffer.write(answer.content)
+    with remote.download(request) as answer:
+        if args.output is not None:
+            size = 0
+            with written(args.output) as file:
+                for piece in answer.pieces:
+                    size += file.write(piece)
+            say(f"wrote {size} bytes to {args.output}")
+            return 0
+        _write_to_stdout(answer)
     return 0
+
+
+def _write_to_stdout(answer: Downloading) -> None:
+    """A terminal shows text, and nothing that would change it."""
+    for piece in answer.pieces:
+        if sys.stdout.isatty() and not (answer.is_text or _is_text(piece)):
+            raise CommandFailed("that is no text: give --output FILE, or redirect it")
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
+
+
+def _is_text(piece: bytes) -> bool:
+    shown = piece.decode(errors="replace")
+    return all(one.isprintable() or one in "\t\r\n" for one in shown)

@@ -31,6 +31,8 @@ class Argument(NamedTuple):
     help: str = ""
     required: bool = False
     choices: tuple[str, ...] = ()
+    is_word: bool = False
+    """It stands without a flag."""
 
     @property
     def flag(self) -> str:
@@ -53,6 +55,8 @@ class Command(NamedTuple):
     summary: str
     description: str
     answer: Answer
+    media_type: str
+    """Of what is sent, where that is a file."""
     arguments: tuple[Argument, ...]
     examples: str = ""
     """Lines to paste into a shell."""

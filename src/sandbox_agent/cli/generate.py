@@ -10,7 +10,7 @@ from msgspec import inspect as types
 from ..agents import AGENTS
 from ..config import Config
 from ..ops import GROUPS, OPERATIONS, Operation
-from ..ops.operation import Content, Dialogue, Stream
+from ..ops.operation import Content, Dialogue, Download, Stream
 from ..schema.inputs import Attachment, McpServer
 from .command import Answer, Argument, Command, Kind, Place
 
@@ -51,6 +51,7 @@ def _argument_source(argument: Argument) -> str:
     shown = [repr(value) for value in argument[:5]]
     shown += ["required=True"] if argument.required else []
     shown += [f"choices={argument.choices!r}"] if argument.choices else []
+    shown += ["is_word=True"] if argument.is_word else []
     return f"Argument({', '.join(shown)})"
 
 
@@ -65,6 +66,7 @@ def _command(op: Operation) -> Command:
         op.summary,
         op.description,
         _answer(op),
+        op.media_type if op.takes_bytes else "",
         tuple(_arguments(op)),
         "\n".join(op.examples),
     )
@@ -73,7 +75,7 @@ def _command(op: Operation) -> Command:
 def _answer(op: Operation) -> Answer:
     if op.response is None:
         return "nothing"
-    if op.response is Content:
+    if op.response in (Content, Download):
         return "content"
     if op.response is Dialogue:
         return "dialogue"
@@ -96,7 +98,7 @@ def _arguments(op: Operation) -> Iterator[Argument]:
             place, wire = "header", "Content-Type"
         else:
             place = "content"
-        yield _argument(field, place, wire)
+        yield _argument(field, place, wire)._replace(is_word=field.name in op.words)
 
 
 def _settings() -> Iterator[Argument]:
@@ -142,7 +144,7 @@ def _kind(info: types.Type) -> Kind:
             return "integer"
         case types.FloatType():
             return "number"
-        case types.BytesType():
+        case types.BytesType() | types.CustomType():
             return "file"
         case types.VarTupleType(item_type=types.StructType(cls=cls)) if cls is Attachment:
             return "attachments"

@@ -38,9 +38,13 @@ def _add_field(parser: Parser, command: Command, field: Argument) -> None:
         optional = "?" if command.name == "sessions create" else None
         parser.add_argument(field.name, nargs=optional, metavar=field.name.upper(), help=escaped(field.help))
         return
+    if field.is_word:
+        optional = None if field.required else "?"
+        parser.add_argument(field.name, nargs=optional, metavar=field.name.upper(), help=escaped(field.help))
+        return
     match field.kind:
         case "file":
-            parser.add_argument(field.name, metavar="PATH", help="The file to send; `-` reads it from stdin.")
+            parser.add_argument(field.name, metavar="FILE", help="The file to send; `-` reads it from stdin.")
         case "attachments":
             text = "File that goes with it; repeatable. One that is not here is looked for on the daemon's machine."
             parser.add_argument("--attach", dest=field.name, action="append", metavar="PATH", help=text)

@@ -40,6 +40,9 @@ COLUMNS = {
     "messages": ("turnId", "message", "createdAt"),
     "permissions": ("permission_id", "action", "kind", "title"),
     "questions": ("question_id", "prompt", "options"),
+    "entries": ("name", "entryType", "size", "modified", "linkTarget"),
+    "hits": ("path", "line", "text"),
+    "files": ("status", "path", "additions", "deletions", "size"),
 }
 PATHS = ("path", "directory")
 CELL_WIDTH = 120
@@ -119,6 +122,8 @@ def print_answer(answer: bytes, args: argparse.Namespace) -> None:
         print_json(answer)
         return
     value = msgspec.json.decode(answer)
+    if isinstance(value, list):  # the whole of a folder
+        value = {"entries": value}
     lists = [name for name in COLUMNS if isinstance(value, dict) and isinstance(value.get(name), list)]
     if lists:
         name = lists[0]

@@ -34,6 +34,24 @@ def _add_settings(parser: Parser) -> None:
         add_flag(parser, setting)
 
 
+# -- cp -----------------------------------------------------------------------------------------
+
+
+def add_copy(commands: Subparsers[Parser]) -> None:
+    copy = add_command(
+        commands,
+        "cp",
+        "Copy files and folders to the daemon's machine, or from it.",
+        "copy:copy",
+        more="One of the two paths is on the daemon's machine: SESSION:PATH, relative to that session's directory,\n"
+        "or :PATH (also remote:PATH), relative to the home of the daemon's user. A folder is copied with all that is in it.",
+        examples="sandbox-agent cp report.pdf :/srv/project/\nsandbox-agent cp src demo:src\n"
+        "sandbox-agent cp :/srv/project/out.log .\nsandbox-agent cp demo:dist dist",
+    )
+    copy.add_argument("source", metavar="FROM", help="What to copy.")
+    copy.add_argument("target", metavar="TO", help="Where to; into it where that is a folder.")
+
+
 # -- run ----------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import msgspec
 
@@ -31,6 +31,7 @@ __all__ = [
     "Address",
     "Answer",
     "Call",
+    "Downloading",
     "Frame",
     "Remote",
     "call",
@@ -73,6 +74,14 @@ def _given_token(args: argparse.Namespace) -> str | None:
     return token
 
 
+class Downloading(NamedTuple):
+    """An answer on its way."""
+
+    pieces: Iterator[bytes]
+    is_text: bool
+    size: int | None
+
+
 class Remote:
     """One daemon. Nothing has a total timeout: an install or a stream takes as long as it takes."""
 
@@ -97,6 +106,17 @@ class Remote:
         """Send a request and read the whole answer; a problem is raised. Who typed a command tries again himself."""
         with _in_words():
             return self._transport.send(request, Retry(seconds=0))
+
+    @contextlib.contextmanager
+    def download(self, request: Call) -> Iterator[Downloading]:
+        """An answer that is read piece by piece; a problem is raised."""
+        with _in_words(), self._transport.opened(request) as answer:
+            length = answer.headers.get("content-length")
+            yield Downloading(
+                self._transport.pieces(answer),
+                answer.headers.get("content-type", "").startswith("text/"),
+                None if length is None else int(length),
+            )
 
     def get(self, path: str, query: dict[str, str] | None = None) -> Any:
         return self._decoded(self.send(call("GET", path, query=query)).content)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import stat
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,6 +19,7 @@ from ..client.call import Call
 from .command import Argument, Command
 from .failures import WrongUsage
 
+PIECE_BYTES = 256 << 10
 Upload = Callable[[str, Path], dict[str, Any]]
 
 
@@ -31,14 +34,14 @@ def call_of(command: Command, args: argparse.Namespace, upload: Upload) -> Call:
     path = command.path.format(**{name: quote(value, safe="") for name, value in at("path").items()})
     query = {name: _text(value) for name, value in at("query").items()}
     headers = {name: _text(value) for name, value in at("header").items()}
-    content: bytes | None = None
-    if sent := command.at("content"):
-        source = Path(args.content)
-        content = _read_bytes(args.content)
-        if args.content != "-":
-            query.setdefault("filename", source.name)
-        headers.setdefault("Content-Type", "application/octet-stream")
-        assert len(sent) == 1
+    content: bytes | Iterator[bytes] | None = None
+    if command.at("content"):
+        content, size = pieces_of_file(args.content)
+        if size is not None:
+            headers["Content-Length"] = str(size)
+        if args.content != "-" and any(one.name == "filename" for one in command.arguments):
+            query.setdefault("filename", Path(args.content).name)
+        headers.setdefault("Content-Type", command.media_type)
     elif command.method in ("POST", "PATCH"):
         content = msgspec.json.encode(at("body"))
         headers["Content-Type"] = "application/json"
@@ -80,13 +83,22 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _read_bytes(path: str) -> bytes:
+def pieces_of_file(path: str) -> tuple[Iterator[bytes], int | None]:
+    """What a file holds, and how much that is where it is told beforehand; `-` is stdin."""
     if path == "-":
-        return sys.stdin.buffer.read()
+        return iter(partial(sys.stdin.buffer.read, PIECE_BYTES), b""), None
     try:
-        return Path(path).read_bytes()
+        status = os.stat(path)
+        if stat.S_ISDIR(status.st_mode) or not os.access(path, os.R_OK):
+            raise OSError(0, "it is a folder, or may not be read")
     except OSError as error:
         raise WrongUsage(f"cannot read {path}: {error.strerror}") from None
+    return _pieces(path), status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _pieces(path: str) -> Iterator[bytes]:
+    with open(path, "rb") as file:
+        yield from iter(partial(file.read, PIECE_BYTES), b"")
 
 
 def attachment(path: str, session_id: str, upload: Upload) -> dict[str, Any]:

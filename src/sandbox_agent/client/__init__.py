@@ -21,6 +21,8 @@ from ..errors import (
     NotFound,
     PayloadTooLarge,
     PermissionDenied,
+    PreconditionFailed,
+    RangeNotSatisfiable,
     RateLimited,
     SandboxAgentError,
     SessionAlreadyExists,
@@ -50,12 +52,14 @@ from ..schema.events import (
     TurnStarted,
     Usage,
 )
+from ..schema.files import FileChange, FileEntry, FileStat
 from ..schema.inputs import Answer, Attachment, Decision, McpServer, Reply
 from ..schema.items import FileRef, Image, Item, Json, Reasoning, StatusPart, Text, ToolCall, ToolResult
 from ..schema.sessions import SessionInfo
 from .asking import OnPermission, OnQuestion, PermissionAnswer, QuestionAnswer
 from .blocking.client import SandboxAgent
 from .blocking.session import Session
+from .blocking.transfer import Download
 from .blocking.turn import Turn
 from .call import Address
 from .events import Event, UnknownEvent
@@ -83,6 +87,7 @@ from .transcript import Message, Tool, Transcript
 if TYPE_CHECKING:
     from .aio.client import AsyncSandboxAgent
     from .aio.session import AsyncSession
+    from .aio.transfer import AsyncDownload
     from .aio.turn import AsyncTurn
 
 __all__ = [
@@ -92,6 +97,7 @@ __all__ = [
     "AgentUnparsed",
     "Answer",
     "AnswerNeeded",
+    "AsyncDownload",
     "AsyncSandboxAgent",
     "AsyncSession",
     "AsyncTurn",
@@ -104,9 +110,13 @@ __all__ = [
     "DaemonNotStarted",
     "DaemonUnreachable",
     "Decision",
+    "Download",
     "ErrorEvent",
     "Event",
+    "FileChange",
+    "FileEntry",
     "FileRef",
+    "FileStat",
     "IdempotencyMismatch",
     "Image",
     "IncompatibleDaemon",
@@ -134,10 +144,12 @@ __all__ = [
     "PermissionMetadata",
     "PermissionRequested",
     "PermissionResolved",
+    "PreconditionFailed",
     "Progress",
     "QuestionAnswer",
     "QuestionRequested",
     "QuestionResolved",
+    "RangeNotSatisfiable",
     "RateLimited",
     "RawResponse",
     "Reasoning",
@@ -178,11 +190,12 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """What is awaited is loaded when it is asked for: asyncio takes longer to load than everything else here."""
-    if name not in ("AsyncSandboxAgent", "AsyncSession", "AsyncTurn"):
+    if name not in ("AsyncDownload", "AsyncSandboxAgent", "AsyncSession", "AsyncTurn"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .aio import client, session, turn
+    from .aio import client, session, transfer, turn
 
     globals().update(
+        AsyncDownload=transfer.AsyncDownload,
         AsyncSandboxAgent=client.AsyncSandboxAgent,
         AsyncSession=session.AsyncSession,
         AsyncTurn=turn.AsyncTurn,

@@ -24,7 +24,8 @@ class Call(NamedTuple):
     path: str
     query: Mapping[str, str] = {}
     headers: Mapping[str, str] = {}
-    content: bytes | None = None
+    content: Any = None
+    """Bytes, or what gives them piece by piece, as the HTTP client takes it."""
     repeatable: bool = True
     """It may be sent again when its answer was lost."""
     settled: int | None = None
@@ -53,7 +54,7 @@ def call(
     query: Mapping[str, object] | None = None,
     headers: Mapping[str, str | None] | None = None,
     body: Mapping[str, object] | None = None,
-    content: bytes | None = None,
+    content: object = None,
     repeatable: bool = True,
     settled: int | None = None,
 ) -> Call:
@@ -63,6 +64,8 @@ def call(
         sent["Content-Type"] = "application/json"
         content = msgspec.json.encode(_present(body))
     texts = {name: _text(value) for name, value in _present(query or {}).items()}
+    # What is read once cannot be sent again.
+    repeatable = repeatable and (content is None or isinstance(content, bytes))
     return Call(method, path, texts, sent, content, repeatable, settled)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
 from .. import __version__
 from ..errors import SandboxAgentError
-from ..ops.operation import Content, Stream
+from ..ops.operation import Content, Download, Stream
 from ..runtime.following import PING
 from .asgi import Receive, Scope, Send
 from .gate import HeaderList
@@ -27,6 +28,10 @@ STREAM_HEADERS: HeaderList = [
     (b"cache-control", b"no-cache, no-transform"),
     (b"x-accel-buffering", b"no"),
 ]
+
+
+NEVER_RUN: HeaderList = [(b"content-security-policy", b"default-src 'none'; sandbox")]
+"""Files come from agents and clients: whatever they are, a browser must not run them as ours."""
 
 
 class BrokenOff(Exception):
@@ -48,14 +53,33 @@ async def send_result(send: Send, status: int, result: Any, headers: HeaderList)
         await send(start)
         await send({"type": "http.response.body"})
     elif isinstance(result, Content):
-        # Files come from agents and clients: whatever they are, a browser must not run them as ours.
-        safe = [
-            (b"content-type", result.media_type.encode("latin-1", "replace")),
-            (b"content-security-policy", b"default-src 'none'; sandbox"),
-        ]
+        safe = [(b"content-type", result.media_type.encode("latin-1", "replace")), *NEVER_RUN]
         await send_bytes(send, status, result.body, [*headers, *safe])
     else:
         await send_bytes(send, status, _encode(result), [*headers, (b"content-type", b"application/json")])
+
+
+async def send_download(receive: Receive, send: Send, download: Download, headers: HeaderList) -> None:
+    """Send a file as it is read. One that ends early closes the connection: its reader must not take it for whole."""
+    told = [(name.encode(), value.encode("latin-1", "replace")) for name, value in download.headers]
+    if download.length is not None:
+        told.append((b"content-length", str(download.length).encode()))
+    if download.status != 304:
+        told += [
+            (b"content-type", download.media_type.encode()),
+            (b"content-disposition", f"attachment; filename*=UTF-8''{quote(download.filename)}".encode()),
+        ]
+    start = {
+        "type": "http.response.start",
+        "status": download.status,
+        "headers": [*headers, *told, *NEVER_RUN, *EVERY_ANSWER],
+    }
+    await send(start)
+    try:
+        await _send_pieces(receive, send, download.pieces)
+    except Exception as error:
+        raise BrokenOff from error
+    await send({"type": "http.response.body", "body": b""})
 
 
 async def send_problem(send: Send, error: SandboxAgentError, instance: str, headers: HeaderList) -> None:
@@ -64,6 +88,8 @@ async def send_problem(send: Send, error: SandboxAgentError, instance: str, head
         extra.append((b"retry-after", str(error.retry_after).encode()))
     if allowed := error.facts.get("allow"):
         extra.append((b"allow", ", ".join(allowed).encode()))
+    if (size := error.facts.get("size")) is not None and error.status == 416:
+        extra.append((b"content-range", f"bytes */{size}".encode()))
     if error.status == 401:
         extra.append((b"www-authenticate", b"Bearer"))
     await send_bytes(send, error.status, _encode(error.problem(instance)), [*headers, *extra])
@@ -94,7 +120,9 @@ async def send_stream(
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _send_pieces(receive: Receive, send: Send, pieces: AsyncGenerator[bytes | None, None]) -> None:
+async def _send_pieces(
+    receive: Receive, send: Send, pieces: AsyncGenerator[bytes, None] | AsyncGenerator[bytes | None, None]
+) -> None:
     """The reader's going ends the wait for the next piece at once."""
     sender = asyncio.current_task()
     assert sender is not None

@@ -21,9 +21,9 @@ from ..errors import (
     TokenInvalid,
 )
 from ..ops import OPERATIONS
-from ..ops.operation import Dialogue, Operation, Stream, Watched
+from ..ops.operation import Dialogue, Download, Operation, Stream, Watched
 from ..runtime.daemon import Daemon
-from .answers import BrokenOff, send_bytes, send_problem, send_result, send_stream
+from .answers import BrokenOff, send_bytes, send_download, send_problem, send_result, send_stream
 from .asgi import Message, Receive, Scope, Send
 from .gate import Gate, HeaderList, Headers, check_doubled
 from .inspector import ROOT, Inspector
@@ -44,6 +44,7 @@ class App:
     def __init__(self, daemon: Daemon, config: Config, token: str | None, pages: dict[str, Page]) -> None:
         self._daemon = daemon
         self._max_body = config.max_body_bytes
+        self._max_upload = config.max_upload_bytes
         self._gate = Gate(config, token)
         self._pages = pages
         self._inspector = Inspector()
@@ -106,13 +107,16 @@ class App:
         limit = 0 if operation.public else self._max_body
         if operation.response is Dialogue:
             raise InvalidRequest(f"{path} is a WebSocket: ask for an upgrade")
-        request = await request_of(operation, path_values, query, headers, receive, limit)
+        request = await request_of(operation, path_values, query, headers, receive, limit, self._max_upload)
         result = await operation.handler(self._daemon, request)
         if isinstance(result, Watched):
             wants_stream = b"text/event-stream" in headers.get(b"accept", b"")
             result = result.stream() if wants_stream else await asyncio.shield(result.result)
         if isinstance(result, Stream):
             return result
+        if isinstance(result, Download):
+            await send_download(receive, send, result, cors)
+            return None
         status = 204 if result is None else operation.status
         await send_result(send, status, result, cors)
         return None

@@ -26,6 +26,7 @@ class Connection(HttpToolsProtocol):
     _in_head = False
     _in_body = False
     _stays_open = False
+    _answered: Any = None
     _outlet: Outlet | None = None
     _is_upgrading = False
 
@@ -45,6 +46,11 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._patience.forget(self)
         super().connection_lost(exc)
+        # uvicorn tells the request that came last. Where several came at once, another one is being answered.
+        self.pipeline.clear()
+        if self._answered is not None:
+            self._answered.disconnected = True
+            self._answered.message_event.set()
         if self._outlet is not None:
             self._outlet.leave()
 
@@ -121,6 +127,10 @@ class Connection(HttpToolsProtocol):
         self._stays_open = False
         super().shutdown()
 
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
+
     def send_400_response(self, msg: str) -> None:
         self._refuse("400 Bad Request", InvalidRequest("the request cannot be read as HTTP"))
 
@@ -147,7 +157,8 @@ class Connection(HttpToolsProtocol):
         self._patience.trust(self)
 
     def _open_outlet(self) -> Outlet:
-        self.flow.resume_reading()  # to see the reader go
+        if not self.transport.is_closing():
+            self.flow.resume_reading()  # to see the reader go
         self._outlet = Outlet(self.transport)
         return self._outlet
 

@@ -23,8 +23,18 @@ DECIDING = (b"host", b"origin", b"authorization", b"x-sandbox-token", b"sec-fetc
 _HOST = re.compile(
     r"(?:(?P<name>[A-Za-z0-9._-]+)|\[(?P<address>[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)\])(?::[0-9]{0,5})?", re.ASCII
 )
-DEFAULT_METHODS = ("GET", "POST", "PATCH", "DELETE")
-DEFAULT_HEADERS = ("authorization", "content-type", "idempotency-key", "last-event-id", "x-sandbox-token")
+DEFAULT_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+DEFAULT_HEADERS = (
+    "authorization",
+    "content-type",
+    "idempotency-key",
+    "if-match",
+    "if-none-match",
+    "if-range",
+    "last-event-id",
+    "range",
+    "x-sandbox-token",
+)
 
 
 class Gate:

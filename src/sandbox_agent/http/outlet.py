@@ -23,10 +23,11 @@ def _nobody() -> None:
 
 class Outlet:
     def __init__(self, transport: asyncio.WriteTransport) -> None:
-        transport.set_write_buffer_limits(high=HIGH_WATER)
         self._write = transport.write
         self.is_full = False
         self.is_gone = transport.is_closing()
+        if not self.is_gone:
+            transport.set_write_buffer_limits(high=HIGH_WATER)
         self.on_change: Callable[[], None] = _nobody
 
     def write(self, text: bytes) -> None:

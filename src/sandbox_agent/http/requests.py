@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
 
 from ..errors import InvalidRequest, PayloadTooLarge, UnsupportedMediaType
-from ..ops.operation import Operation
+from ..ops.operation import Incoming, Operation
 from .asgi import Receive, Scope
 from .gate import Headers
 
@@ -33,6 +34,7 @@ async def request_of(
     headers: Headers,
     receive: Receive,
     max_body: int,
+    max_upload: int,
 ) -> Any:
     """The operation's request, decoded and validated."""
     for name in query:
@@ -45,9 +47,13 @@ async def request_of(
             loose[field] = value.decode("latin-1")
     if operation.body == "bytes":
         limit = max_body * ATTACHMENT_FACTOR
-        content = await read_body(headers, receive, limit)
-        media = headers.get(b"content-type", b"").decode("latin-1") or None
-        return operation.parse({**loose, "content": content, "content_type": media}, strict=False)
+        whole = await read_body(headers, receive, limit)
+        given = headers.get(b"content-type", b"").decode("latin-1") or None
+        return operation.parse({**loose, "content": whole, "content_type": given}, strict=False)
+    if operation.body == "stream":
+        media = headers.get(b"content-type", b"").decode("latin-1")
+        content = Incoming(pieces_of_body(headers, receive, max_upload), media)
+        return operation.parse({**loose, "content": content}, strict=False)
     body = await read_body(headers, receive, max_body)
     if not body:
         return operation.parse(loose, strict=False)
@@ -81,10 +87,14 @@ def _require_json(headers: Headers) -> None:
 
 
 async def read_body(headers: Headers, receive: Receive, limit: int) -> bytes:
+    return b"".join([piece async for piece in pieces_of_body(headers, receive, limit)])
+
+
+async def pieces_of_body(headers: Headers, receive: Receive, limit: int) -> AsyncGenerator[bytes, None]:
+    """The body as it arrives. Nothing more is read from the connection before a piece is taken."""
     declared = headers.get(b"content-length", b"0")
     if declared.isdigit() and int(declared) > limit:
         raise PayloadTooLarge(f"the body may have {limit} bytes", limit=limit)
-    pieces: list[bytes] = []
     size = 0
     while True:
         message = await receive()
@@ -94,6 +104,7 @@ async def read_body(headers: Headers, receive: Receive, limit: int) -> bytes:
         size += len(piece)
         if size > limit:
             raise PayloadTooLarge(f"the body may have {limit} bytes", limit=limit)
-        pieces.append(piece)
+        if piece:
+            yield piece
         if not message.get("more_body"):
-            return b"".join(pieces)
+            return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import agents, approvals, attachments, commands, events, processes, sessions, system
+from . import agents, approvals, attachments, changes, commands, events, files, processes, sessions, system
 from .groups import GROUPS
 from .operation import OPERATIONS, Operation
 
@@ -13,8 +13,10 @@ __all__ = [
     "agents",
     "approvals",
     "attachments",
+    "changes",
     "commands",
     "events",
+    "files",
     "processes",
     "sessions",
     "system",

@@ -9,6 +9,8 @@ GROUPS = {
     "questions": "Questions that wait for an answer.",
     "attachments": "Files that go with messages.",
     "events": "The events of all sessions.",
+    "changes": "What a session has changed in its directory, and the way back.",
+    "fs": "Files of the daemon's machine: list, read, write, search, watch.",
     "processes": "Processes of the sandbox, and terminals.",
     "system": "Health and figures of the daemon.",
 }

@@ -25,8 +25,9 @@ from .groups import GROUPS
 logger = logging.getLogger("sandbox_agent.ops")
 
 Result = TypeVar("Result")
-Method = Literal["GET", "POST", "PATCH", "DELETE"]
-Body = Literal["json", "bytes", "none"]
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+Body = Literal["json", "bytes", "stream", "none"]
+BYTES = "application/octet-stream"
 
 
 class Content(Struct, frozen=True):
@@ -34,6 +35,26 @@ class Content(Struct, frozen=True):
 
     body: bytes
     media_type: str
+
+
+class Incoming:
+    """A body that is taken piece by piece while it arrives."""
+
+    def __init__(self, pieces: AsyncGenerator[bytes, None], media_type: str) -> None:
+        self.pieces = pieces
+        self.media_type = media_type
+
+
+class Download(Struct, frozen=True):
+    """An answer that is sent piece by piece, for a client to keep and for no browser to show."""
+
+    media_type: str
+    filename: str
+    pieces: AsyncGenerator[bytes, None]
+    length: int | None = None
+    """How many bytes; None where only the end tells."""
+    headers: tuple[tuple[str, str], ...] = ()
+    status: int = 200
 
 
 class Stream(Struct, frozen=True):
@@ -92,7 +113,7 @@ class Operation(Struct, frozen=True, dict=True):
     path: str
     request: type[Struct]
     response: Any
-    """A Struct, None for an empty answer, `Content`, `Stream` or `Dialogue`."""
+    """A Struct, a union or list of them, None for an empty answer, `Content`, `Download`, `Stream` or `Dialogue`."""
     handler: Handler
     errors: tuple[type[SandboxAgentError], ...]
     summary: str
@@ -100,10 +121,14 @@ class Operation(Struct, frozen=True, dict=True):
     status: int
     public: bool
     body: Body
+    media_type: str
+    """Of a body that is bytes."""
     query: tuple[str, ...]
     headers: Mapping[str, str]
     """Fields that travel as headers, by the header's name."""
     aliases: tuple[str, ...]
+    words: tuple[str, ...]
+    """Fields that stand on the command line without a flag, besides those in the path."""
     examples: tuple[str, ...]
     """Lines for a shell, shown by the command's help."""
     watched: bool
@@ -116,6 +141,10 @@ class Operation(Struct, frozen=True, dict=True):
     @functools.cached_property
     def path_fields(self) -> tuple[str, ...]:
         return tuple(re.findall(r"{(\w+)}", self.path))
+
+    @property
+    def takes_bytes(self) -> bool:
+        return self.body in ("bytes", "stream")
 
     @functools.cached_property
     def query_fields(self) -> tuple[str, ...]:
@@ -194,9 +223,11 @@ def operation(
     status: int = 200,
     public: bool = False,
     body: Body | None = None,
+    media_type: str = BYTES,
     query: tuple[str, ...] = (),
     headers: Mapping[str, str] | None = None,
     aliases: tuple[str, ...] = (),
+    words: tuple[str, ...] = (),
     examples: tuple[str, ...] = (),
 ) -> Callable[[Handler], Handler]:
     """Declare an operation. Request and response types are read from the handler's annotations, help from its docstring."""
@@ -230,9 +261,11 @@ def operation(
             status=204 if nothing else 101 if response is Dialogue else status,
             public=public,
             body=body or ("none" if method in ("GET", "DELETE") else "json"),
+            media_type=media_type,
             query=query,
             headers=headers or {},
             aliases=aliases,
+            words=words,
             examples=examples,
             watched=watched,
             may_be_empty=may_be_empty,

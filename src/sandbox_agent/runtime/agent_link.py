@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
+import stat
 from collections import deque
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("sandbox_agent.link")
 
 EXIT_SECONDS = 2.0
+MOST_FILE_BYTES = 48 << 20
+"""Of the files that go into one message: in base64 they make a line of 64 MiB."""
 
 
 class StartFailure(Exception):
@@ -130,8 +133,14 @@ class AgentLink:
     async def _release(self) -> None:
         host, self._host = self._host, None
         conversation, self._conversation = self._conversation, None
-        if host is not None:
+        if host is None:
+            return
+        try:
             await self._live.sessions.hosts.release(host, conversation)
+        except TimeoutError:
+            # The session's patience tells whoever waits. What it waits for is over when the process is, however late.
+            logger.error("the agent of session %s does not end", self._live.id)
+            await host.process.ended.wait()
 
     async def close(self) -> None:
         """Let the process go, or our place on it. Nothing of it runs when this returns."""
@@ -272,9 +281,8 @@ class AgentLink:
     async def _read_and_prompt(
         self, host: Host, conversation: Conversation, words: GivePrompt, paths: tuple[str, ...]
     ) -> None:
-        files = await asyncio.to_thread(_read, paths)
-        self._reading = False
         try:
+            files = await asyncio.to_thread(_read, paths)
             if self._conversation is conversation:
                 conversation.cancelling = False
                 host.wire.prompt(conversation, words.prompt, files)
@@ -283,14 +291,25 @@ class AgentLink:
             logger.exception("a prompt of session %s could not be handed over", self._live.id)
             self._tell(inputs.SayFailed(self.attempt, f"the prompt could not be handed over: {error}"))
         finally:
+            self._reading = False
             host.release()
         self._speak()
 
 
 def _read(paths: tuple[str, ...]) -> dict[str, bytes]:
-    """What is gone since is not in it: the prompt still names it, and the agent can say that it cannot open it."""
-    files = {}
+    """What is gone since, or too large, is not in it: the prompt still names it, and the agent can say what is wrong with it."""
+    files: dict[str, bytes] = {}
+    left = MOST_FILE_BYTES
     for path in paths:
-        with contextlib.suppress(OSError):
-            files[path] = Path(path).read_bytes()
+        # A pipe that has taken its place must not keep us waiting.
+        with contextlib.suppress(OSError), open(path, "rb", opener=_open_at_once) as file:
+            facts = os.fstat(file.fileno())
+            # Files of the kernel have no size, and some have no end.
+            if stat.S_ISREG(facts.st_mode) and 0 < facts.st_size <= left:
+                files[path] = file.read(facts.st_size)
+                left -= len(files[path])
     return files
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)

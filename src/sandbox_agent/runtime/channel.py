@@ -46,6 +46,8 @@ class Channel:
         self.ended = ended
         """The last event is the session's end."""
         self.closed = False
+        self.deleted = False
+        """Its session is: another one may have the same id by now."""
         self.on_left: Callable[[], None] | None = None
         """Is told when the last reader has gone."""
         self._followers: dict[Follower, None] = {}
@@ -72,9 +74,10 @@ class Channel:
         for follower in tuple(self._followers):
             follower.wake()
 
-    def close(self) -> None:
+    def close(self, *, deleted: bool = False) -> None:
         """There is nothing more to come: the session was deleted, or the daemon stops."""
         self.closed = True
+        self.deleted = deleted
         self.wake()
 
     def enter(self, follower: Follower) -> None:

@@ -25,6 +25,9 @@ from ..errors import (
     Unavailable,
     UnsupportedAgent,
 )
+from ..files.roots import Roots
+from ..files.vault import Vault
+from ..files.work import Files
 from ..install.publishers import RECIPES
 from ..install.version import LATEST, check_version
 from ..processes.guarded import sweep
@@ -35,6 +38,7 @@ from ..schema.world import REAL, World
 from ..session.life import Created
 from ..store.base import Secrets, SessionRecord, Store
 from .attachments import Attachments
+from .changes import SessionChanges
 from .delegate import remove_leftovers
 from .folder import DataFolder
 from .hosts import Hosts, Seat
@@ -66,6 +70,15 @@ def open_store(config: Config, folder: Path) -> Store:
     )
 
 
+def log_files(config: Config) -> list[Path]:
+    """The files of a log that lies outside of the data folder."""
+    url = config.database_url or ""
+    if not url.startswith("sqlite:"):
+        return []
+    path = Path(url.removeprefix("sqlite:").removeprefix("//")).absolute()
+    return [path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))]
+
+
 class Daemon:
     """Made inside a running event loop; `start` it, and `stop` it to leave nothing behind."""
 
@@ -85,6 +98,8 @@ class Daemon:
         self.attachments = Attachments(folder, store.identity)
         self.log = Log(store, self.attachments.write)
         self.programs = Programs(folder)
+        self.files = Files(Roots(config.fs_root, Vault(folder, log_files(config))), folder / "uploads")
+        self.changes = SessionChanges(self.attachments, self.files, self.log)
         self.installs = Installs(folder, config.mirror)
         # Names our processes, so that leftovers of an earlier life can be found and no others: the log stays the same where its
         # folder is moved or mounted, and a folder that is copied is another one.
@@ -127,6 +142,7 @@ class Daemon:
         await self.hosts.stop_all()
         self._data.remove_launch_files()
         self.log.channel.close()
+        self.files.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -184,7 +200,12 @@ class Daemon:
             turn_timeout_ms=turn_timeout_ms,
             folder=self.attachments.new_folder(),
         )
-        return await self.sessions.create(record, secrets)
+        await self.changes.begin(record.folder, settings.directory)
+        try:
+            return await self.sessions.create(record, secrets)
+        except SandboxAgentError:
+            await self.changes.discard(record.folder)
+            raise
 
     def agent(self, name: str) -> Agent:
         agent = self.agents.get(name)

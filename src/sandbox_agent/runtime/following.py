@@ -94,7 +94,7 @@ class Following:
     async def _catch_up(self) -> bool:
         """Read on to the end of the log, as far as the outlet takes it. False when the stream is over."""
         channel, outlet = self._channel, self._outlet
-        while not (outlet.is_gone or self._has_failed or self._is_over()):
+        while not (outlet.is_gone or channel.deleted or self._has_failed or self._is_over()):
             if outlet.is_full:
                 return not channel.closed
             if self._after >= channel.committed:
@@ -114,7 +114,7 @@ class Following:
         """Write what comes next in the store. False when there is nothing."""
         async with self._reading.pages:
             page = await self._reading.look_up(self._read)
-            if not page or self._outlet.is_gone:
+            if not page or self._outlet.is_gone or self._channel.deleted:
                 return bool(page)
             is_taken = self._take(self._pieces_of(page))
             self._appetite = min(2 * self._appetite, MOST_PAGE_BYTES) if is_taken else PIECE_BYTES

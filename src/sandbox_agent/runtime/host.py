@@ -137,6 +137,7 @@ class Host:
             self.release()
 
     def open(self, start: Start, tenant: Tenant) -> Conversation:
+        self._require_alive()
         traces = Traces(self.agent, start.settings.directory, self._env)
         conversation = self.wire.open(start)
         self._traces[conversation] = traces
@@ -184,6 +185,7 @@ class Host:
 
     async def catalogue(self, directory: str, seconds: float) -> Catalogue:
         """Models, modes and commands, asked over the wire."""
+        self._require_alive()
         answer: asyncio.Future[Catalogue] = asyncio.get_running_loop().create_future()
         self._listings.append(answer)
         traces = Traces(self.agent, directory, self._env)
@@ -198,6 +200,11 @@ class Host:
             traces.remove()
             if answer in self._listings:
                 self._listings.remove(answer)
+
+    def _require_alive(self) -> None:
+        """Whoever comes after its exit was told would never hear of it."""
+        if self.exit_told.is_set():
+            raise AgentProcessExited("the agent's process has just exited", agent=self.agent.name)
 
     # -- what the process says ----------------------------------------------------------------
 
@@ -304,7 +311,11 @@ class Host:
     def _tidy(self, conversation: Conversation) -> None:
         for traces in (self._first, self._traces.get(conversation)):
             if traces is not None:
-                traces.remove()
+                try:
+                    traces.remove()
+                except Exception:
+                    # Those who wait to hear of the agent's end have nothing to do with it.
+                    logger.exception("what %s left behind could not be removed", self.agent.name)
 
     def _resume(self) -> None:
         self._pauses -= 1
@@ -338,8 +349,12 @@ class Host:
         self._waits.pop(conversation, None)
         if self._holds:
             self._waited.append(conversation)
-        elif conversation in self._tenants:
-            self.wire.waited(conversation)
+        elif tenant := self._tenants.get(conversation):
+            try:
+                self.wire.waited(conversation)
+            except Exception as error:
+                logger.exception("what %s said last could not be told", self.agent.name)
+                tenant.broken(f"the daemon failed on what the agent said: {type(error).__name__}: {error}")
             self.flush()
 
     def _left(self, conversation: Conversation) -> None:

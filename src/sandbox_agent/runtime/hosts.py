@@ -104,6 +104,8 @@ class Hosts:
         if host.empty:
             self._forget(host)
             await host.end()
+            # One that nobody was there to hear tells its exit to nobody.
+            self._running.discard(host)
 
     async def stop_all(self) -> None:
         await asyncio.gather(*(host.process.stop() for host in list(self._running)), return_exceptions=True)

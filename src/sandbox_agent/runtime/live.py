@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..agents.base import Agent
 from ..agents.scribe import Scribe
-from ..errors import Internal, SandboxAgentError
+from ..errors import Internal, SandboxAgentError, Unavailable
 from ..schema.features import Catalogue
 from ..session import effects, inputs
 from ..session.effects import Effect
@@ -57,7 +57,8 @@ class LiveSession:
         self.sessions = sessions
         self._inputs: deque[Input] = deque()
         self._busy = False
-        self._dropped = False
+        self.is_dropped = False
+        """It takes nothing more: everything of it is in the store, or only the store knows how it stands."""
         self._link: AgentLink | None = None
         self._closing: asyncio.Task[None] | None = None
         self._held: Host | None = None
@@ -92,6 +93,8 @@ class LiveSession:
 
     async def ask(self, command: inputs.Command) -> Any:
         """Step the machine and wait for its answer."""
+        if self.is_dropped:
+            raise Unavailable("the session is being loaded again", retryAfter=1, sessionId=self.id)
         with self._callers.waiting(command.id) as answer:
             self.step(command)
             return await answer
@@ -102,7 +105,7 @@ class LiveSession:
 
     async def settled(self) -> None:
         """Wait until what the session has done so far is written, or is known not to be for now."""
-        if self._core.last > self._core.committed and not self._dropped:
+        if self._core.last > self._core.committed and not self.is_dropped:
             await self._callers.until_settled()
 
     # -- what the log tells -------------------------------------------------------------------
@@ -126,7 +129,7 @@ class LiveSession:
 
     def heard(self) -> None:
         """The agent said something. Most of it are pieces of a stream, which need no decision."""
-        if self._dropped:
+        if self.is_dropped:
             return
         pieces = None if self._busy else self._core.take_pieces()
         if pieces is None:
@@ -143,12 +146,15 @@ class LiveSession:
             return
         self._busy = True
         try:
-            while self._inputs and not self._dropped:
+            while self._inputs and not self.is_dropped:
                 self._step(self._inputs.popleft())
         finally:
             self._busy = False
-        if not self._dropped:
-            self._hold_or_release()
+        if not self.is_dropped:
+            try:
+                self._hold_or_release()
+            except Exception as error:  # the log is who steps us most often, and must not hear of it
+                self._fail(error, "what it was told meanwhile")
             self.rest_if_idle()
 
     def _step(self, input: Input) -> None:
@@ -176,16 +182,16 @@ class LiveSession:
 
     def rest_if_idle(self) -> None:
         """Let go of a session of which everything is in the store."""
-        if not (self.pins or self._callers or self._dropped) and self.machine.at_rest:
-            self._dropped = True
+        if not (self.pins or self._callers or self.is_dropped) and self.machine.at_rest:
+            self.is_dropped = True
             self._timers.cancel_all()
             self.sessions.forget(self, gone=isinstance(self.machine.core.phase, Gone))
 
     def _drop(self, problem: SandboxAgentError) -> None:
         """Only the store knows how the session stands: end what it started, and load it again."""
-        if self._dropped:
+        if self.is_dropped:
             return
-        self._dropped = True
+        self.is_dropped = True
         self._timers.cancel_all()
         self._callers.tell_settled()
         self._callers.refuse_all(problem)

@@ -36,6 +36,7 @@ RETRY_SECONDS = 0.25
 GATHER_SECONDS = 0.020
 GATHER_SECONDS_OF_FEW = 0.050
 FEW_BYTES = 32 << 10
+MOST_MIDDLES = 100
 
 _encode = msgspec.json.Encoder().encode
 
@@ -125,6 +126,8 @@ class End:
             b"true" if draft.source == "daemon" else b"false",
             draft.type.encode(),
         )
+        if len(self._middles) >= MOST_MIDDLES:  # an agent may give its conversation a new id with every word
+            self._middles.clear()
         self._middles[draft.native_session_id, draft.source, draft.type] = middle
         return middle
 

@@ -70,8 +70,10 @@ class LogPages:
             last = min(last, news[-1][0])
         if rows:
             last = min(last, rows[-1].position)
+        if part and (not rows or rows[0].position != after + 1):
+            return []  # the event of which a part was read is deleted, and the rest of it is not that of another one
         if part or (rows and rows[0].is_large and all(position > rows[0].position for position, _ in news)):
-            return _slice(self._store, rows[0].position, rows[0].position, part, max_bytes) if rows else []
+            return _slice(self._store, rows[0].position, rows[0].position, part, max_bytes)
         frames = [(row.position, frame_of(row.position, row.body)) for row in rows if not row.is_large]
         frames += [(position, news_frame(position, body)) for position, body in news]
         large = next((row.position for row in rows if row.is_large), last + 1)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Protocol
+
+logger = logging.getLogger("sandbox_agent.pings")
 
 PING_SECONDS = 15
 
@@ -53,4 +56,8 @@ class Pings:
         self._now = (self._now + 1) % PING_SECONDS
         self._arm()
         for stream in tuple(self._seconds[self._now]):
-            stream.ping()
+            try:
+                stream.ping()
+            except Exception:
+                # One reader's fault keeps no other from its sign of life.
+                logger.exception("a reader could not be pinged")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import contextlib
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -56,6 +57,7 @@ class AgentProcess:
         self._stderr = StderrTail()
         self._stdout_open = True
         self._stderr_open = True
+        self._is_paused = False
         self._closed_output = False
         self.ended = asyncio.Event()
         """Set when the process, its guardian and all its descendants are gone."""
@@ -91,10 +93,12 @@ class AgentProcess:
 
     def pause(self) -> None:
         """Stop reading: the pipe fills up and the agent waits."""
+        self._is_paused = True
         with contextlib.suppress(RuntimeError):
             self._stdout.pause_reading()
 
     def resume(self) -> None:
+        self._is_paused = False
         with contextlib.suppress(RuntimeError):
             self._stdout.resume_reading()
 
@@ -156,14 +160,22 @@ class AgentProcess:
         self._finish()
 
     def _guardian_gone(self) -> None:
-        if self._guarded.is_lost:
-            # A process that hid from us may hold the pipes forever.
-            asyncio.get_running_loop().call_later(GRACE_SECONDS, self._close_pipes)
         self._finish()
+        if not self.ended.is_set():
+            self._let_pipes_go(was_read=False)
 
-    def _close_pipes(self) -> None:
-        self._stdout.close()
-        self._stderr_pipe.close()
+    def _let_pipes_go(self, *, was_read: bool) -> None:
+        """A process that hid from us, or was handed the pipes and is none of ours, may hold them forever.
+
+        What ours has said is in them. Between two looks the event loop has read it, unless it was told not to.
+        """
+        is_read = self._guarded.is_stopping or not self._is_paused
+        if was_read and is_read:
+            self._stdout.close()
+            self._stderr_pipe.close()
+        else:
+            look_again = functools.partial(self._let_pipes_go, was_read=is_read)
+            asyncio.get_running_loop().call_later(GRACE_SECONDS, look_again)
 
     def _finish(self) -> None:
         """Report the end once the guardian is gone and everything that was said has been read."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..agents.acp import Acp
 from ..agents.base import Agent
 from ..config import Config
-from ..errors import SandboxAgentError, SessionAlreadyExists, SessionNotFound
+from ..errors import Internal, SandboxAgentError, SessionAlreadyExists, SessionNotFound
 from ..schema.events import PermissionRequested, QuestionRequested, decode_data, decode_event
 from ..schema.features import Catalogue
 from ..schema.sessions import SessionInfo
@@ -245,13 +245,15 @@ class Sessions:
             end.listener = None
             self._drop_end(end)
             raise
-        self._live[session_id] = live
         startable = record.agent in self._agents and not self._draining
         if record.agent not in self._agents:
             logger.warning("session %s waits for its agent, %s", session_id, record.agent)
         pending = tuple(_id_of(one) for one in told.pending)
         live.step(inputs.Restored(pending, tuple(heads), startable))
         live.pins -= 1
+        if live.is_dropped:
+            raise Internal("what is stored of the session cannot be read", sessionId=session_id)
+        self._live[session_id] = live
         return live
 
     def _image_folder(self, record: SessionRecord) -> str:
@@ -266,7 +268,7 @@ class Sessions:
         live.end.listener = None
         if gone:
             live.end.told = None
-            live.end.channel.close()
+            live.end.channel.close(deleted=True)
             if self._ends.get(live.id) is live.end:
                 del self._ends[live.id]
         else:
@@ -274,14 +276,15 @@ class Sessions:
 
     def load_again(self, live: LiveSession) -> None:
         """A fault of ours left only the store to know how the session stands."""
-        if self._live.get(live.id) is live:
-            del self._live[live.id]
         live.end.listener = None
         if self._ends.get(live.id) is live.end:
             del self._ends[live.id]
         live.end.channel.close()  # its readers come back, and find what is stored
         self._dropped[live.id] = live
-        self.spawn(self._load_again(live.id))
+        # One that failed while it was being loaded would fail again.
+        if self._live.get(live.id) is live:
+            del self._live[live.id]
+            self.spawn(self._load_again(live.id))
 
     async def _load_again(self, session_id: str) -> None:
         try:
@@ -307,9 +310,12 @@ class Sessions:
     async def resume(self) -> None:
         """Close what an earlier life left open, and go on with its queues."""
         for session_id in await self.log.look_up(self.log.store.active_sessions):
-            async with self.loaded(session_id) as live:
-                # Before this is written, clients would be told of a turn that nobody carries on.
-                await live.settled()
+            try:
+                async with self.loaded(session_id) as live:
+                    # Before this is written, clients would be told of a turn that nobody carries on.
+                    await live.settled()
+            except Exception:
+                logger.exception("session %s cannot be loaded; the others are not held up", session_id)
 
     async def drain(self, seconds: float) -> None:
         """No new turns; those that run get this much time."""
@@ -327,6 +333,8 @@ class Sessions:
             end.channel.close()
 
     async def _rest(self, live: LiveSession) -> None:
+        if live.is_dropped:  # it went by itself, just now
+            return
         try:
             await live.ask(inputs.Rest(next_command_id()))
         except SandboxAgentError as problem:

@@ -54,6 +54,12 @@ class Limits(Struct, frozen=True):
     rest: float = 5.0
     queued_messages: int = 1_000
     queued_bytes: int = 64 << 20
+    pending: int = 1_000
+    """Permissions and questions; what an agent asks beyond them is rejected."""
+
+
+NOBODY = 0
+"""The id of a command that was answered before it was carried out."""
 
 
 class Snapshot(Struct, frozen=True):
@@ -263,6 +269,8 @@ class Core:
 
     def answer(self, command: int, result: Any = None, *, after: int | None = None) -> None:
         """Answer once this append is written; without one, once everything so far is."""
+        if command == NOBODY:
+            return
         number = self.last if after is None else after
         if number <= self.committed:
             self.emit(Answer(command, result))
@@ -271,7 +279,8 @@ class Core:
 
     def refuse(self, command: int, problem: SandboxAgentError) -> None:
         """Nothing was changed, and nothing that is not written yet is told with it: answer at once."""
-        self.emit(Answer(command, problem))
+        if command != NOBODY:
+            self.emit(Answer(command, problem))
 
     def say(self, words: Words, *, after: int) -> None:
         """Tell the agent that is there now, once this append is written."""

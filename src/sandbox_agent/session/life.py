@@ -8,7 +8,7 @@ from ..errors import SandboxAgentError, SessionNotFound, Unavailable
 from ..schema.events import SessionEnded
 from ..store.base import DeleteSession, SaveSecrets
 from . import admission, turns
-from .core import Core
+from .core import NOBODY, Core
 from .effects import Arm, Disarm, RemoveFiles
 from .inputs import Command, Delete, Drain, OpenFailed, Rest, Stalled, Terminate, Timer
 from .phases import (
@@ -226,5 +226,9 @@ def patience_ran_out(core: Core, _: Timer) -> None:
 def _lose_patience(core: Core, problem: SandboxAgentError) -> None:
     """Whoever waits for what is not written is told so. What happened stays, and is written when it can be."""
     core.give_up_waiting(problem)
+    for index, waiting in enumerate(core.inbox):
+        if isinstance(waiting, Terminate | Delete | Rest):
+            core.refuse(waiting.id, problem)
+            core.inbox[index] = type(waiting)(NOBODY)
     if isinstance(core.phase, Ending | Resting):
         refuse_enders(core, problem)

@@ -169,7 +169,9 @@ class Machine:
 
 
 def _is_noted(core: Core, input: Input) -> bool:
-    """A cancel of a turn that is being written can only mean that turn."""
+    """A cancel of a turn that is being written can only mean that turn. And nobody's patience waits for a slow disk."""
+    if isinstance(input, Timer):
+        return input.kind == "patience"
     return isinstance(input, Cancel) and isinstance(core.phase, Handing)
 
 

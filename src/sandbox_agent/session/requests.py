@@ -5,27 +5,42 @@ from __future__ import annotations
 from ..agents.scribe import Pending
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..policy import STATUS, out_of_plan, plan_answer, remember, verdict
-from ..schema.events import PermissionRequested, QuestionRequested
+from ..schema.events import DecidedBy, PermissionRequested, QuestionRequested
+from ..schema.inputs import Answer, Decision
 from .core import Core
 from .effects import GiveAnswer, GiveDecision, LookUpAsked
 from .inputs import AskedBefore, Decide, Reply
 
+TOO_MANY = "too many requests wait for an answer"
+
 Requested = type[PermissionRequested] | type[QuestionRequested]
 
 
-def judge(core: Core) -> list[GiveDecision]:
+def judge(core: Core) -> list[GiveDecision | GiveAnswer]:
     """Decide what was just asked and needs nobody: the request and its resolution are written together."""
     asked = {data.permission_id for _, data in core.scribe.notable if isinstance(data, PermissionRequested)}
-    replies = []
+    asked |= {data.question_id for _, data in core.scribe.notable if isinstance(data, QuestionRequested)}
+    replies: list[GiveDecision | GiveAnswer] = []
+    waiting = 0
     for pending in core.scribe.pending.values() if asked else ():
-        if pending.id not in asked or pending.ask is None:
-            continue
-        judged = verdict(pending.ask, core.record.settings, core.record.rules, core.world.resolve)
+        judged = None
+        if pending.id in asked and pending.ask is not None:
+            judged = verdict(pending.ask, core.record.settings, core.record.rules, core.world.resolve)
         if judged is not None:
-            decision, by = judged
-            core.scribe.decide(pending.key, STATUS[decision.reply], by, decision.message)
-            replies.append(GiveDecision(pending.key, decision))
+            replies.append(_decide(core, pending, *judged))
+        elif waiting < core.limits.pending:
+            waiting += 1
+        elif isinstance(pending.requested, PermissionRequested):
+            replies.append(_decide(core, pending, Decision("reject", TOO_MANY), "daemon"))
+        else:
+            core.scribe.answer(pending.key, None, "daemon", TOO_MANY)
+            replies.append(GiveAnswer(pending.key, Answer(None, TOO_MANY)))
     return replies
+
+
+def _decide(core: Core, pending: Pending, decision: Decision, by: DecidedBy) -> GiveDecision:
+    core.scribe.decide(pending.key, STATUS[decision.reply], by, decision.message)
+    return GiveDecision(pending.key, decision)
 
 
 def decide(core: Core, command: Decide) -> None:

@@ -148,6 +148,8 @@ class Requests:
         self.pending = {**self.pending, pending.key: pending}
 
     def _remove(self, key: str) -> None:
-        self.pending = {one: pending for one, pending in self.pending.items() if one != key}
+        left = self.pending.copy()
+        del left[key]
+        self.pending = left
         if not self.pending and (since := self.waited.since) is not None:
             self.waited = Waited(self.waited.seconds + self._pen.world.clock() - since)

@@ -23,6 +23,17 @@ from ...schema.answers import (
     SentMessage,
     StoredAttachment,
 )
+from ...schema.changes import ChangeList, Reverted
+from ...schema.files import (
+    EntryPage,
+    FileAction,
+    FileChange,
+    FileMoved,
+    FileStat,
+    FileWritten,
+    SearchResult,
+    Unpacked,
+)
 from ...schema.inputs import Attachment, McpServer, PermissionMode
 from ...schema.processes import (
     BytesWritten,
@@ -41,8 +52,9 @@ from ..events import Event
 from ..misuse import AsyncGuard
 from ..pages import PageOfEvents, decoded
 from .session_list import AsyncSessionList
-from .stream import all_events, log_entries
+from .stream import all_events, file_changes, log_entries
 from .terminal import AsyncTerminal
+from .transfer import AsyncContent, AsyncDownload, pieces_of
 
 if TYPE_CHECKING:
     from .client import AsyncSandboxAgent
@@ -667,6 +679,318 @@ class AsyncEvents(AsyncGuard):
         return all_events(self._client.transport, offset)
 
 
+class AsyncChanges(AsyncGuard):
+    """What sessions have changed in their directories, and the way back."""
+
+    def __init__(self, client: AsyncSandboxAgent) -> None:
+        self._client = client
+
+    async def list(self, session_id: str) -> ChangeList:
+        """Show what has changed in the session's directory since the session began, file by file.
+
+        In a git repository the directory is compared with a snapshot of its beginning, uncommitted changes
+        included. Elsewhere the changes are those that the agent told. What .gitignore leaves out is not
+        looked at. Binary files, and those above 4 MiB, are told by their size only.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `SessionNotFound`, `InvalidRequest`, `PermissionDenied`, `Unavailable`.
+        """
+        return await self._client.ask(call("GET", f"/v1/sessions/{segment(session_id)}/changes"), ChangeList)
+
+    async def revert(
+        self,
+        session_id: str,
+        *,
+        paths: Sequence[str] | None = None,
+        all: bool = False,
+        etags: Mapping[str, str] | None = None,
+    ) -> Reverted:
+        """Give files back as they were when the session began. `undo` brings back what was overwritten or removed.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+        - `paths`: Which files, as `changes` names them; or say `all`.
+        - `all`: Every file that has changed.
+        - `etags`: By path, the tags that `changes` showed: a file that has another by now is refused.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Conflict`, `PreconditionFailed`,
+        `Unavailable`.
+        """
+        return await self._client.ask(
+            call(
+                "POST",
+                f"/v1/sessions/{segment(session_id)}/changes/revert",
+                body={"paths": paths, "all": all, "etags": etags},
+            ),
+            Reverted,
+        )
+
+    async def undo(self, session_id: str) -> Reverted:
+        """Take the last revert back.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Conflict`, `PreconditionFailed`,
+        `Unavailable`.
+        """
+        return await self._client.ask(
+            call("POST", f"/v1/sessions/{segment(session_id)}/changes/undo", body={}), Reverted
+        )
+
+
+class AsyncFs(AsyncGuard):
+    """Files of the daemon's machine."""
+
+    def __init__(self, client: AsyncSandboxAgent) -> None:
+        self._client = client
+
+    async def entries(
+        self,
+        *,
+        path: str | None = None,
+        session_id: str | None = None,
+        limit: int = 1000,
+        cursor: str | None = None,
+    ) -> EntryPage:
+        """List a folder, sorted by name: all of it as a list, or with `limit` page by page.
+
+        - `path`: The folder; the one that relative paths start from when absent.
+        - `session_id`: The session whose directory relative paths start from.
+        - `limit`: How many to answer with, as a page; without it, all of them as a list.
+        - `cursor`: `nextCursor` of the page before.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        """
+        return await self._client.ask(
+            call(
+                "GET",
+                "/v1/fs/entries",
+                query={"path": path, "sessionId": session_id, "limit": limit, "cursor": cursor},
+            ),
+            EntryPage,
+        )
+
+    async def stat(self, path: str, *, session_id: str | None = None) -> FileStat:
+        """Show what a path leads to.
+
+        - `path`: Absolute, or relative to the session's directory; without a session, to the daemon user's
+          home.
+        - `session_id`: The session whose directory relative paths start from.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        """
+        return await self._client.ask(
+            call("GET", "/v1/fs/stat", query={"path": path, "sessionId": session_id}), FileStat
+        )
+
+    def read(self, path: str, *, session_id: str | None = None, range: str | None = None) -> AsyncDownload:
+        """Read a file, or a range of it.
+
+        - `path`: Absolute, or relative to the session's directory; without a session, to the daemon user's
+          home.
+        - `session_id`: The session whose directory relative paths start from.
+        - `range`: A part of the file, e.g. `bytes=0-99`.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`,
+        `RangeNotSatisfiable`.
+        """
+        return AsyncDownload(
+            self._client.transport,
+            call(
+                "GET", "/v1/fs/file", query={"path": path, "sessionId": session_id}, headers={"Range": range}
+            ),
+        )
+
+    def download(
+        self, *, path: str | None = None, session_id: str | None = None, format: Literal["tar", "zip"] = "tar"
+    ) -> AsyncDownload:
+        """Download a folder as an archive, packed while it is sent.
+
+        Links are packed as links. Sockets, pipes, devices, what the daemon's user cannot read and the
+        daemon's own files are left out.
+
+        - `path`: The folder; the one that relative paths start from when absent.
+        - `session_id`: The session whose directory relative paths start from.
+        - `format`: The kind of archive.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        """
+        return AsyncDownload(
+            self._client.transport,
+            call("GET", "/v1/fs/download", query={"path": path, "sessionId": session_id, "format": format}),
+        )
+
+    async def search(
+        self,
+        *,
+        path: str | None = None,
+        session_id: str | None = None,
+        glob: str | None = None,
+        text: str | None = None,
+        regex: str | None = None,
+        ignore_case: bool = False,
+        ignored: bool = False,
+        limit: int = 200,
+        timeout_ms: int = 10000,
+    ) -> SearchResult:
+        """Search names and contents below a folder. `truncated` says that there may be more.
+
+        Binary files, and what is past the first 64 MiB of a file, are not searched.
+
+        - `path`: The folder; the one that relative paths start from when absent.
+        - `session_id`: The session whose directory relative paths start from.
+        - `glob`: Which names, as in .gitignore: `*.py` at any depth, `src/**/test_*`.
+        - `text`: Only files that hold this text; each line that does is a hit.
+        - `regex`: The same with a regular expression, as Python has them.
+        - `ignore_case`: Take a and A for the same.
+        - `ignored`: Also what .gitignore leaves out.
+        - `limit`: How many hits at most.
+        - `timeout_ms`: How long to search at most.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        """
+        return await self._client.ask(
+            call(
+                "GET",
+                "/v1/fs/search",
+                query={
+                    "path": path,
+                    "sessionId": session_id,
+                    "glob": glob,
+                    "text": text,
+                    "regex": regex,
+                    "ignoreCase": ignore_case,
+                    "ignored": ignored,
+                    "limit": limit,
+                    "timeoutMs": timeout_ms,
+                },
+            ),
+            SearchResult,
+        )
+
+    def watch(
+        self, *, path: str | None = None, session_id: str | None = None
+    ) -> AsyncIterator[FileChange | None]:
+        """Stream the changes below a folder from now on.
+
+        Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame
+        named `lost` says that not every change is told, because there were too many at once or there are
+        too many folders: look again at what you show.
+
+        - `path`: The folder; the one that relative paths start from when absent.
+        - `session_id`: The session whose directory relative paths start from.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        """
+        return file_changes(self._client.transport, path, session_id)
+
+    async def write(
+        self, path: str, content: AsyncContent, *, session_id: str | None = None, if_match: str | None = None
+    ) -> FileWritten:
+        """Write a file, whole or not at all. Missing folders are made; a link's target is written, and its mode kept.
+
+        - `path`: Absolute, or relative to the session's directory; without a session, to the daemon user's
+          home.
+        - `content`: The file's bytes; on the command line, the path of a file here.
+        - `session_id`: The session whose directory relative paths start from.
+        - `if_match`: Write only where the file still has this tag; `*`: only where there is one.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PreconditionFailed`,
+        `PayloadTooLarge`.
+        """
+        return await self._client.ask(
+            call(
+                "PUT",
+                "/v1/fs/file",
+                query={"path": path, "sessionId": session_id},
+                content=pieces_of(content),
+                headers={"If-Match": if_match, "Content-Type": "application/octet-stream"},
+            ),
+            FileWritten,
+        )
+
+    async def delete(
+        self, path: str, *, session_id: str | None = None, recursive: bool = False
+    ) -> FileAction:
+        """Delete a file, a link itself, or a folder.
+
+        - `path`: Absolute, or relative to the session's directory; without a session, to the daemon user's
+          home.
+        - `session_id`: The session whose directory relative paths start from.
+        - `recursive`: Also a folder that is not empty.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        """
+        return await self._client.ask(
+            call(
+                "DELETE",
+                "/v1/fs/entry",
+                query={"path": path, "sessionId": session_id, "recursive": recursive},
+                settled=404,
+            ),
+            FileAction,
+        )
+
+    async def mkdir(self, path: str, *, session_id: str | None = None) -> FileAction:
+        """Make a folder and those above it; one that exists is fine.
+
+        - `path`: Absolute, or relative to the session's directory; without a session, to the daemon user's
+          home.
+        - `session_id`: The session whose directory relative paths start from.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        """
+        return await self._client.ask(
+            call("POST", "/v1/fs/mkdir", query={"path": path, "sessionId": session_id}), FileAction
+        )
+
+    async def move(
+        self, source: str, target: str, *, overwrite: bool | None = None, session_id: str | None = None
+    ) -> FileMoved:
+        """Move a file, a link itself, or a folder to another path on the same file system.
+
+        - `source`: What to move.
+        - `target`: Its new path. Folders that are missing are made.
+        - `overwrite`: Replace what is there.
+        - `session_id`: The session whose directory relative paths start from.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        """
+        return await self._client.ask(
+            call(
+                "POST",
+                "/v1/fs/move",
+                body={"from": source, "to": target, "overwrite": overwrite, "sessionId": session_id},
+            ),
+            FileMoved,
+        )
+
+    async def upload_batch(
+        self, content: AsyncContent, *, path: str | None = None, session_id: str | None = None
+    ) -> Unpacked:
+        """Upload a tar archive and unpack it to a folder.
+
+        An archive that names anything outside of the folder is refused before anything is written: `..`,
+        absolute names, links that leave, names that lead through a link, devices.
+
+        - `content`: A tar archive; on the command line, the path of one here.
+        - `path`: The folder to unpack to; it is made.
+        - `session_id`: The session whose directory relative paths start from.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PayloadTooLarge`.
+        """
+        return await self._client.ask(
+            call(
+                "POST",
+                "/v1/fs/upload-batch",
+                query={"path": path, "sessionId": session_id},
+                content=pieces_of(content),
+                headers={"Content-Type": "application/x-tar"},
+            ),
+            Unpacked,
+        )
+
+
 class AsyncProcesses(AsyncGuard):
     """Processes of the sandbox, and terminals."""
 
@@ -983,5 +1307,7 @@ class AsyncOperations(AsyncGuard):
         self.questions = AsyncQuestions(client)
         self.attachments = AsyncAttachments(client)
         self.events = AsyncEvents(client)
+        self.changes = AsyncChanges(client)
+        self.fs = AsyncFs(client)
         self.processes = AsyncProcesses(client)
         self.system = AsyncSystem(client)

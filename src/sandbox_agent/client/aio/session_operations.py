@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from ...schema.answers import (
@@ -15,6 +15,7 @@ from ...schema.answers import (
     SentMessage,
     StoredAttachment,
 )
+from ...schema.changes import ChangeList, Reverted
 from ...schema.inputs import Attachment, PermissionMode
 from ...schema.sessions import SessionInfo
 from ..call import Answer
@@ -122,6 +123,47 @@ class AsyncSessionAttachments(AsyncGuard):
         return await self._client.attachments.get(self._session_id, name)
 
 
+class AsyncSessionChanges(AsyncGuard):
+    """What sessions have changed in their directories, and the way back, of one session."""
+
+    def __init__(self, client: AsyncSandboxAgent, session_id: str) -> None:
+        self._client = client
+        self._session_id = session_id
+
+    async def list(self) -> ChangeList:
+        """Show what has changed in the session's directory since the session began, file by file.
+
+        In a git repository the directory is compared with a snapshot of its beginning, uncommitted changes
+        included. Elsewhere the changes are those that the agent told. What .gitignore leaves out is not
+        looked at. Binary files, and those above 4 MiB, are told by their size only.
+
+        Raises `SessionNotFound`, `InvalidRequest`, `PermissionDenied`, `Unavailable`.
+        """
+        return await self._client.changes.list(self._session_id)
+
+    async def revert(
+        self, *, paths: Sequence[str] | None = None, all: bool = False, etags: Mapping[str, str] | None = None
+    ) -> Reverted:
+        """Give files back as they were when the session began. `undo` brings back what was overwritten or removed.
+
+        - `paths`: Which files, as `changes` names them; or say `all`.
+        - `all`: Every file that has changed.
+        - `etags`: By path, the tags that `changes` showed: a file that has another by now is refused.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Conflict`, `PreconditionFailed`,
+        `Unavailable`.
+        """
+        return await self._client.changes.revert(self._session_id, paths=paths, all=all, etags=etags)
+
+    async def undo(self) -> Reverted:
+        """Take the last revert back.
+
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Conflict`, `PreconditionFailed`,
+        `Unavailable`.
+        """
+        return await self._client.changes.undo(self._session_id)
+
+
 class AsyncSessionOperations(AsyncGuard):
     """What can be done with one session."""
 
@@ -131,6 +173,7 @@ class AsyncSessionOperations(AsyncGuard):
         self.permissions = AsyncSessionPermissions(client, session_id)
         self.questions = AsyncSessionQuestions(client, session_id)
         self.attachments = AsyncSessionAttachments(client, session_id)
+        self.changes = AsyncSessionChanges(client, session_id)
 
     async def get(self) -> SessionInfo:
         """Show a session.

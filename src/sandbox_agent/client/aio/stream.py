@@ -9,6 +9,7 @@ import msgspec
 
 from ...errors import SandboxAgentError
 from ...schema.events import SessionEnded
+from ...schema.files import FileChange
 from ...schema.processes import LogEntry, LogStream
 from ...schema.sessions import SessionInfo
 from ..call import Call, call, segment, session_path
@@ -99,6 +100,19 @@ async def turn_events(
     async with aclosing(found) as stream:
         async for frame in stream:
             yield decode_event(frame.data)
+
+
+async def file_changes(
+    transport: AsyncTransport, path: str | None, session_id: str | None
+) -> AsyncGenerator[FileChange | None, None]:
+    """Changes below a folder, as long as the connection lasts; None says that some are not told."""
+    request = call("GET", "/v1/fs/watch", query={"path": path, "sessionId": session_id})
+    async with aclosing(transport.frames(request, lambda: None)) as stream:
+        async for frame in stream:
+            if frame.event == "lost":
+                yield None
+            elif frame.data:
+                yield msgspec.json.decode(frame.data, type=FileChange)
 
 
 async def all_events(

@@ -6,7 +6,8 @@ import asyncio
 import logging
 import time
 import warnings
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from ... import __version__
@@ -158,6 +159,36 @@ class AsyncTransport:
         except httpx2.HTTPError as error:
             if until is not None and not _left(until):
                 raise DeadlinePassed from None
+            raise self._unreachable(error) from None
+
+    @asynccontextmanager
+    async def opened(self, call: Call) -> AsyncIterator[httpx2.Response]:
+        """An answer whose body is still to be read, piece by piece; a problem is raised."""
+        import httpx2
+
+        http, address = await self._ready()
+        try:
+            async with http.stream(
+                call.method,
+                address.endpoint + call.path,
+                params=dict(call.query),
+                headers=self._headers(address, call),
+                content=call.content,
+                timeout=httpx2.Timeout(self._timeout, connect=CONNECT_SECONDS),
+            ) as answer:
+                self._check(answer, address, await answer.aread() if not answer.is_success else b"")
+                yield answer
+        except httpx2.HTTPError as error:
+            raise self._unreachable(error) from None
+
+    async def pieces(self, answer: httpx2.Response) -> AsyncGenerator[bytes, None]:
+        """The body of an answer. One that breaks off is an error, not the end."""
+        import httpx2
+
+        try:
+            async for piece in answer.aiter_bytes():
+                yield piece
+        except httpx2.HTTPError as error:
             raise self._unreachable(error) from None
 
     # -- what a program may want to know ------------------------------------------------------

@@ -11,6 +11,7 @@ import msgspec
 
 from ...errors import SandboxAgentError
 from ...schema.events import SessionEnded
+from ...schema.files import FileChange
 from ...schema.processes import LogEntry, LogStream
 from ...schema.sessions import SessionInfo
 from ..call import Call, call, segment, session_path
@@ -101,6 +102,19 @@ def turn_events(
     with closing(found) as stream:
         for frame in stream:
             yield decode_event(frame.data)
+
+
+def file_changes(
+    transport: Transport, path: str | None, session_id: str | None
+) -> Generator[FileChange | None, None]:
+    """Changes below a folder, as long as the connection lasts; None says that some are not told."""
+    request = call("GET", "/v1/fs/watch", query={"path": path, "sessionId": session_id})
+    with closing(transport.frames(request, lambda: None)) as stream:
+        for frame in stream:
+            if frame.event == "lost":
+                yield None
+            elif frame.data:
+                yield msgspec.json.decode(frame.data, type=FileChange)
 
 
 def all_events(transport: Transport, offset: int | None) -> Generator[Event | SessionInfo, None]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 import logging
 import time
 import warnings
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ... import __version__
@@ -159,6 +160,36 @@ class Transport:
         except httpx2.HTTPError as error:
             if until is not None and not _left(until):
                 raise DeadlinePassed from None
+            raise self._unreachable(error) from None
+
+    @contextmanager
+    def opened(self, call: Call) -> Iterator[httpx2.Response]:
+        """An answer whose body is still to be read, piece by piece; a problem is raised."""
+        import httpx2
+
+        http, address = self._ready()
+        try:
+            with http.stream(
+                call.method,
+                address.endpoint + call.path,
+                params=dict(call.query),
+                headers=self._headers(address, call),
+                content=call.content,
+                timeout=httpx2.Timeout(self._timeout, connect=CONNECT_SECONDS),
+            ) as answer:
+                self._check(answer, address, answer.read() if not answer.is_success else b"")
+                yield answer
+        except httpx2.HTTPError as error:
+            raise self._unreachable(error) from None
+
+    def pieces(self, answer: httpx2.Response) -> Generator[bytes, None]:
+        """The body of an answer. One that breaks off is an error, not the end."""
+        import httpx2
+
+        try:
+            for piece in answer.iter_bytes():
+                yield piece
+        except httpx2.HTTPError as error:
             raise self._unreachable(error) from None
 
     # -- what a program may want to know ------------------------------------------------------

@@ -1,0 +1,112 @@
+/** Files of the daemon's machine: `client.fs`. */
+import { type CallOptions, type Http, parted } from "./http.js";
+import type { components, operations } from "./openapi.js";
+import { followOnce } from "./stream.js";
+
+type Schemas = components["schemas"];
+type QueryOf<Name extends keyof operations> = NonNullable<operations[Name]["parameters"]["query"]>;
+type Without<Query, Field extends string> = Omit<Query, Field> & CallOptions;
+
+export type FileEntry = Schemas["FileEntry"];
+export type EntryPage = Schemas["EntryPage"];
+export type FileStat = Schemas["FileStat"];
+export type FileWritten = Schemas["FileWritten"];
+export type FileAction = Schemas["FileAction"];
+export type FileMoved = Schemas["FileMoved"];
+export type Unpacked = Schemas["Unpacked"];
+export type SearchHit = Schemas["SearchHit"];
+export type SearchResult = Schemas["SearchResult"];
+
+/** What happened below a folder that is watched. */
+export interface FileChange {
+  readonly path: string;
+  readonly change: "created" | "modified" | "deleted";
+  readonly entryType: "file" | "directory";
+}
+
+/** What can be sent: a stream is sent as it is read. */
+export type FileContent = BodyInit;
+
+/** Paths are absolute, or relative to the directory of `sessionId`; without one, to the home of the daemon's user. */
+export class Fs {
+  readonly #http: Http;
+
+  /** @internal */
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  /** List a folder, sorted by name; page by page, 1,000 entries unless `limit` says otherwise. */
+  entries(query: QueryOf<"fs.entries"> & CallOptions = {}): Promise<EntryPage> {
+    return this.#http.json("fs.entries", parted({ limit: 1000, ...query }));
+  }
+
+  /** Show what a path leads to. */
+  stat(path: string, query: Without<QueryOf<"fs.stat">, "path"> = {}): Promise<FileStat> {
+    return this.#http.json("fs.stat", parted({ path, ...query }));
+  }
+
+  /** Read a file, or a range of it. The answer's `body` is a stream; `text()`, `blob()` and the like read it whole. */
+  read(path: string, query: Without<QueryOf<"fs.read">, "path"> & { range?: string } = {}): Promise<Response> {
+    const { range, ...rest } = query;
+    const headers: Record<string, string> = range === undefined ? {} : { range };
+    return this.#http.send("fs.read", { ...parted({ path, ...rest }), headers });
+  }
+
+  /** Write a file, whole or not at all. With `ifMatch` only where the file still has that tag. */
+  write(
+    path: string,
+    content: FileContent,
+    query: Without<QueryOf<"fs.write">, "path"> & { ifMatch?: string } = {},
+  ): Promise<FileWritten> {
+    const { ifMatch, ...rest } = query;
+    const headers = { "content-type": BYTES, ...(ifMatch === undefined ? {} : { "if-match": ifMatch }) };
+    return this.#http.json("fs.write", { ...parted({ path, ...rest }), headers, content });
+  }
+
+  /** Delete a file, a link itself, or a folder. */
+  delete(path: string, query: Without<QueryOf<"fs.delete">, "path"> = {}): Promise<FileAction> {
+    return this.#http.json("fs.delete", parted({ path, ...query }));
+  }
+
+  /** Make a folder and those above it; one that exists is fine. */
+  mkdir(path: string, query: Without<QueryOf<"fs.mkdir">, "path"> = {}): Promise<FileAction> {
+    return this.#http.json("fs.mkdir", parted({ path, ...query }));
+  }
+
+  /** Move a file, a link itself, or a folder. */
+  move(
+    from: string,
+    to: string,
+    options: { overwrite?: boolean; sessionId?: string } & CallOptions = {},
+  ): Promise<FileMoved> {
+    const { signal, ...rest } = options;
+    return this.#http.json("fs.move", { body: { from, to, ...rest }, signal });
+  }
+
+  /** Upload a tar archive and unpack it to a folder. */
+  uploadBatch(content: FileContent, query: QueryOf<"fs.upload_batch"> & CallOptions = {}): Promise<Unpacked> {
+    const headers = { "content-type": "application/x-tar" };
+    return this.#http.json("fs.upload_batch", { ...parted(query), headers, content });
+  }
+
+  /** Download a folder as an archive, packed while it is sent. */
+  download(query: QueryOf<"fs.download"> & CallOptions = {}): Promise<Response> {
+    return this.#http.send("fs.download", parted(query));
+  }
+
+  /** Search names and contents below a folder. `truncated` says that there may be more. */
+  search(query: QueryOf<"fs.search"> & CallOptions = {}): Promise<SearchResult> {
+    return this.#http.json("fs.search", parted(query));
+  }
+
+  /** Stream the changes below a folder from now on; null says that some are not told: look again at what you show. */
+  async *watch(query: QueryOf<"fs.watch"> & CallOptions = {}): AsyncGenerator<FileChange | null, void, undefined> {
+    // A connection that was lost has lost changes: its end is the end of the stream, for the caller to begin anew.
+    for await (const frame of followOnce(this.#http, "fs.watch", parted(query))) {
+      yield frame.name === "lost" ? null : (JSON.parse(frame.data) as FileChange);
+    }
+  }
+}
+
+const BYTES = "application/octet-stream";

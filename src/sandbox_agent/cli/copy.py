@@ -1,0 +1,193 @@
+"""`cp`: files and folders from this machine to the daemon's, or back."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from ..client.call import call
+from ..errors import SandboxAgentError
+from ..files.packing import pack
+from ..files.roots import Roots
+from ..files.unpacking import unpack
+from ..files.vault import Vault
+from ..schema.files import FileStat
+from .failures import CommandFailed, ProblemAnswered, WrongUsage
+from .output import console, say, written
+from .remote import Remote, find_address
+from .request import PIECE_BYTES
+
+UNBOUND = 1 << 62
+"""Bytes that are accepted from the daemon: as many as the disk takes."""
+
+Shown = Callable[[Iterator[bytes]], Iterator[bytes]]
+
+
+class RemotePath(NamedTuple):
+    session_id: str | None
+    path: str
+
+    def query(self, **more: str) -> dict[str, str | None]:
+        return {"path": self.path, "sessionId": self.session_id, **more}
+
+    def below(self, name: str) -> RemotePath:
+        return self._replace(path=f"{self.path.rstrip('/')}/{name}" if self.path not in ("", ".") else name)
+
+
+def copy(args: argparse.Namespace) -> int:
+    source, target = remote_path(args.source), remote_path(args.target)
+    if (source is None) == (target is None):
+        raise WrongUsage("one of the two is on the daemon's machine: `:PATH`, or `SESSION:PATH`")
+    try:
+        with Remote(find_address(args)) as remote:
+            if target is not None:
+                _send(remote, Path(args.source), target)
+            elif source is not None:
+                _fetch(remote, source, Path(args.target))
+    except SandboxAgentError as error:  # about files of this machine
+        raise CommandFailed(error.detail) from None
+    return 0
+
+
+def remote_path(text: str) -> RemotePath | None:
+    """`SESSION:PATH`, `:PATH` or `remote:PATH`; None for a path of this machine, which a slash before the colon tells."""
+    name, colon, path = text.partition(":")
+    if not colon or "/" in name:
+        return None
+    return RemotePath(None if name in ("", "remote") else name, path)
+
+
+# -- to the daemon --------------------------------------------------------------------------------
+
+
+def _send(remote: Remote, source: Path, target: RemotePath) -> None:
+    if not source.exists():
+        raise WrongUsage(f"cannot read {source}: there is no such file")
+    there = _stat(remote, target)
+    if target.path.endswith("/") or (there is not None and there.entry_type == "directory"):
+        target = target.below(source.resolve().name)
+    if source.is_dir():
+        _send_folder(remote, source, target)
+    else:
+        _send_file(remote, source, target)
+
+
+def _send_file(remote: Remote, source: Path, target: RemotePath) -> None:
+    size = source.stat().st_size
+    with source.open("rb") as file, _progress(source.name, size) as shown:
+        pieces = shown(iter(partial(file.read, PIECE_BYTES), b""))
+        headers = {"Content-Type": "application/octet-stream", "Content-Length": str(size)}
+        remote.send(call("PUT", "/v1/fs/file", query=target.query(), headers=headers, content=pieces))
+
+
+def _send_folder(remote: Remote, source: Path, target: RemotePath) -> None:
+    with _progress(source.name, None) as shown:
+        pieces = shown(pack(_everywhere(), str(source.resolve()), "tar"))
+        headers = {"Content-Type": "application/x-tar"}
+        remote.send(
+            call("POST", "/v1/fs/upload-batch", query=target.query(), headers=headers, content=pieces)
+        )
+
+
+def _stat(remote: Remote, path: RemotePath) -> FileStat | None:
+    """What is at a path; None where nothing is, or nothing that may be seen."""
+    try:
+        answer = remote.send(call("GET", "/v1/fs/stat", query=path.query()))
+    except ProblemAnswered as problem:
+        if problem.status == 400:
+            return None
+        raise
+    return msgspec.json.decode(answer.content, type=FileStat)
+
+
+# -- from the daemon ------------------------------------------------------------------------------
+
+
+def _fetch(remote: Remote, source: RemotePath, target: Path) -> None:
+    found = _stat(remote, source)
+    if found is None:
+        raise CommandFailed(f"the daemon's machine has no {source.path or 'such folder'}")
+    if target.is_dir():
+        target = target / (Path(found.path).name or "root")
+    if found.entry_type == "directory":
+        _fetch_folder(remote, source, target)
+    else:
+        _fetch_file(remote, source, target)
+
+
+def _fetch_file(remote: Remote, source: RemotePath, target: Path) -> None:
+    with (
+        remote.download(call("GET", "/v1/fs/file", query=source.query())) as answer,
+        _progress(target.name, answer.size) as shown,
+        written(str(target)) as file,
+    ):
+        for piece in shown(answer.pieces):
+            file.write(piece)
+
+
+def _fetch_folder(remote: Remote, source: RemotePath, target: Path) -> None:
+    """Whole before it is unpacked, by the same rules as an upload: a daemon is not trusted more than a client."""
+    with (
+        remote.download(call("GET", "/v1/fs/download", query=source.query())) as answer,
+        _progress(target.name, None) as shown,
+        tempfile.TemporaryFile() as spool,
+    ):
+        for piece in shown(answer.pieces):
+            spool.write(piece)
+        unpack(_everywhere(), str(target.absolute()), spool, UNBOUND, lambda: None)
+
+
+def _everywhere() -> Roots:
+    return Roots((), Vault(Path(os.devnull)))
+
+
+# -- the bar --------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _progress(name: str, size: int | None) -> Iterator[Shown]:
+    """A bar on a terminal, a line at the end elsewhere."""
+    if sys.stderr.isatty():
+        with _bar(name, size) as shown:
+            yield shown
+        return
+    count = 0
+
+    def counted(pieces: Iterator[bytes]) -> Iterator[bytes]:
+        nonlocal count
+        for piece in pieces:
+            count += len(piece)
+            yield piece
+
+    yield counted
+    say(f"{name}: {count} bytes")
+
+
+@contextlib.contextmanager
+def _bar(name: str, size: int | None) -> Iterator[Shown]:
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn(binary_units=True),
+        TransferSpeedColumn(),
+    )
+    with Progress(*columns, console=console(stderr=True)) as bars:
+        task = bars.add_task(name, total=size)
+
+        def shown(pieces: Iterator[bytes]) -> Iterator[bytes]:
+            for piece in pieces:
+                bars.advance(task, len(piece))
+                yield piece
+
+        yield shown

@@ -1,0 +1,141 @@
+"""A search by a program of its own: `python -m sandbox_agent.files.searching`, which a regular expression cannot hang.
+
+A pattern may take for ever to match, and nothing in the same process could end it. The program is given the open folder, ends by
+an alarm even when nobody is left to end it, and writes one hit per line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from ..errors import SandboxAgentError
+from ..schema.files import SearchHit
+from .entries import entry_type, readable
+from .ignoring import Ignoring
+from .roots import Roots
+from .tree import Found, walk
+from .vault import Vault
+
+MOST_FILE_BYTES = 64 << 20
+"""Of a file whose content is searched; the rest of a larger one is not."""
+LOOK_BYTES = 8 << 10
+"""A NUL in here makes a file binary."""
+SHOWN_CHARACTERS = 400
+
+
+class Job(Struct, frozen=True):
+    """What to search, and where."""
+
+    folder: int
+    path: str
+    vault: tuple[str, ...]
+    """The daemon's own folder and files."""
+    seconds: float
+    limit: int
+    glob: str | None = None
+    text: str | None = None
+    regex: str | None = None
+    ignore_case: bool = False
+    ignored: bool = False
+    """Also what `.gitignore` leaves out."""
+
+
+class Note(Struct, frozen=True):
+    """The last line."""
+
+    done: bool
+
+
+def search(job: Job) -> Iterator[SearchHit]:
+    """One hit for each line that matches; where no text is looked for, one for each name."""
+    folder, *files = map(Path, job.vault)
+    roots = Roots((), Vault(folder, files))
+    skip = None if job.ignored else Ignoring(roots, job.folder).skips
+    is_wanted = _matcher(job.glob)
+    pattern = pattern_of(job)
+    for found in walk(roots, job.folder, skip):
+        if not is_wanted(found):
+            continue
+        path = readable(f"{job.path.rstrip('/')}/{found.path}")
+        if pattern is None:
+            yield SearchHit(path, entry_type(found.status))
+        elif stat.S_ISREG(found.status.st_mode):
+            for line, text in _matches(roots, found, pattern):
+                yield SearchHit(path, "file", line, text)
+
+
+def pattern_of(job: Job) -> re.Pattern[bytes] | None:
+    """What to look for in files. Raises re.error for what is no regular expression."""
+    flags = re.MULTILINE | (re.IGNORECASE if job.ignore_case else 0)
+    if job.regex is not None:
+        return re.compile(job.regex.encode(), flags)
+    return re.compile(re.escape(job.text.encode()), flags) if job.text is not None else None
+
+
+def _matcher(glob: str | None) -> Callable[[Found], bool]:
+    """Globs are written as in `.gitignore`: one without a slash matches names at any depth."""
+    if glob is None:
+        return lambda found: True
+    from pathspec import GitIgnoreSpec
+
+    literal = f"\\{glob}" if glob.startswith(("!", "#")) else glob
+    spec = GitIgnoreSpec.from_lines([literal])
+    return lambda found: bool(spec.check_file(found.path + ("/" if found.is_folder else "")).include)
+
+
+def _matches(roots: Roots, found: Found, pattern: re.Pattern[bytes]) -> Iterator[tuple[int, str]]:
+    content = _read(roots, found)
+    line, counted, last = 1, 0, -1
+    for match in pattern.finditer(content):
+        line += content.count(b"\n", counted, match.start())
+        counted = match.start()
+        if line == last:
+            continue
+        last = line
+        start = content.rfind(b"\n", 0, match.start()) + 1
+        end = content.find(b"\n", match.start())
+        text = content[start : end if end >= 0 else None].decode(errors="replace").rstrip("\r")
+        yield line, text[:SHOWN_CHARACTERS]
+
+
+def _read(roots: Roots, found: Found) -> bytes:
+    """What a text file holds; nothing of a binary one, or of one that cannot be read."""
+    try:
+        file = roots.open_file_in(found.folder, found.name)
+    except (OSError, SandboxAgentError):
+        return b""
+    with open(file, "rb") as content:
+        try:
+            first = content.read(LOOK_BYTES)
+            return b"" if b"\0" in first else first + content.read(MOST_FILE_BYTES - len(first))
+        except OSError:
+            return b""
+
+
+def main() -> None:
+    job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
+    # Python would wait for the end of a match to hear of it; the system's own answer to an alarm does not.
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, job.seconds)
+    os.nice(5)
+    encode = msgspec.json.Encoder().encode
+    for hit in search(job):
+        sys.stdout.buffer.write(encode(hit) + b"\n")
+        sys.stdout.buffer.flush()
+    sys.stdout.buffer.write(encode(Note(done=True)) + b"\n")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except BrokenPipeError:  # whoever asked has enough
+        os._exit(0)

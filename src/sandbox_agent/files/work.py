@@ -1,0 +1,77 @@
+"""The threads that file operations run on: their own, so that a slow disk holds up nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import tempfile
+from collections.abc import AsyncGenerator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, ParamSpec, TypeVar
+
+from ..errors import Unavailable
+from .problems import told
+from .roots import Roots
+from .search import Searches
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+THREADS = 8
+
+
+class Spool:
+    """A file without a name."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+
+    def write(self, piece: bytes) -> None:
+        with told("the daemon's folder"):
+            self.file.write(piece)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self.file.close()
+
+
+class Files:
+    def __init__(self, roots: Roots, scratch: Path) -> None:
+        self.roots = roots
+        self.searches = Searches()
+        self._scratch = scratch
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="files")
+        self._is_stopping = False
+
+    async def run(self, work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Result:
+        """Do something on a thread. Whoever is cancelled meanwhile still waits: the thread uses what the caller closes."""
+        self.check()
+        loop = asyncio.get_running_loop()
+        running = loop.run_in_executor(self._threads, functools.partial(work, *given, **named))
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            await asyncio.wait([running])
+            raise
+
+    async def pieces(self, pieces: Iterator[bytes]) -> AsyncGenerator[bytes, None]:
+        """What an iterator gives, each piece made on a thread."""
+        while (piece := await self.run(next, pieces, None)) is not None:
+            yield piece
+
+    def check(self) -> None:
+        """Ends long work, called now and then on its thread, when the daemon stops."""
+        if self._is_stopping:
+            raise Unavailable("the daemon is stopping", retryAfter=5)
+
+    def spool(self) -> Spool:
+        """For what must be whole before it is looked at."""
+        with told("the daemon's folder"):
+            self._scratch.mkdir(mode=0o700, exist_ok=True)
+            return Spool(tempfile.TemporaryFile(dir=self._scratch))
+
+    def close(self) -> None:
+        self._is_stopping = True
+        self._threads.shutdown(wait=False, cancel_futures=True)

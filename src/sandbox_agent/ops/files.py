@@ -1,0 +1,428 @@
+"""Files of the machine: read, written, listed, moved, searched and watched, inside the roots that the daemon was given."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import AsyncGenerator
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+
+from ..errors import (
+    InvalidRequest,
+    PayloadTooLarge,
+    PermissionDenied,
+    PreconditionFailed,
+    RangeNotSatisfiable,
+    SessionNotFound,
+    Unavailable,
+)
+from ..files import entries, moving, packing, reading, removal
+from ..files.roots import absolute
+from ..files.searching import Job
+from ..files.upload import Upload
+from ..files.watch import Lost, Watch
+from ..runtime.daemon import Daemon
+from ..runtime.pings import PING_SECONDS
+from ..schema.files import (
+    EntryPage,
+    FileAction,
+    FileEntry,
+    FileMoved,
+    FileStat,
+    FileWritten,
+    SearchResult,
+    Unpacked,
+)
+from .operation import BYTES, Download, Incoming, Stream, operation
+from .sessions import SessionId
+
+DEFAULT_PAGE = 1000
+WRITE_BYTES = 256 << 10
+"""What is gathered of a body before a thread is asked to write it."""
+
+ANY = (InvalidRequest, PermissionDenied, SessionNotFound, Unavailable)
+"""What may be wrong with every path."""
+
+Path = Annotated[
+    str,
+    Meta(
+        description="Absolute, or relative to the session's directory; without a session, to the daemon user's home."
+    ),
+]
+OptionalPath = Annotated[
+    str | None, Meta(description="The folder; the one that relative paths start from when absent.")
+]
+OfSession = Annotated[
+    SessionId | None, Meta(description="The session whose directory relative paths start from.")
+]
+
+
+class ListEntries(Struct, frozen=True, rename="camel"):
+    path: OptionalPath = None
+    session_id: OfSession = None
+    limit: Annotated[
+        Annotated[int, Meta(ge=1, le=10_000)] | None,
+        Meta(description="How many to answer with, as a page; without it, all of them as a list."),
+    ] = None
+    cursor: Annotated[str | None, Meta(description="`nextCursor` of the page before.")] = None
+
+
+class OnePath(Struct, frozen=True, rename="camel"):
+    path: Path
+    session_id: OfSession = None
+
+
+class ReadFile(Struct, frozen=True, rename="camel"):
+    path: Path
+    session_id: OfSession = None
+    range: Annotated[str | None, Meta(description="A part of the file, e.g. `bytes=0-99`.")] = None
+    if_none_match: Annotated[
+        str | None, Meta(description="Answer 304 where the file still has this tag.")
+    ] = None
+    if_range: Annotated[
+        str | None, Meta(description="Heed `Range` only where the file still has this tag.")
+    ] = None
+
+
+class WriteFile(Struct, frozen=True, rename="camel"):
+    path: Path
+    content: Annotated[
+        Incoming, Meta(description="The file's bytes; on the command line, the path of a file here.")
+    ]
+    session_id: OfSession = None
+    if_match: Annotated[
+        str | None,
+        Meta(description="Write only where the file still has this tag; `*`: only where there is one."),
+    ] = None
+
+
+class DeleteEntry(Struct, frozen=True, rename="camel"):
+    path: Path
+    session_id: OfSession = None
+    recursive: Annotated[bool, Meta(description="Also a folder that is not empty.")] = False
+
+
+class MoveEntry(Struct, frozen=True, rename={"source": "from", "target": "to", "session_id": "sessionId"}):
+    source: Annotated[str, Meta(description="What to move.")]
+    target: Annotated[str, Meta(description="Its new path. Folders that are missing are made.")]
+    overwrite: Annotated[bool | None, Meta(description="Replace what is there.")] = None
+    session_id: OfSession = None
+
+
+class UploadBatch(Struct, frozen=True, rename="camel"):
+    content: Annotated[
+        Incoming, Meta(description="A tar archive; on the command line, the path of one here.")
+    ]
+    path: Annotated[str | None, Meta(description="The folder to unpack to; it is made.")] = None
+    session_id: OfSession = None
+
+
+class DownloadFolder(Struct, frozen=True, rename="camel"):
+    path: OptionalPath = None
+    session_id: OfSession = None
+    format: Annotated[packing.Format, Meta(description="The kind of archive.")] = "tar"
+
+
+class Search(Struct, frozen=True, rename="camel"):
+    path: OptionalPath = None
+    session_id: OfSession = None
+    glob: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=1000)] | None,
+        Meta(description="Which names, as in .gitignore: `*.py` at any depth, `src/**/test_*`."),
+    ] = None
+    text: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=1000)] | None,
+        Meta(description="Only files that hold this text; each line that does is a hit."),
+    ] = None
+    regex: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=1000)] | None,
+        Meta(description="The same with a regular expression, as Python has them."),
+    ] = None
+    ignore_case: Annotated[bool, Meta(description="Take a and A for the same.")] = False
+    ignored: Annotated[bool, Meta(description="Also what .gitignore leaves out.")] = False
+    limit: Annotated[int, Meta(ge=1, le=10_000, description="How many hits at most.")] = 200
+    timeout_ms: Annotated[int, Meta(ge=100, le=60_000, description="How long to search at most.")] = 10_000
+
+
+class WatchFolder(Struct, frozen=True, rename="camel"):
+    path: OptionalPath = None
+    session_id: OfSession = None
+
+
+async def _path(daemon: Daemon, session_id: str | None, given: str | None) -> str:
+    """The absolute path that a request means."""
+    if session_id is None:
+        return absolute(os.path.expanduser("~"), given)
+    record = (await daemon.sessions.show(session_id)).told.record
+    return absolute(record.settings.directory, given)
+
+
+async def _entry(daemon: Daemon, session_id: str | None, given: str) -> str:
+    """The path of something that may be removed or moved: not of the folder that relative paths start from."""
+    if not given.strip("./"):
+        raise InvalidRequest(f"`{given}` names no entry of a folder", field="path")
+    return await _path(daemon, session_id, given)
+
+
+# -- looking --------------------------------------------------------------------------------------
+
+
+@operation(
+    "GET",
+    "/v1/fs/entries",
+    *ANY,
+    name="fs.entries",
+    examples=("sandbox-agent fs entries /srv/project", "sandbox-agent fs entries --session-id demo src"),
+    words=("path",),
+)
+async def list_entries(daemon: Daemon, request: ListEntries) -> list[FileEntry] | EntryPage:
+    """List a folder, sorted by name: all of it as a list, or with `limit` page by page."""
+    path = await _path(daemon, request.session_id, request.path)
+    files = daemon.files
+    if request.limit is None and request.cursor is None:
+        return await files.run(entries.list_entries, files.roots, path)
+    limit = request.limit or DEFAULT_PAGE
+    return await files.run(entries.page_of_entries, files.roots, path, limit, request.cursor)
+
+
+@operation("GET", "/v1/fs/stat", *ANY, name="fs.stat", words=("path",))
+async def show(daemon: Daemon, request: OnePath) -> FileStat:
+    """Show what a path leads to."""
+    path = await _path(daemon, request.session_id, request.path)
+    return await daemon.files.run(entries.show, daemon.files.roots, path)
+
+
+@operation(
+    "GET",
+    "/v1/fs/file",
+    *ANY,
+    RangeNotSatisfiable,
+    name="fs.read",
+    examples=(
+        "sandbox-agent fs read --session-id demo README.md",
+        "sandbox-agent fs read core.bin --range bytes=0-1023 --output head.bin",
+    ),
+    words=("path",),
+    headers={"range": "Range", "if_none_match": "If-None-Match", "if_range": "If-Range"},
+)
+async def read(daemon: Daemon, request: ReadFile) -> Download:
+    """Read a file, or a range of it."""
+    path = await _path(daemon, request.session_id, request.path)
+    files = daemon.files
+    file = await files.run(reading.open_file, files.roots, path)
+    name = path.rpartition("/")[2]
+    tagged = (("etag", file.etag), ("accept-ranges", "bytes"), ("cache-control", "private, no-cache"))
+    if request.if_none_match and _names_tag(request.if_none_match, file.etag):
+        return Download(BYTES, name, files.pieces(iter(())), headers=tagged, status=304)
+    is_current = request.if_range is None or request.if_range == file.etag
+    part = reading.range_of(request.range, file.size) if is_current else None
+    if part is None:
+        return Download(BYTES, name, files.pieces(file.pieces(0, file.size)), file.size, tagged)
+    shown = f"bytes {part.start}-{part.start + part.length - 1}/{file.size}"
+    pieces = files.pieces(file.pieces(part.start, part.length))
+    return Download(BYTES, name, pieces, part.length, (*tagged, ("content-range", shown)), status=206)
+
+
+def _names_tag(header: str, etag: str) -> bool:
+    tags = {tag.strip().removeprefix("W/") for tag in header.split(",")}
+    return "*" in tags or etag in tags
+
+
+@operation(
+    "GET",
+    "/v1/fs/download",
+    *ANY,
+    name="fs.download",
+    examples=(
+        "sandbox-agent fs download /srv/project | tar x",
+        "sandbox-agent fs download --session-id demo src --format zip --output src.zip",
+    ),
+    words=("path",),
+)
+async def download(daemon: Daemon, request: DownloadFolder) -> Download:
+    """Download a folder as an archive, packed while it is sent.
+
+    Links are packed as links. Sockets, pipes, devices, what the daemon's user cannot read and the daemon's own files are left out.
+    """
+    path = await _path(daemon, request.session_id, request.path)
+    files = daemon.files
+    pieces = await files.run(packing.pack, files.roots, path, request.format)
+    name = f"{path.rstrip('/').rpartition('/')[2] or 'root'}.{request.format}"
+    return Download(packing.MEDIA[request.format], name, files.pieces(pieces))
+
+
+@operation(
+    "GET",
+    "/v1/fs/search",
+    *ANY,
+    name="fs.search",
+    examples=(
+        "sandbox-agent fs search --session-id demo --glob '*.py' --text TODO",
+        "sandbox-agent fs search /srv/project --regex 'def test_\\w+'",
+    ),
+    words=("path",),
+)
+async def search(daemon: Daemon, request: Search) -> SearchResult:
+    """Search names and contents below a folder. `truncated` says that there may be more.
+
+    Binary files, and what is past the first 64 MiB of a file, are not searched.
+    """
+    path = await _path(daemon, request.session_id, request.path)
+    files = daemon.files
+    folder = await files.run(files.roots.open_folder, path)
+    job = Job(
+        folder,
+        path,
+        files.roots.vault.paths,
+        request.timeout_ms / 1000,
+        request.limit,
+        request.glob,
+        request.text,
+        request.regex,
+        request.ignore_case,
+        request.ignored,
+    )
+    return await files.searches.run(job)
+
+
+@operation(
+    "GET",
+    "/v1/fs/watch",
+    *ANY,
+    name="fs.watch",
+    examples=("sandbox-agent fs watch --session-id demo",),
+    words=("path",),
+)
+async def watch(daemon: Daemon, request: WatchFolder) -> Stream:
+    """Stream the changes below a folder from now on.
+
+    Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame named `lost` says that not
+    every change is told, because there were too many at once or there are too many folders: look again at what you show.
+    """
+    path = await _path(daemon, request.session_id, request.path)
+    watched = await daemon.files.run(Watch, daemon.files.roots, path)
+    return Stream(_frames(daemon, watched))
+
+
+async def _frames(daemon: Daemon, watched: Watch) -> AsyncGenerator[bytes | None, None]:
+    async for change in watched.changes(daemon.files.run, PING_SECONDS):
+        match change:
+            case None:
+                yield None
+            case Lost():
+                yield b"event: lost\ndata: {}\n\n"
+            case _:
+                yield b"data: %b\n\n" % msgspec.json.encode(change)
+
+
+# -- changing -------------------------------------------------------------------------------------
+
+
+@operation(
+    "PUT",
+    "/v1/fs/file",
+    *ANY,
+    PreconditionFailed,
+    PayloadTooLarge,
+    name="fs.write",
+    examples=(
+        "sandbox-agent fs write /srv/project/notes.md notes.md",
+        "date | sandbox-agent fs write --session-id demo now.txt -",
+    ),
+    words=("path",),
+    body="stream",
+    headers={"if_match": "If-Match"},
+)
+async def write(daemon: Daemon, request: WriteFile) -> FileWritten:
+    """Write a file, whole or not at all. Missing folders are made; a link's target is written, and its mode kept."""
+    path = await _path(daemon, request.session_id, request.path)
+    files = daemon.files
+    upload = await files.run(Upload, files.roots, path, request.if_match)
+    try:
+        async for piece in _gathered(request.content):
+            await files.run(upload.write, piece)
+        etag = await files.run(upload.commit)
+        return FileWritten(path, upload.written, etag)
+    finally:
+        await files.run(upload.close)
+
+
+async def _gathered(content: Incoming) -> AsyncGenerator[bytes, None]:
+    """A body in pieces that are worth a thread's time."""
+    gathered = bytearray()
+    async for piece in content.pieces:
+        gathered += piece
+        if len(gathered) >= WRITE_BYTES:
+            yield bytes(gathered)
+            gathered.clear()
+    if gathered:
+        yield bytes(gathered)
+
+
+@operation("DELETE", "/v1/fs/entry", *ANY, name="fs.delete", words=("path",))
+async def delete(daemon: Daemon, request: DeleteEntry) -> FileAction:
+    """Delete a file, a link itself, or a folder."""
+    path = await _entry(daemon, request.session_id, request.path)
+    files = daemon.files
+    remove = functools.partial(removal.remove, recursive=request.recursive, check=files.check)
+    await files.run(remove, files.roots, path)
+    return FileAction(path)
+
+
+@operation("POST", "/v1/fs/mkdir", *ANY, name="fs.mkdir", words=("path",), body="none")
+async def make_folder(daemon: Daemon, request: OnePath) -> FileAction:
+    """Make a folder and those above it; one that exists is fine."""
+    path = await _path(daemon, request.session_id, request.path)
+    await daemon.files.run(moving.make_folder, daemon.files.roots, path)
+    return FileAction(path)
+
+
+@operation("POST", "/v1/fs/move", *ANY, name="fs.move", words=("source", "target"))
+async def move(daemon: Daemon, request: MoveEntry) -> FileMoved:
+    """Move a file, a link itself, or a folder to another path on the same file system."""
+    source = await _entry(daemon, request.session_id, request.source)
+    target = await _entry(daemon, request.session_id, request.target)
+    files = daemon.files
+    moved = functools.partial(moving.move, overwrite=bool(request.overwrite), check=files.check)
+    await files.run(moved, files.roots, source, target)
+    return FileMoved(source, target)
+
+
+@operation(
+    "POST",
+    "/v1/fs/upload-batch",
+    *ANY,
+    PayloadTooLarge,
+    name="fs.upload_batch",
+    examples=("tar c src | sandbox-agent fs upload-batch - /srv/project",),
+    words=("path",),
+    body="stream",
+    media_type="application/x-tar",
+)
+async def upload_batch(daemon: Daemon, request: UploadBatch) -> Unpacked:
+    """Upload a tar archive and unpack it to a folder.
+
+    An archive that names anything outside of the folder is refused before anything is written: `..`, absolute names, links that
+    leave, names that lead through a link, devices.
+    """
+    from ..files.unpacking import unpack
+
+    if not request.content.media_type.startswith("application/x-tar"):
+        raise InvalidRequest("send a tar archive with `Content-Type: application/x-tar`", field="content")
+    path = await _path(daemon, request.session_id, request.path)
+    files = daemon.files
+    # A target that cannot be is refused before the archive is sent.
+    with await files.run(files.roots.place, path):
+        pass
+    spool = await files.run(files.spool)
+    try:
+        async for piece in _gathered(request.content):
+            await files.run(spool.write, piece)
+        return await files.run(
+            unpack, files.roots, path, spool.file, daemon.config.max_upload_bytes, files.check
+        )
+    finally:
+        await files.run(spool.close)
