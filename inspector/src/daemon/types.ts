@@ -23,8 +23,13 @@ export type ChangeList = Schemas["ChangeList"];
 export type ChangedFile = Schemas["ChangedFile"];
 export type Reverted = Schemas["Reverted"];
 export type FileEntry = Schemas["FileEntry"];
-export type EntryPage = Schemas["EntryPage"];
 export type FileWritten = Schemas["FileWritten"];
+
+/** A folder, listed with a limit. */
+export interface EntryPage {
+  readonly entries: readonly FileEntry[];
+  readonly nextCursor?: string;
+}
 
 /** A frame named `session` on the stream of everything. */
 export type SessionNews = SessionInfo & { deleted?: boolean };
