@@ -25,7 +25,7 @@ export function FileTree({ root, onReload, ...actions }: Actions & { root: Folde
     <>
       <div className="debugTools">
         <p className="debugCount grow filesPlace" title={folder}>
-          {folder || "Files"}
+          <bdi>{folder || "Files"}</bdi>
         </p>
         <label className="button quiet small">
           <Icon name="upload" size={14} />

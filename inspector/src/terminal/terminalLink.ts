@@ -32,6 +32,8 @@ export class TerminalLink extends Observable<LinkState> {
   #timer = 0;
   #wait = FIRST_WAIT;
   #closed = false;
+  /** Typed before the connection was there. */
+  #early = "";
 
   constructor(
     private readonly daemon: Daemon,
@@ -47,6 +49,7 @@ export class TerminalLink extends Observable<LinkState> {
   }
 
   type(text: string): void {
+    if (this.#state.kind === "connecting") this.#early = (this.#early + text).slice(0, MOST_TYPED);
     for (let from = 0; from < text.length; ) {
       let to = Math.min(from + MOST_TYPED, text.length);
       // Both halves of a character go together.
@@ -101,6 +104,8 @@ export class TerminalLink extends Observable<LinkState> {
       this.screen.clear();
       this.#become({ kind: "open" });
       this.screen.opened();
+      this.type(this.#early);
+      this.#early = "";
     } else if (frame.type === "exit") {
       this.#become({ kind: "exited", code: frame.exitCode });
     }
@@ -108,6 +113,7 @@ export class TerminalLink extends Observable<LinkState> {
 
   async #onClose(): Promise<void> {
     this.#socket = null;
+    this.#early = "";
     if (this.#closed || this.#state.kind === "exited") return;
     this.#become({ kind: "offline" });
     const isGone = await this.#isGone();

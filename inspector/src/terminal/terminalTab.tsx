@@ -1,5 +1,5 @@
 /** The terminals of the daemon, one at a time. A terminal goes on when nobody looks at it. */
-import { type KeyboardEvent, lazy, Suspense, useRef, useState } from "react";
+import { type KeyboardEvent, lazy, Suspense, useEffect, useRef, useState } from "react";
 import { Refused, sayWhy } from "../daemon/problem";
 import type { ProcessInfo } from "../daemon/types";
 import { Refusal } from "../panel/refusal";
@@ -22,11 +22,12 @@ export default function TerminalTab({ sessionId }: { sessionId: string | null })
   const [starting, setStarting] = useState(false);
   const list = useRef<HTMLDivElement>(null);
 
-  if (processes === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Looking for terminals…</p>;
-
-  // What has ended while one looked stays until it is closed.
-  const terminals = processes.filter((process) => process.tty && (process.status === "running" || process.id === chosen)).reverse();
+  // What has ended while one looked stays until it is closed, or one looks at another.
+  const terminals = (processes ?? []).filter((process) => process.tty && (process.status === "running" || process.id === chosen)).reverse();
   const shown = terminals.find(({ id }) => id === chosen) ?? terminals.at(-1);
+  useEffect(() => setChosen(shown?.id ?? null), [shown?.id]);
+
+  if (processes === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Looking for terminals…</p>;
 
   const attempt = async (action: () => Promise<void>) => {
     setProblem(null);
@@ -45,6 +46,8 @@ export default function TerminalTab({ sessionId }: { sessionId: string | null })
         if (error instanceof Refused && error.problem.field === "command") return startShell("sh");
         throw error;
       });
+      // It can be chosen once it is in the list.
+      await reload();
       setChosen(shell.id);
     });
     setStarting(false);
@@ -100,7 +103,7 @@ export default function TerminalTab({ sessionId }: { sessionId: string | null })
       <div className="terminalBody" id="terminal-body" role={shown ? "tabpanel" : undefined} aria-label={shown ? "Terminal" : undefined}>
         {shown ? (
           <Suspense>
-            <TerminalScreen key={shown.id} processId={shown.id} name={commandOf(shown)} onEnd={() => setChosen(shown.id)} onLeave={focusTab} />
+            <TerminalScreen key={shown.id} processId={shown.id} name={commandOf(shown)} onEnd={reload} onLeave={focusTab} />
           </Suspense>
         ) : (
           <div className="debugEmpty">
