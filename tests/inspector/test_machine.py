@@ -143,6 +143,11 @@ def test_files_are_read_edited_uploaded_and_downloaded(
     view.get_by_role("button", name="Edit").click()
     content = view.get_by_label("File content")
     content.fill("def two():\n    return 2\n")
+    panel.get_by_role("button", name="page.html").first.click()
+    expect(panel.get_by_label("Content of page.html")).to_contain_text("<h1 id=planted>")
+    expect(window.page.locator("#planted")).to_have_count(0)
+    panel.get_by_role("button", name="main.py", exact=False).first.click()
+    expect(content).to_have_value("def two():\n    return 2\n")
     (folder / "main.py").write_text("somebody else\n")
     view.get_by_role("button", name="Save").click()
     expect(view).to_contain_text("The file has changed since you opened it.")
@@ -160,10 +165,6 @@ def test_files_are_read_edited_uploaded_and_downloaded(
     with window.page.expect_download() as download:
         view.get_by_role("button", name="Download").click()
     assert Path(download.value.path()).read_bytes() == b"def two():\r\n    return 2\r\n"
-
-    panel.get_by_role("button", name="page.html").first.click()
-    expect(panel.get_by_label("Content of page.html")).to_contain_text("<h1 id=planted>")
-    expect(window.page.locator("#planted")).to_have_count(0)
 
 
 def test_what_a_daemon_does_not_allow_is_said_and_not_offered(

@@ -18,6 +18,11 @@ export class FileApi {
     private readonly sessionId: string | null,
   ) {}
 
+  /** Tells a file from those of other daemons. */
+  keyOf(path: string): string {
+    return `${this.daemon.address.endpoint} ${path}`;
+  }
+
   /** Folders first, then by name. Without a path, the folder where everything begins. */
   async list(path: string | undefined): Promise<Folder> {
     const entries: FileEntry[] = [];

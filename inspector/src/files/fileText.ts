@@ -1,5 +1,13 @@
 /** Bytes as text that can be edited and given back as it was. */
 
+export interface TextFile {
+  readonly text: string;
+  readonly etag: string;
+  readonly size: number;
+  /** The file has more than is shown. */
+  readonly isCut: boolean;
+}
+
 /** Null for what is not text. */
 export function decodedText(content: ArrayBuffer, isCut: boolean): string | null {
   try {

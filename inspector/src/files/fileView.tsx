@@ -8,22 +8,15 @@ import { Button, IconButton } from "../parts/button";
 import { Confirm } from "../parts/confirm";
 import { bytes } from "../parts/format";
 import { Notice } from "../parts/notice";
+import { draftOf, keepDraft } from "./drafts";
 import type { FileApi } from "./fileApi";
 import { FileImage, imageType } from "./fileImage";
-import { breakOf, decodedText, withBreaks } from "./fileText";
+import { breakOf, decodedText, type TextFile, withBreaks } from "./fileText";
 
 /** So much is shown; a file that has more cannot be edited here. */
 const SHOWN = 1 << 20;
 
-interface Text {
-  readonly text: string;
-  readonly etag: string;
-  readonly size: number;
-  /** The file has more than is shown. */
-  readonly isCut: boolean;
-}
-
-type Shown = { readonly kind: "text"; readonly file: Text } | { readonly kind: "image"; readonly blob: Blob } | { readonly kind: "binary"; readonly size: number };
+type Shown = { readonly kind: "text"; readonly file: TextFile } | { readonly kind: "image"; readonly blob: Blob } | { readonly kind: "binary"; readonly size: number };
 
 interface Props {
   api: FileApi;
@@ -33,14 +26,18 @@ interface Props {
 }
 
 export function FileView({ api, entry, onSave, onClose }: Props) {
-  const [shown, setShown] = useState<Shown | null>(null);
+  const key = api.keyOf(entry.path);
+  const [kept] = useState(() => draftOf(key));
+  const [shown, setShown] = useState<Shown | null>(kept && { kind: "text", file: kept.base });
   const [failure, setFailure] = useState<string | null>(null);
   /** What is being written; null while one reads. */
-  const [draft, setDraft] = useState<string | null>(null);
+  const [draft, setDraft] = useState(kept?.text ?? null);
   const [asking, setAsking] = useState(false);
   const [version, setVersion] = useState(0);
 
   useEffect(() => {
+    // What is written belongs to the file as it was then.
+    if (kept && version === 0) return;
     const leaving = new AbortController();
     read(api, entry, leaving.signal).then(
       (found) => {
@@ -51,12 +48,17 @@ export function FileView({ api, entry, onSave, onClose }: Props) {
       (error: unknown) => !leaving.signal.aborted && setFailure(sayWhy(error)),
     );
     return () => leaving.abort();
-  }, [api, entry, version]);
+  }, [api, entry, version, kept]);
 
   const text = shown?.kind === "text" ? shown.file : null;
   const isEditable = text !== null && !text.isCut && breakOf(text.text) !== null;
   const isChanged = draft !== null && text !== null && draft !== withBreaks(text.text, "\n");
+  useEffect(() => keepDraft(key, isChanged ? { text: draft, base: text } : null), [key, isChanged, draft, text]);
   const leave = () => (isChanged ? setAsking(true) : onClose());
+  const discard = () => {
+    keepDraft(key, null);
+    onClose();
+  };
 
   return (
     <section className="eventDetail fileView" aria-label={entry.name}>
@@ -104,7 +106,7 @@ export function FileView({ api, entry, onSave, onClose }: Props) {
         </div>
       )}
       {asking && (
-        <Confirm title="Leave without saving?" words="What you wrote is lost." action="Leave" onClose={() => setAsking(false)} onConfirm={onClose} />
+        <Confirm title="Leave without saving?" words="What you wrote is lost." action="Leave" onClose={() => setAsking(false)} onConfirm={discard} />
       )}
     </section>
   );
@@ -113,10 +115,10 @@ export function FileView({ api, entry, onSave, onClose }: Props) {
 interface EditorProps {
   api: FileApi;
   path: string;
-  file: Text;
+  file: TextFile;
   draft: string;
   onDraft: (draft: string) => void;
-  onSaved: (file: Text) => void;
+  onSaved: (file: TextFile) => void;
   /** Read the file as it is now, without what was written. */
   onReload: () => void;
 }

@@ -100,7 +100,7 @@ export default function TerminalTab({ sessionId }: { sessionId: string | null })
         )}
       </div>
       {problem && <Notice>{problem}</Notice>}
-      <div className="terminalBody" id="terminal-body" role={shown ? "tabpanel" : undefined} aria-label={shown ? "Terminal" : undefined}>
+      <div className="terminalBody" id="terminal-body" role={shown ? "tabpanel" : undefined} aria-label={shown ? "Screen" : undefined}>
         {shown ? (
           <Suspense>
             <TerminalScreen key={shown.id} processId={shown.id} name={commandOf(shown)} onEnd={reload} onLeave={focusTab} />
