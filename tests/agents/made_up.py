@@ -1,4 +1,6 @@
-"""Makes up values that a JSON schema allows: with and without what is optional, with null where null may be."""
+"""Generates values that a JSON schema allows: with and without optional members, and with null where it is
+allowed.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ ANYTHING: tuple[Any, ...] = ({}, "x", 1, None, [1], {"a": {"b": 1}})
 
 
 class MadeUp:
-    """One source of values; the same seed gives the same ones."""
+    """One source of values; the same seed gives the same values."""
 
     def __init__(self, definitions: dict[str, Any], seed: int) -> None:
         self.chance = random.Random(seed)
@@ -32,11 +34,11 @@ class MadeUp:
             if key in schema:
                 return self._merged([self._alternative(schema[key], depth)], schema, depth)
         if "allOf" in schema:
-            return self._merged([self._of(one, depth + 1) for one in schema["allOf"]], schema, depth)
+            return self._merged([self._of(part, depth + 1) for part in schema["allOf"]], schema, depth)
         return self._typed(schema, depth)
 
     def _alternative(self, alternatives: list[Any], depth: int) -> Any:
-        ends = [one for one in alternatives if one.get("type") == "null"] if depth > TOO_DEEP else []
+        ends = [each for each in alternatives if each.get("type") == "null"] if depth > TOO_DEEP else []
         return self._of(self.chance.choice(ends or alternatives), depth + 1)
 
     def _merged(self, values: list[Any], schema: dict[str, Any], depth: int) -> Any:

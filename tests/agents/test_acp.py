@@ -1,4 +1,4 @@
-"""What the recordings of ACP agents do not show: what we write to them, and frames they seldom send."""
+"""What the recordings of ACP agents do not show: what we write to them, and frames they rarely send."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sandbox_agent.agents.acp import Acp, parse_acp_agents
 from sandbox_agent.agents.acp.tools import Call
-from sandbox_agent.agents.acp.transcript import MOST_CALLS, MOST_UNSAID, AcpConversation
+from sandbox_agent.agents.acp.transcript import MOST_CALLS, MOST_UNPROMPTED, AcpConversation
 from sandbox_agent.agents.acp.wire import SECONDS_FOR_COMMANDS, AcpWire
 from sandbox_agent.agents.base import (
     Action,
@@ -165,7 +165,7 @@ class Session:
         self.feed(id=self.peek()[-1]["id"], error={"code": code, "message": message, **more})
 
     def prompt(self, text: str = "go") -> None:
-        """Open a turn and hand over its prompt."""
+        """Open a turn and send its prompt."""
         self.scribe.start_turn()
         self.scribe.user_message(text)
         self.written()
@@ -201,7 +201,7 @@ class Session:
         return [msgspec.json.decode(encode_frame(frame)) for frame in self.wire.outbox]
 
     def written(self) -> list[dict[str, Any]]:
-        """What was written to the agent since the last time."""
+        """What was written to the agent since the last call."""
         frames = self.peek()
         self.wire.outbox.clear()
         return frames
@@ -210,11 +210,11 @@ class Session:
         return [draft.data for draft in self.scribe.drafts if not kinds or isinstance(draft.data, kinds)]
 
     def items(self) -> list[Item]:
-        """Every completed item but the prompts and the facts of the session."""
+        """Every completed item except the prompts and the facts of the session."""
         done = [data.item for data in self.data(ItemCompleted)]
         return [item for item in done if item.role != "user" and not _is_fact(item)]
 
-    def said(self) -> list[Any]:
+    def parts(self) -> list[Any]:
         return [item.content[0] for item in self.items()]
 
     def statuses(self) -> list[tuple[str, Any]]:
@@ -254,7 +254,7 @@ def in_turn(**more: Any) -> Session:
 
 
 def read_back(session: Session, *received: dict[str, Any]) -> list[Action]:
-    """The actions that a recording of what the session wrote, and received before, consists of."""
+    """The actions that a reader finds in a recording of what the session wrote and received."""
     reader = AcpWire(counted())
     reader.recorded_start = lambda settings, native_id: Start(
         Scribe(counted(itertools.count().__next__)),
@@ -272,17 +272,17 @@ def read_back(session: Session, *received: dict[str, Any]) -> list[Action]:
     return [action for frame in session.wire.outbox for action in reader.sent(encode_frame(frame))]
 
 
-# -- what the operator names --------------------------------------------------------------------
+# -- agents that the operator names --------------------------------------------------------------
 
 
 def test_a_command_becomes_an_agent_of_that_name() -> None:
     agents = parse_acp_agents(["gem=gemini --acp", "cl-2='/opt/my agent/claude-acp' --flag 'a b'"])
     place = Place(Path("/bin/found"), Path("/data"), {})
-    told = {
+    facts = {
         name: (agent.name, agent.title, agent.executables, agent.launch(place, Settings("/ws"), None, False))
         for name, agent in agents.items()
     }
-    assert told == {
+    assert facts == {
         "gem": ("gem", "gem (ACP)", ("gemini",), Launch(["/bin/found", "--acp"])),
         "cl-2": (
             "cl-2",
@@ -317,7 +317,7 @@ SECRETS = dict.fromkeys(
         (["gemini=SANDBOX_*", "gemini=SANDBOX_AGENT_TOKEN"], set()),
     ],
 )
-def test_it_sees_the_variables_that_were_granted_to_its_name(grants: list[str], seen: set[str]) -> None:
+def test_an_agent_sees_the_variables_granted_to_it(grants: list[str], seen: set[str]) -> None:
     agents = parse_acp_agents(["gemini=/opt/gemini-cli --acp", "other=aws"], grants=grants)
     base = {"PATH": "/bin", "LANG": "C"}
     assert environment(agents["gemini"], {**base, **SECRETS}, {}).keys() == base.keys() | seen
@@ -351,14 +351,14 @@ def test_variables_before_the_command_are_its_environment() -> None:
         (["gemini"], "--acp-agent gemini: write it as NAME='command args'"),
         (
             ["=gemini"],
-            "--acp-agent : a name is lower case letters, digits, - and _, and begins with a letter",
+            "--acp-agent : a name consists of lower case letters, digits, - and _, and begins with a letter",
         ),
         (
             ["Gem=x"],
-            "--acp-agent Gem: a name is lower case letters, digits, - and _, and begins with a letter",
+            "--acp-agent Gem: a name consists of lower case letters, digits, - and _, and begins with a letter",
         ),
-        (["claude=x"], "--acp-agent claude: there is an agent of this name already"),
-        (["a=x", "a=y"], "--acp-agent a: there is an agent of this name already"),
+        (["claude=x"], "--acp-agent claude: an agent with this name already exists"),
+        (["a=x", "a=y"], "--acp-agent a: an agent with this name already exists"),
         (["a= "], "--acp-agent a: there is no command"),
         (["a=B=1"], "--acp-agent a: there is no command"),
         (["a='x"], "--acp-agent a: No closing quotation"),
@@ -398,10 +398,10 @@ def test_a_conversation_begins_with_the_handshake() -> None:
     assert (session.wire.notices, session.conversation.native_id) == ([Ready(session.conversation)], "s1")
 
 
-def test_an_agent_that_takes_no_mcp_servers_over_http_is_not_started_without_them() -> None:
+def test_a_session_with_http_mcp_servers_fails_on_an_agent_without_support() -> None:
     session = Session(Settings("/ws", mcp={"far": McpServer(url="http://m")}), can={})
     assert session.wire.notices == [
-        StartFailed(session.conversation, "the agent takes no MCP servers over HTTP: far")
+        StartFailed(session.conversation, "the agent does not support MCP servers over HTTP: far")
     ]
 
 
@@ -416,10 +416,10 @@ def test_another_version_of_the_protocol_is_refused() -> None:
     assert wire.notices == [StartFailed(conversation, message), ListFailed(message)]
 
 
-def test_an_agent_that_wants_a_login_says_how() -> None:
+def test_an_agent_that_requires_a_login_says_how() -> None:
     session = Session(logins=[{"id": "x", "name": "Log in", "description": "Run `x login`"}])
     session.refuse(-32000, "Authentication required")
-    message = "the agent wants a login first (Log in: Run `x login`)"
+    message = "the agent requires a login (Log in: Run `x login`)"
     assert session.wire.notices == [StartFailed(session.conversation, message)]
 
 
@@ -439,7 +439,7 @@ def test_a_conversation_is_resumed_as_the_agent_can(can: dict[str, Any], method:
     assert (session.conversation.native_id, session.conversation.can_resume) == ("s9", True)
 
 
-def test_history_that_is_replayed_gives_no_events() -> None:
+def test_replayed_history_produces_no_events() -> None:
     session = Session(can={"loadSession": True}, resume="s1")
     before = session.data()
     session.update("user_message_chunk", content={"type": "text", "text": "old"})
@@ -459,7 +459,7 @@ def test_history_that_is_replayed_gives_no_events() -> None:
 
 def test_an_agent_that_cannot_resume_has_lost_the_conversation() -> None:
     session = Session(can={}, resume="s9")
-    message = "the agent cannot go on with an old conversation"
+    message = "the agent cannot resume conversations"
     assert session.wire.notices == [StartFailed(session.conversation, message, gone=True)]
     assert not Session(can={}, opened={}).conversation.can_resume
 
@@ -503,12 +503,13 @@ def test_a_conversation_that_cannot_be_resumed_now_is_not_gone(message: str) -> 
 def chosen(**values: str) -> dict[str, Any]:
     return {
         "configOptions": [
-            {**one, "currentValue": values.get(str(one["id"]), one["currentValue"])} for one in CHOICES
+            {**choice, "currentValue": values.get(str(choice["id"]), choice["currentValue"])}
+            for choice in CHOICES
         ]
     }
 
 
-def test_choices_are_made_one_after_the_other_before_the_session_is_ready() -> None:
+def test_choices_are_made_one_by_one_before_the_session_is_ready() -> None:
     settings = Settings("/ws", "plan", model="two", variant="high")
     session = Session(settings, opened=None)
     session.reply(sessionId="s1", **chosen())
@@ -531,7 +532,7 @@ def test_choices_are_made_one_after_the_other_before_the_session_is_ready() -> N
     assert session.statuses() == [("session", {"model": "two", "variant": "high", "mode": "plan"})]
 
 
-def test_a_session_that_may_only_read_plans_where_the_agent_can_plan() -> None:
+def test_a_read_only_session_uses_the_agents_plan_mode() -> None:
     session = Session(Settings("/ws", permission_mode="plan"))
     session.reply(sessionId="s1", **chosen())
     assert session.written()[-1]["params"]["value"] == "plan"
@@ -548,11 +549,11 @@ def test_an_agent_without_models_cannot_be_given_one() -> None:
     session = Session(Settings("/ws", model="two"))
     session.reply(sessionId="s1")
     assert session.wire.notices == [
-        StartFailed(session.conversation, "the agent lets nobody choose its model")
+        StartFailed(session.conversation, "the agent does not let clients choose its model")
     ]
 
 
-def test_agents_from_before_there_were_options_are_set_by_their_own_requests() -> None:
+def test_older_agents_without_options_are_set_by_separate_requests() -> None:
     modes = {
         "currentModeId": "code",
         "availableModes": [{"id": "code", "name": "Code"}, {"id": "plan", "name": "Plan"}],
@@ -566,7 +567,7 @@ def test_agents_from_before_there_were_options_are_set_by_their_own_requests() -
     [model] = session.written()
     session.feed(id=model["id"], result=None)
     [mode] = session.written()
-    assert [(one["method"], one["params"]) for one in (model, mode)] == [
+    assert [(message["method"], message["params"]) for message in (model, mode)] == [
         ("session/set_model", {"sessionId": "s1", "modelId": "two"}),
         ("session/set_mode", {"sessionId": "s1", "modeId": "plan"}),
     ]
@@ -575,23 +576,23 @@ def test_agents_from_before_there_were_options_are_set_by_their_own_requests() -
     assert session.written()[-1]["params"] == {"sessionId": "s1", "modeId": "code"}
 
 
-def test_a_prompt_waits_until_all_is_chosen() -> None:
+def test_a_prompt_waits_until_all_choices_are_made() -> None:
     session = Session(opened=chosen())
     session.wire.configure(session.conversation, Settings("/ws", model="two"))
     [choice] = session.written()
     session.prompt()
     assert session.written() == []
     session.feed(id=choice["id"], result=chosen(model="two"))
-    assert [one["method"] for one in session.written()] == ["session/prompt"]
+    assert [message["method"] for message in session.written()] == ["session/prompt"]
 
 
-def test_a_prompt_that_still_waits_is_cancelled_without_the_agent() -> None:
+def test_a_waiting_prompt_is_cancelled_without_the_agent() -> None:
     session = Session(opened=chosen())
     session.wire.configure(session.conversation, Settings("/ws", model="two"))
     session.prompt()
     session.wire.cancel(session.conversation)
-    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["interrupted"]
-    assert [one["method"] for one in session.written()] == []
+    assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == ["interrupted"]
+    assert [message["method"] for message in session.written()] == []
 
 
 def test_a_choice_that_fails_later_is_an_error() -> None:
@@ -617,7 +618,7 @@ def test_the_catalogue_is_what_a_new_session_offers() -> None:
     catalogue = Catalogue(
         (Model("one", "One", ("low", "high"), "low"), Model("two", "Two")),
         (
-            Mode("build", "Build", "The mode that the agent begins with."),
+            Mode("build", "Build", "The agent's default mode."),
             Mode("ask", "Ask"),
             Mode("plan", "Plan"),
         ),
@@ -626,7 +627,7 @@ def test_the_catalogue_is_what_a_new_session_offers() -> None:
     assert wire.notices == [Listed(catalogue)]
 
 
-def test_an_open_session_that_told_its_commands_tells_the_catalogue_at_once() -> None:
+def test_an_open_session_with_known_commands_lists_the_catalogue_at_once() -> None:
     session = Session(opened=chosen())
     session.update("available_commands_update", availableCommands=[])
     session.wire.notices.clear()
@@ -637,8 +638,8 @@ def test_an_open_session_that_told_its_commands_tells_the_catalogue_at_once() ->
     assert session.written() == []
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_commands_that_were_not_told_yet_are_waited_for_and_not_for_ever(told: bool) -> None:
+@pytest.mark.parametrize("sends_commands", [True, False])
+def test_the_wait_for_commands_is_bounded(sends_commands: bool) -> None:
     session = Session(opened=chosen())
     session.wire.notices.clear()
     session.wire.list_catalogue("/ws")
@@ -646,16 +647,16 @@ def test_commands_that_were_not_told_yet_are_waited_for_and_not_for_ever(told: b
         [Wait(session.conversation, SECONDS_FOR_COMMANDS)],
         [],
     )
-    if told:
+    if sends_commands:
         session.update("available_commands_update", availableCommands=[{"name": "review"}])
     session.wire.waited(session.conversation)
-    [listed] = [one for one in session.wire.notices if isinstance(one, Listed)]
-    assert [command.name for command in listed.catalogue.commands] == (["review"] if told else [])
+    [listed] = [notice for notice in session.wire.notices if isinstance(notice, Listed)]
+    assert [command.name for command in listed.catalogue.commands] == (["review"] if sends_commands else [])
     session.wire.list_catalogue("/ws")
     assert session.wire.notices[-1] == listed  # at once
 
 
-def test_what_the_agent_switches_itself_is_told() -> None:
+def test_a_switch_by_the_agent_itself_is_reported() -> None:
     session = Session(opened=chosen())
     session.update("current_mode_update", currentModeId="plan")
     session.update("config_option_update", **chosen(mode="plan", effort="high"))
@@ -683,7 +684,7 @@ def test_a_prompt_is_read_back(prompt: Prompt) -> None:
     assert action.prompt == prompt
 
 
-def test_an_image_is_shown_to_an_agent_that_sees_images_and_linked_for_others() -> None:
+def test_an_image_is_embedded_for_agents_that_accept_images_and_linked_for_others() -> None:
     prompt = Prompt("look", (Attachment("/ws/a.png"),))
     shown = []
     for can in (CAN_ALL, {}):
@@ -747,8 +748,8 @@ def test_the_answers_to_a_form_are_read_back(answer: Answer, content: dict[str, 
     session.feed(id=7, method="elicitation/create", params=FORM)
     [question] = session.data(QuestionRequested)
     asked = [
-        (one.question, one.header, [label.label for label in one.options], one.multi_select)
-        for one in question.metadata.questions
+        (each.question, each.header, [label.label for label in each.options], each.multi_select)
+        for each in question.metadata.questions
     ]
     assert asked == [
         ("Which colour?", "Colour", ["Red", "Blue"], False),
@@ -758,8 +759,8 @@ def test_the_answers_to_a_form_are_read_back(answer: Answer, content: dict[str, 
     ]
     session.wire.answer(session.conversation, "7", answer)
     action = "decline" if content is None else "accept"
-    told = {"action": action} if content is None else {"action": action, "content": content}
-    assert session.peek()[-1]["result"] == told
+    form_answer = {"action": action} if content is None else {"action": action, "content": content}
+    assert session.peek()[-1]["result"] == form_answer
     [read] = read_back(session, {"id": 7, "method": "elicitation/create", "params": FORM})
     assert isinstance(read, Answered)
     assert read.answer == answer
@@ -775,7 +776,7 @@ def test_a_cancel_is_read_back() -> None:
 # -- messages -------------------------------------------------------------------------------------
 
 
-def test_chunks_without_an_id_are_one_message_until_something_else_is_said() -> None:
+def test_chunks_without_an_id_are_one_message_until_something_else_arrives() -> None:
     session = in_turn()
     session.say("Hel")
     session.update("usage_update", used=1, size=2)
@@ -789,7 +790,7 @@ def test_chunks_without_an_id_are_one_message_until_something_else_is_said() -> 
     session.update("tool_call_update", toolCallId="t1", status="completed", rawOutput="a.txt")
     session.say("Done")
     session.end()
-    assert session.said() == [
+    assert session.parts() == [
         Text("Hello"),
         Reasoning("hm", "public"),
         ToolCall("bash", '{"command":"ls"}', "t1", title="bash"),
@@ -800,7 +801,7 @@ def test_chunks_without_an_id_are_one_message_until_something_else_is_said() -> 
     assert session.broken_rules() == []
 
 
-def test_a_message_with_an_id_goes_on_after_a_tool_has_ended_and_another_id_begins_another() -> None:
+def test_a_message_id_continues_after_a_tool_and_a_new_id_begins_a_new_message() -> None:
     session = in_turn()
     session.update("tool_call", toolCallId="t1", title="bash", status="in_progress")
     session.say("one ", id="m1")
@@ -808,20 +809,20 @@ def test_a_message_with_an_id_goes_on_after_a_tool_has_ended_and_another_id_begi
     session.say("message", id="m1")
     session.say("another", id="m2")
     session.end()
-    assert [part for part in session.said() if isinstance(part, Text)] == [
+    assert [part for part in session.parts() if isinstance(part, Text)] == [
         Text("one message"),
         Text("another"),
     ]
 
 
-def test_text_without_letters_is_no_message() -> None:
+def test_whitespace_alone_is_not_a_message() -> None:
     session = in_turn()
     session.say("")
     session.end()
     assert session.items() == []
 
 
-def test_what_is_no_text_is_told_all_the_same() -> None:
+def test_content_other_than_text_is_reported() -> None:
     session = in_turn()
     link = {"type": "resource_link", "uri": "file:///ws/a", "name": "a"}
     session.update("agent_message_chunk", content=link)
@@ -838,7 +839,7 @@ def test_what_is_no_text_is_told_all_the_same() -> None:
     )
 
 
-def test_what_is_said_after_the_turn_is_a_turn_that_the_agent_began() -> None:
+def test_text_after_the_turn_is_a_turn_the_agent_began() -> None:
     session = in_turn()
     session.end()
     session.say("By the ", id="m1")
@@ -846,31 +847,34 @@ def test_what_is_said_after_the_turn_is_a_turn_that_the_agent_began() -> None:
     session.update("usage_update", used=1, size=2)
     assert len(session.data(TurnStarted)) == 1
     session.update("usage_update", used=1, size=2, cost={"amount": 0.5, "currency": "USD"})
-    assert session.said() == [Text("By the way")]
-    assert [one.metadata.usage for one in session.data(TurnEnded)] == [
+    assert session.parts() == [Text("By the way")]
+    assert [end.metadata.usage for end in session.data(TurnEnded)] == [
         None,
         Usage(cost_usd=0.5, context_tokens=1, context_window=2),
     ]
     assert session.broken_rules() == []
 
 
-def test_what_was_said_before_the_next_prompt_is_not_lost() -> None:
+def test_text_before_the_next_prompt_is_not_lost() -> None:
     session = in_turn()
     session.end()
     session.say("late")
     session.prompt()
     session.say("answer", id="m2")
     session.end()
-    assert session.said() == [Text("late"), Text("answer")]
+    assert session.parts() == [Text("late"), Text("answer")]
     assert session.broken_rules() == []
 
 
-def test_a_call_after_the_turn_goes_on_in_the_background() -> None:
+def test_a_call_after_the_turn_runs_in_the_background() -> None:
     session = in_turn()
     session.end()
     session.update("tool_call", toolCallId="t1", title="bash", rawInput={"command": "ls"})
     session.update("tool_call_update", toolCallId="t1", status="completed", rawOutput="a")
-    assert session.said() == [ToolCall("bash", '{"command":"ls"}', "t1", title="bash"), ToolResult("t1", "a")]
+    assert session.parts() == [
+        ToolCall("bash", '{"command":"ls"}', "t1", title="bash"),
+        ToolResult("t1", "a"),
+    ]
     assert session.broken_rules() == []
 
 
@@ -895,9 +899,9 @@ def test_a_call_grows_and_its_output_is_previewed() -> None:
         content=_shown("a\nb\nc"),
     )
     session.update("tool_call_update", toolCallId="t1", status="completed", rawOutput="again")
-    deltas = [one.delta for one in session.data() if type(one).__name__ == "ItemDelta"]
+    deltas = [data.delta for data in session.data() if type(data).__name__ == "ItemDelta"]
     assert deltas[1:] == ["a\n", "b\n"]
-    assert session.said() == [
+    assert session.parts() == [
         ToolCall("bash", '{"command":"ls"}', "t1", "command", "ls"),
         ToolResult("t1", "a\nb\nc", 3),
     ]
@@ -907,17 +911,17 @@ def _shown(text: str) -> list[dict[str, Any]]:
     return [{"type": "content", "content": {"type": "text", "text": text}}]
 
 
-def test_an_id_that_is_used_again_is_another_call() -> None:
+def test_a_reused_id_is_another_call() -> None:
     session = in_turn()
     for _ in range(2):
         session.update("tool_call", toolCallId="t1", title="bash", status="in_progress")
         session.update("tool_call_update", toolCallId="t1", status="completed", rawOutput="ok")
     session.end()
-    assert [part.call_id for part in session.said()] == ["t1", "t1", "t1#2", "t1#2"]
+    assert [part.call_id for part in session.parts()] == ["t1", "t1", "t1#2", "t1#2"]
     assert session.broken_rules() == []
 
 
-def test_a_call_that_the_turn_leaves_behind_fails_with_what_is_known_of_it() -> None:
+def test_a_call_left_open_by_its_turn_fails_with_what_is_known() -> None:
     session = in_turn()
     session.update("tool_call", toolCallId="t1", title="bash", rawInput={"command": "ls"})
     session.say("half", id="m1")
@@ -929,7 +933,7 @@ def test_a_call_that_the_turn_leaves_behind_fails_with_what_is_known_of_it() -> 
     ]
 
 
-def test_a_sub_agent_is_told_below_its_call() -> None:
+def test_a_sub_agents_items_belong_to_its_call() -> None:
     session = in_turn()
     below: dict[str, Any] = {"_meta": {"claudeCode": {"parentToolUseId": "t1"}}}
     session.update("tool_call", toolCallId="t1", title="Task", name="Agent", rawInput={"prompt": "go"})
@@ -971,7 +975,7 @@ def test_a_sub_agent_is_told_below_its_call() -> None:
         ({"kind": "read", "locations": [{"path": "/ws/a"}]}, []),
     ],
 )
-def test_files_that_were_changed_stand_on_the_result(call: dict[str, Any], files: list[FileRef]) -> None:
+def test_changed_files_are_on_the_result(call: dict[str, Any], files: list[FileRef]) -> None:
     session = in_turn()
     session.update("tool_call", toolCallId="t1", title="x", status="completed", rawOutput="ok", **call)
     session.update("tool_call", toolCallId="t2", title="x", status="failed", rawOutput="no", **call)
@@ -980,7 +984,7 @@ def test_files_that_were_changed_stand_on_the_result(call: dict[str, Any], files
     assert failed.content == (ToolResult("t2", "no"),)
 
 
-def test_a_change_that_was_shown_whole_when_it_was_asked_is_told_whole() -> None:
+def test_a_change_shown_whole_in_the_request_is_reported_whole() -> None:
     session = in_turn()
     session.update("tool_call", toolCallId="t1", title="edit", kind="edit", status="in_progress")
     whole = {"type": "diff", "path": "/ws/a", "oldText": "1\nold\n", "newText": "1\nnew\n"}
@@ -991,7 +995,7 @@ def test_a_change_that_was_shown_whole_when_it_was_asked_is_told_whole() -> None
     assert session.items()[-1].content[1] == FileRef("/ws/a", "patch", diff=diff)
 
 
-def test_an_image_that_a_tool_shows_is_stored() -> None:
+def test_a_tools_image_is_stored() -> None:
     session = in_turn()
     image = {"type": "content", "content": {"type": "image", "data": "cG5n", "mimeType": "image/png"}}
     session.update("tool_call", toolCallId="t1", title="shot", status="completed", content=[image])
@@ -1014,7 +1018,7 @@ def test_an_image_that_a_tool_shows_is_stored() -> None:
         ({"kind": None, "rawInput": None}, "other", (Rule("touch a", "{}"),)),
     ],
 )
-def test_a_permission_is_of_its_kind_and_remembered_as_it_stands(
+def test_a_permission_has_its_kind_and_is_remembered_exactly(
     call: dict[str, Any], kind: str, rules: tuple[Rule, ...]
 ) -> None:
     session = in_turn()
@@ -1024,39 +1028,39 @@ def test_a_permission_is_of_its_kind_and_remembered_as_it_stands(
     assert (ask.kind, ask.needs) == (kind, rules)
 
 
-def test_an_agent_that_offers_no_way_to_reject_hears_that_it_is_cancelled() -> None:
+def test_without_an_option_to_reject_the_request_is_cancelled() -> None:
     session = in_turn()
     session.wire.decide(session.conversation, session.ask(OPTIONS[:2]), Decision("reject"))
     assert session.written()[-1]["result"] == {"outcome": {"outcome": "cancelled"}}
 
 
-def test_a_cancel_answers_what_is_pending() -> None:
+def test_a_cancel_answers_pending_requests() -> None:
     session = in_turn()
     session.ask()
     session.feed(id="f", method="elicitation/create", params=FORM)
     session.wire.cancel(session.conversation)
-    assert [(one.get("method"), one.get("result")) for one in session.written()] == [
+    assert [(message.get("method"), message.get("result")) for message in session.written()] == [
         ("session/cancel", None),
         (None, {"outcome": {"outcome": "cancelled"}}),
         (None, {"action": "cancel"}),
     ]
     session.end("cancelled")
-    assert [one.status for one in session.data(PermissionResolved, QuestionResolved)] == [
+    assert [resolved.status for resolved in session.data(PermissionResolved, QuestionResolved)] == [
         "reject",
         "rejected",
     ]
     assert session.broken_rules() == []
 
 
-def test_a_cancelled_turn_is_interrupted_whatever_the_agent_calls_its_end() -> None:
+def test_a_cancelled_turn_is_interrupted_whatever_the_agents_stop_reason() -> None:
     session = in_turn()
     session.conversation.cancelling = True
     session.wire.cancel(session.conversation)
     session.end("end_turn")
-    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["interrupted"]
+    assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == ["interrupted"]
 
 
-def test_an_end_of_turn_answers_what_is_pending() -> None:
+def test_an_end_of_turn_answers_pending_requests() -> None:
     session = in_turn()
     session.ask()
     session.end()
@@ -1065,7 +1069,7 @@ def test_an_end_of_turn_answers_what_is_pending() -> None:
     assert session.written() == []
 
 
-def test_a_request_that_the_agent_withdraws_is_rejected_by_it() -> None:
+def test_a_request_withdrawn_by_the_agent_is_rejected() -> None:
     session = in_turn()
     session.ask()
     session.feed(method="$/cancel_request", params={"requestId": 7})
@@ -1074,19 +1078,19 @@ def test_a_request_that_the_agent_withdraws_is_rejected_by_it() -> None:
     assert session.written()[-1]["error"]["code"] == -32800
 
 
-def test_a_request_of_a_session_that_we_do_not_know_is_a_sub_agents() -> None:
+def test_a_request_of_an_unknown_session_is_a_sub_agents() -> None:
     session = in_turn()
     params = {"sessionId": "child", "toolCall": {"toolCallId": "t1", "title": "ls"}, "options": OPTIONS}
     session.feed(id=1, method="session/request_permission", params=params)
-    assert [one.action for one in session.data(PermissionRequested)] == ["ls"]
+    assert [request.action for request in session.data(PermissionRequested)] == ["ls"]
 
 
-def test_a_page_to_visit_and_a_form_that_nobody_sees_are_declined() -> None:
+def test_a_page_to_visit_and_an_invisible_form_are_declined() -> None:
     session = Session(opened={})
     session.feed(id=1, method="elicitation/create", params=FORM)
     session.prompt()
     session.feed(id=2, method="elicitation/create", params={**FORM, "mode": "url", "url": "http://x"})
-    assert [one.get("result") for one in session.written()][-1] == {"action": "decline"}
+    assert [message.get("result") for message in session.written()][-1] == {"action": "decline"}
     assert session.data(QuestionRequested) == []
     assert [label for label, _ in session.statuses()] == ["session", "elicitation", "elicitation"]
 
@@ -1103,7 +1107,7 @@ def test_a_form_without_fields_is_confirmed() -> None:
 @pytest.mark.parametrize(
     "method", ["fs/read_text_file", "fs/write_text_file", "terminal/create", "mcp/connect"]
 )
-def test_what_an_editor_would_do_is_refused(method: str) -> None:
+def test_requests_meant_for_an_editor_are_refused(method: str) -> None:
     session = in_turn()
     session.feed(id=1, method=method, params={"sessionId": "s1"})
     assert session.written()[-1]["error"] == {"message": f"{method} is not supported", "code": -32601}
@@ -1124,14 +1128,14 @@ def test_what_an_editor_would_do_is_refused(method: str) -> None:
         ("_of_our_own", "end_turn"),
     ],
 )
-def test_a_turn_ends_for_its_reason(native: str, ours: str) -> None:
+def test_a_turn_ends_with_its_stop_reason(native: str, ours: str) -> None:
     session = in_turn()
     session.end(native)
-    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == [ours]
+    assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == [ours]
 
 
 @pytest.mark.parametrize(
-    ("told", "usage"),
+    ("counts", "usage"),
     [
         ({"totalTokens": 120, "inputTokens": 100, "outputTokens": 20}, Usage(100, 20)),
         (
@@ -1167,20 +1171,22 @@ def test_a_turn_ends_for_its_reason(native: str, ours: str) -> None:
         ({"totalTokens": 0, "inputTokens": 0, "outputTokens": 0}, None),
     ],
 )
-def test_input_includes_cache_and_output_includes_thinking(told: dict[str, int], usage: Usage | None) -> None:
+def test_input_includes_cache_and_output_includes_thinking(
+    counts: dict[str, int], usage: Usage | None
+) -> None:
     session = in_turn()
-    session.end(usage=told)
+    session.end(usage=counts)
     assert session.data(TurnEnded)[0].metadata.usage == usage
 
 
-def test_a_turn_costs_what_the_session_costs_more_after_it() -> None:
+def test_a_turns_cost_is_the_increase_of_the_sessions_cost() -> None:
     session = in_turn()
     session.update("usage_update", used=10, size=100, cost={"amount": 0.1, "currency": "USD"})
     session.end()
     session.prompt()
     session.update("usage_update", used=20, size=100, cost={"amount": 0.3, "currency": "USD"})
     session.end()
-    assert [one.metadata.usage for one in session.data(TurnEnded)] == [
+    assert [end.metadata.usage for end in session.data(TurnEnded)] == [
         Usage(cost_usd=0.1, context_tokens=10, context_window=100),
         Usage(cost_usd=0.2, context_tokens=20, context_window=100),
     ]
@@ -1191,7 +1197,7 @@ def test_a_turn_costs_what_the_session_costs_more_after_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "expected"),
     [
         (
             (-32000, "Authentication required"),
@@ -1213,20 +1219,20 @@ def test_a_turn_costs_what_the_session_costs_more_after_it() -> None:
         ((-1, "Something"), ("Something", "agent_error", {"code": -1})),
     ],
 )
-def test_a_prompt_that_fails_is_one_error(error: tuple[Any, ...], told: tuple[Any, ...]) -> None:
+def test_a_prompt_that_fails_is_one_error(error: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
     session = in_turn()
     code, message, *data = error
     session.fail(code, message, **({"data": data[0]} if data else {}))
-    assert session.data(ErrorEvent) == [ErrorEvent(*told)]
-    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["error"]
+    assert session.data(ErrorEvent) == [ErrorEvent(*expected)]
+    assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == ["error"]
 
 
-def test_an_error_after_a_cancel_is_no_error() -> None:
+def test_an_error_after_a_cancel_is_ignored() -> None:
     session = in_turn()
     session.conversation.cancelling = True
     session.fail(-32603, "aborted")
     assert session.data(ErrorEvent) == []
-    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["interrupted"]
+    assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == ["interrupted"]
 
 
 # -- facts ------------------------------------------------------------------------------------------
@@ -1254,7 +1260,7 @@ def test_facts_are_status_items() -> None:
     ]
 
 
-def test_what_says_nothing_to_a_reader_is_ignored() -> None:
+def test_frames_without_meaning_to_a_reader_are_ignored() -> None:
     session = in_turn()
     before = session.data()
     session.update("user_message_chunk", content={"type": "text", "text": "go"})
@@ -1273,7 +1279,7 @@ def test_what_says_nothing_to_a_reader_is_ignored() -> None:
         {"id": 5, "method": "vendor/ask", "params": {}},
     ],
 )
-def test_what_is_unknown_is_kept_as_it_is(frame: dict[str, Any]) -> None:
+def test_unknown_updates_are_kept_unchanged(frame: dict[str, Any]) -> None:
     session = in_turn()
     session.feed(**frame)
     [item] = session.items()
@@ -1286,7 +1292,7 @@ def test_a_known_update_of_the_wrong_shape_is_unparsed() -> None:
     assert isinstance(session.data()[-1], AgentUnparsed)
 
 
-def test_a_request_of_the_wrong_shape_is_answered_all_the_same() -> None:
+def test_a_request_of_the_wrong_shape_is_still_answered() -> None:
     session = in_turn()
     session.feed(id=9, method="session/request_permission", params={"options": 3})
     assert session.written()[-1]["error"]["code"] == -32602
@@ -1297,7 +1303,7 @@ DEEP = "DEEP"
 
 
 def deep(frame: dict[str, Any], levels: int) -> bytes:
-    """A frame with something nested so deep in it."""
+    """A frame that contains something nested this deep."""
     return msgspec.json.encode(frame).replace(b'"DEEP"', b"[" * levels + b"]" * levels)
 
 
@@ -1318,14 +1324,14 @@ def test_a_request_that_is_nested_too_deep_is_refused_and_the_turn_goes_on(
     [refusal] = session.written()
     assert (refusal["id"], refusal["error"]["code"]) == (9, -32602)
     assert isinstance(session.data()[-1], AgentUnparsed)
-    assert (session.scribe.pending, session.wire._rpc.asked) == ({}, {})
+    assert (session.scribe.pending, session.wire._rpc.open_requests) == ({}, {})
     session.update("tool_call_update", toolCallId="t1", title="bash", status="completed", rawOutput="a")
     session.end()
-    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["end_turn"]
-    assert session.said() == ([ToolCall("bash", "{}", "t1", title="bash"), ToolResult("t1", "a")])
+    assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == ["end_turn"]
+    assert session.parts() == ([ToolCall("bash", "{}", "t1", title="bash"), ToolResult("t1", "a")])
 
 
-def test_a_request_of_any_depth_is_asked_or_refused() -> None:
+def test_a_request_of_any_depth_is_shown_or_refused() -> None:
     session = in_turn()
     ends = set()
     for levels in range(850, 1_000):
@@ -1334,15 +1340,15 @@ def test_a_request_of_any_depth_is_asked_or_refused() -> None:
         frame = {"id": levels, "method": "session/request_permission", "params": params}
         session.wire.receive(deep(frame, levels))
         asked = str(levels) in session.scribe.pending
-        assert asked == (str(levels) in session.wire._rpc.asked)
+        assert asked == (str(levels) in session.wire._rpc.open_requests)
         ends.add((asked, len(session.written())))
     assert ends == {(True, 0), (False, 1)}
     session.end()
-    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["end_turn"]
+    assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == ["end_turn"]
 
 
 @pytest.mark.parametrize("levels", [985, 3_000])
-def test_a_call_that_is_nested_too_deep_is_told_without_its_arguments(levels: int) -> None:
+def test_a_call_nested_too_deep_is_reported_without_its_arguments(levels: int) -> None:
     session = in_turn()
     call = {"sessionUpdate": "tool_call", "toolCallId": "t1", "title": "bash", "rawInput": DEEP}
     session.wire.receive(
@@ -1351,24 +1357,24 @@ def test_a_call_that_is_nested_too_deep_is_told_without_its_arguments(levels: in
     assert isinstance(session.data()[-1], AgentUnparsed)
     session.update("tool_call_update", toolCallId="t1", title="bash", status="completed", rawOutput="a")
     session.end()
-    assert session.said() == [ToolCall("bash", "{}", "t1", title="bash"), ToolResult("t1", "a")]
+    assert session.parts() == [ToolCall("bash", "{}", "t1", title="bash"), ToolResult("t1", "a")]
 
 
 @pytest.mark.parametrize("levels", [985, 3_000])
-def test_the_end_of_a_turn_is_its_end_however_deep_it_is(levels: int) -> None:
+def test_the_end_of_a_turn_counts_at_any_depth(levels: int) -> None:
     session = in_turn()
     session.wire.receive(deep({"id": session._prompted, "result": {"_meta": DEEP}}, levels))
     assert len(session.data(TurnEnded)) == 1
 
 
-def test_the_end_of_a_turn_in_words_of_its_own_is_an_error() -> None:
+def test_an_unknown_stop_reason_is_an_error() -> None:
     session = in_turn()
     session.end(7)  # type: ignore[arg-type]
-    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["error"]
+    assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == ["error"]
     assert isinstance(session.data()[-1], AgentUnparsed)
 
 
-def test_what_a_call_said_is_not_remembered_once_it_is_told() -> None:
+def test_a_calls_output_is_dropped_once_reported() -> None:
     session = in_turn()
     for n in range(MOST_CALLS + 1):
         session.update(
@@ -1383,24 +1389,24 @@ def test_what_a_call_said_is_not_remembered_once_it_is_told() -> None:
     calls = session.conversation._calls
     assert (len(calls), calls["t7"]) == (
         MOST_CALLS,
-        Call("t7", "t7", "bash", status="completed", opened=True, told_title="bash"),
+        Call("t7", "t7", "bash", status="completed", opened=True, agent_title="bash"),
     )
 
 
-def test_an_agent_that_talks_outside_of_a_turn_is_heard_before_it_has_said_too_much() -> None:
+def test_text_outside_of_a_turn_is_written_before_it_grows_too_large() -> None:
     session = Session(opened={})
-    for _ in range(MOST_UNSAID):
+    for _ in range(MOST_UNPROMPTED):
         session.say("word ")
-    assert session.said() == [Text("word " * MOST_UNSAID)]
+    assert session.parts() == [Text("word " * MOST_UNPROMPTED)]
     assert len(session.data(TurnEnded)) == 1
 
 
-def test_an_agent_that_asks_without_end_is_refused_at_last() -> None:
+def test_the_number_of_open_requests_is_bounded() -> None:
     session = in_turn()
     params = {"sessionId": "s1", "toolCall": {"toolCallId": "t1", "title": "bash"}}
     for id in range(MOST_WAITING + 2):
         session.feed(id=f"ask {id}", method="session/request_permission", params=params)
-    assert [one["id"] for one in session.written()] == ["ask 1000", "ask 1001"]
+    assert [message["id"] for message in session.written()] == ["ask 1000", "ask 1001"]
     assert len(session.scribe.pending) == MOST_WAITING
 
 
@@ -1419,21 +1425,21 @@ def test_an_agent_that_asks_without_end_is_refused_at_last() -> None:
         ({"title": "nothing"}, "other", "nothing"),
     ],
 )
-def test_a_call_says_what_it_does_and_what_it_is_about(call: dict[str, Any], kind: str, title: str) -> None:
+def test_a_call_has_a_kind_and_a_title(call: dict[str, Any], kind: str, title: str) -> None:
     session = in_turn()
     session.update("tool_call", toolCallId="t1", status="completed", **call)
-    part = session.said()[0]
+    part = session.parts()[0]
     assert (part.kind, part.title) == (kind, title)
 
 
-def test_a_permission_says_what_it_is_for() -> None:
+def test_a_permission_has_a_kind_and_a_title() -> None:
     session = in_turn()
     session.ask(kind="fetch", rawInput={"url": "http://a"})
     [asked] = session.data(PermissionRequested)
     assert (asked.metadata.kind, asked.metadata.title) == ("fetch", "http://a")
 
 
-# -- nonsense ---------------------------------------------------------------------------------------
+# -- invalid frames ---------------------------------------------------------------------------------
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -1443,7 +1449,7 @@ json_values = st.recursive(
 
 
 def recorded_frames() -> list[dict[str, Any]]:
-    """One frame of each kind that the recordings hold, for the session of these tests."""
+    """One frame of each kind in the recordings, for the session of these tests."""
     kinds: dict[tuple[Any, ...], dict[str, Any]] = {}
     for recording in RECORDINGS:
         for line in recording.read_bytes().splitlines():
@@ -1463,7 +1469,7 @@ FRAMES = recorded_frames()
 
 
 def mutated(frame: Any, name: str, value: Any) -> Any:
-    """The frame with another value somewhere; the name says where."""
+    """The frame with another value in one place, which the name shows."""
     if not isinstance(frame, dict) or not frame:
         return value
     target = name if name in frame else sorted(frame)[len(name) % len(frame)]

@@ -1,4 +1,5 @@
-"""All that the protocol's published schema allows is understood: no program of the same version can surprise the adapter.
+"""The adapter understands everything the protocol's published schema allows, so no program of that version
+can surprise it.
 
 The schema is the one that comes with claude-agent-acp, in the cache of agents.
 """
@@ -34,11 +35,11 @@ ANSWERS: dict[str, type] = {
 def definitions() -> dict[str, Any]:
     if not SCHEMA.exists():
         pytest.skip("claude-agent-acp is not in the cache: `make agents`")
-    found: dict[str, Any] = msgspec.json.decode(SCHEMA.read_bytes())["$defs"]
-    return found
+    schemas: dict[str, Any] = msgspec.json.decode(SCHEMA.read_bytes())["$defs"]
+    return schemas
 
 
-def test_every_update_and_request_is_understood_and_breaks_no_rule(definitions: dict[str, Any]) -> None:
+def test_every_update_and_request_is_understood_and_violates_no_rule(definitions: dict[str, Any]) -> None:
     for seed in range(60):
         made_up = MadeUp(definitions, seed)
         session = in_turn()
@@ -49,7 +50,7 @@ def test_every_update_and_request_is_understood_and_breaks_no_rule(definitions: 
 
 
 def _tell(session: Session, made_up: MadeUp, id: str) -> None:
-    """Something that the agent says in a turn; its calls are few, so that they grow."""
+    """Send something that an agent may send in a turn; there are few call ids, so that calls grow."""
     call = made_up.chance.choice(("call_1", "call_2", "call_3"))
     match made_up.chance.randrange(10):
         case 0:
@@ -73,5 +74,7 @@ def test_every_answer_is_understood(definitions: dict[str, Any], name: str) -> N
 
 
 def test_every_kind_of_update_has_a_name_in_the_adapter(definitions: dict[str, Any]) -> None:
-    kinds = {one["properties"]["sessionUpdate"]["const"] for one in definitions["SessionUpdate"]["oneOf"]}
+    kinds = {
+        update["properties"]["sessionUpdate"]["const"] for update in definitions["SessionUpdate"]["oneOf"]
+    }
     assert kinds <= frames.UPDATES.keys() | frames.IGNORED_UPDATES

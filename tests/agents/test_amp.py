@@ -101,7 +101,7 @@ class Session:
         return [draft.data for draft in self.scribe.drafts if draft.type in types]
 
     def items(self, kind: str) -> list[Item]:
-        return [one.item for one in self.data(ItemCompleted) if one.item.kind == kind]
+        return [data.item for data in self.data(ItemCompleted) if data.item.kind == kind]
 
     def broken_rules(self) -> list[str]:
         events = [
@@ -111,8 +111,8 @@ class Session:
         return violations(events)
 
 
-def text(said: str) -> dict[str, str]:
-    return {"type": "text", "text": said}
+def text(content: str) -> dict[str, str]:
+    return {"type": "text", "text": content}
 
 
 def result(content: Any, id: str = "toolu_1", *, failed: bool = False) -> dict[str, Any]:
@@ -146,13 +146,13 @@ def test_a_prompt_reads_back_as_the_same_prompt() -> None:
     }
 
 
-def test_a_prompt_that_amp_refuses_for_its_form_is_a_prompt() -> None:
+def test_a_prompt_that_amp_refuses_for_its_format_is_a_prompt() -> None:
     (action,) = read_back([b'{"type":"user","message":{"role":"user","content":"hello"}}'])
     assert isinstance(action, Prompted)
     assert action.prompt == Prompt("hello")
 
 
-def test_images_go_along_as_base64_and_other_files_by_path() -> None:
+def test_images_are_sent_as_base64_and_other_files_by_path() -> None:
     session = Session()
     prompt = Prompt("look", (Attachment("/ws/a.png"), Attachment("/ws/notes.txt")))
     assert session.wire.wants(prompt) == ("/ws/a.png",)
@@ -176,13 +176,13 @@ def test_a_decision_reads_back_as_the_same_decision(decision: Decision) -> None:
     assert (action.key, action.decision) == ("d1", decision)
 
 
-def test_always_is_allowed_once_because_the_rule_is_kept_outside() -> None:
+def test_always_is_sent_as_once_because_the_daemon_remembers_it() -> None:
     session = Session()
     session.wire.decide(session.conversation, "d1", Decision("always"))
     assert session.wire.outbox == [DelegateReply("d1", allow=True)]
 
 
-def test_a_cancel_writes_nothing_and_leaves_it_to_a_signal() -> None:
+def test_a_cancel_writes_nothing_because_a_signal_follows() -> None:
     session = Session()
     session.wire.cancel(session.conversation)
     assert session.wire.outbox == []
@@ -197,7 +197,7 @@ def test_a_cancel_writes_nothing_and_leaves_it_to_a_signal() -> None:
         (Settings("/ws", agent_mode="rush"), False),
     ],
 )
-def test_what_the_process_was_started_with_needs_a_new_process(changed: Settings, in_place: bool) -> None:
+def test_changed_start_options_need_a_new_process(changed: Settings, in_place: bool) -> None:
     session = Session()
     assert session.wire.configure(session.conversation, changed) is in_place
 
@@ -232,7 +232,7 @@ def test_everything_but_reading_is_delegated(tmp_path: Path) -> None:
     assert started.files["/data/launch/amp-delegate"].startswith(b"#!")
 
 
-def test_the_users_settings_stay_and_what_they_reject_stays_rejected(tmp_path: Path) -> None:
+def test_the_users_settings_and_rejections_are_kept(tmp_path: Path) -> None:
     own = tmp_path / ".config" / "amp" / "settings.json"
     own.parent.mkdir(parents=True)
     rejected = '{"tool": "Bash", "action": "reject", "matches": {"cmd": "*//*"}}'
@@ -246,7 +246,7 @@ def test_the_users_settings_stay_and_what_they_reject_stays_rejected(tmp_path: P
     assert {"tool": "Bash", "action": "allow"} not in settings["amp.permissions"]
 
 
-def test_settings_that_cannot_be_read_are_none(tmp_path: Path) -> None:
+def test_unreadable_settings_count_as_empty(tmp_path: Path) -> None:
     broken = tmp_path / "mine.json"
     broken.write_text("{")
     assert user_settings({"AMP_SETTINGS_FILE": str(broken)}) == {}
@@ -274,7 +274,7 @@ def test_a_thread_is_continued_by_its_id_in_its_mode_with_its_servers(tmp_path: 
     assert "secret" not in " ".join(started.argv)
 
 
-def test_a_lost_thread_is_told_on_stderr() -> None:
+def test_a_lost_thread_is_reported_on_stderr() -> None:
     assert Amp().is_gone("Thread T-01a1 does not exist.\n")
     assert not Amp().is_gone("Unauthorized")
 
@@ -290,7 +290,7 @@ def test_a_conversation_is_open_when_amp_names_its_thread() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "stop", "reason"),
+    ("answer", "stop", "reason"),
     [
         ("done", "end_turn", "end_turn"),
         ("cut o", None, "max_tokens"),
@@ -299,15 +299,15 @@ def test_a_conversation_is_open_when_amp_names_its_thread() -> None:
         ("cut o", "max_tokens", "max_tokens"),
     ],
 )
-def test_a_message_without_a_call_ends_the_turn(said: str, stop: str | None, reason: str) -> None:
+def test_a_message_without_a_call_ends_the_turn(answer: str, stop: str | None, reason: str) -> None:
     session = Session()
     session.prompt()
-    session.say(text(said), stop=stop)
-    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == [reason]
+    session.say(text(answer), stop=stop)
+    assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == [reason]
     assert session.broken_rules() == []
 
 
-def test_a_turn_costs_what_its_messages_cost_sub_agents_included() -> None:
+def test_a_turns_usage_includes_its_sub_agents() -> None:
     session = Session()
     session.prompt()
     usage = {"input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": 2}
@@ -325,7 +325,7 @@ def test_a_turn_costs_what_its_messages_cost_sub_agents_included() -> None:
     assert session.broken_rules() == []
 
 
-def test_a_message_of_somebody_else_is_a_user_item_of_the_agents_own_turn() -> None:
+def test_another_clients_message_is_a_user_item_in_a_turn_of_its_own() -> None:
     session = Session()
     session.tell(text("typed elsewhere"))
     session.say(text("ok"))
@@ -355,7 +355,7 @@ def test_an_error_result_is_one_error_of_the_turn(message: str, code: str) -> No
 
 
 @pytest.mark.parametrize("failed", [False, True])
-def test_the_last_word_of_a_process_tells_that_it_ends(failed: bool) -> None:
+def test_the_last_line_of_a_process_reports_its_end(failed: bool) -> None:
     session = Session()
     session.prompt()
     session.feed("result", is_error=failed, error="broken" if failed else None)
@@ -386,14 +386,14 @@ def test_a_resumed_thread_may_answer_an_older_message_before_it_reads_ours() -> 
     assert session.broken_rules() == []
 
 
-def test_results_tell_exit_code_and_change() -> None:
+def test_results_have_exit_code_and_change() -> None:
     session = Session()
     session.prompt()
     edit = {"type": "tool_use", "id": "toolu_2", "name": "edit_file", "input": {"path": "a.py"}}
     session.say(BASH, edit, stop="tool_use")
     diff = "```diff\n--- a.py\n+++ a.py\n@@ -1 +1 @@\n-a\n+b\n```"
-    told = json.dumps({"diff": diff, "lineRange": [1, 1]})
-    session.tell(result('{"output":"no\\n","exitCode":2}', failed=True), result(told, "toolu_2"))
+    output = json.dumps({"diff": diff, "lineRange": [1, 1]})
+    session.tell(result('{"output":"no\\n","exitCode":2}', failed=True), result(output, "toolu_2"))
     session.say(text("done"))
     ran, changed = (item.content for item in session.items("tool_result"))
     assert ran == (ToolResult("toolu_1", "no\n", 2),)
@@ -405,7 +405,7 @@ def test_results_tell_exit_code_and_change() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "output"),
+    ("native", "output"),
     [
         (
             {"output": "end", "truncation": {"prefixLinesOmitted": 7}},
@@ -424,11 +424,11 @@ def test_results_tell_exit_code_and_change() -> None:
         ),
     ],
 )
-def test_a_result_is_told_as_the_model_reads_it(told: Any, output: str) -> None:
+def test_a_result_is_reported_as_the_model_reads_it(native: Any, output: str) -> None:
     session = Session()
     session.prompt()
     session.say(BASH, stop="tool_use")
-    session.tell(result(msgspec.json.encode(told).decode()))
+    session.tell(result(msgspec.json.encode(native).decode()))
     (item,) = session.items("tool_result")
     assert item.content == (ToolResult("toolu_1", output),)
 
@@ -462,7 +462,7 @@ def test_an_image_that_was_read_is_stored() -> None:
     assert seen.content == (ToolResult("toolu_1", "/ws/a.png"), Image(name, "image/png"))
 
 
-def test_a_delegate_that_is_faster_than_the_message_asks_for_the_same_call() -> None:
+def test_a_delegate_that_asks_before_the_message_arrives_asks_for_the_same_call() -> None:
     session = Session()
     session.prompt()
     session.asked("d1", tool="Bash", input={"cmd": "ls"}, thread="T-1", tool_use_id="toolu_1")
@@ -499,7 +499,7 @@ def test_an_edit_shows_what_it_would_change() -> None:
         ("chart", {}, "other", "chart"),
     ],
 )
-def test_a_call_and_its_permission_say_what_they_are(
+def test_a_call_and_its_permission_have_a_kind_and_a_title(
     tool: str, given: dict[str, Any], kind: ToolKind, title: str
 ) -> None:
     session = Session()
@@ -515,7 +515,7 @@ def test_a_call_and_its_permission_say_what_they_are(
 @pytest.mark.parametrize(
     "body", [b"what?", b"[]", b"{}", b'{"tool":7}', b"\xff", b'{"tool":"x","input":"\\ud800"}']
 )
-def test_a_question_that_makes_no_sense_is_refused(body: bytes) -> None:
+def test_an_invalid_question_is_refused(body: bytes) -> None:
     session = Session()
     session.prompt()
     session.wire.receive(DelegateAsk("d1", body))
@@ -524,7 +524,7 @@ def test_a_question_that_makes_no_sense_is_refused(body: bytes) -> None:
 
 
 def test_a_question_too_deep_to_be_written_is_refused() -> None:
-    """Somewhere between what can be written and what cannot be read there is what can be read alone."""
+    """Between what can be written and what cannot be read there is a depth that can only be read."""
     refused = 0
     for depth in range(800, 1100):
         session = Session()
@@ -540,11 +540,11 @@ def test_a_question_too_deep_to_be_written_is_refused() -> None:
     assert 0 < refused < 300
 
 
-def test_what_a_recording_holds_of_a_question_is_that_question() -> None:
+def test_a_question_is_read_back_from_a_recording() -> None:
     asked = DelegateAsk("d1", b'{"tool":"Bash","input":{"cmd":"ls"}}')
-    told = b'{"tool":"Bash","input":{"cmd":"ls"},"type":"delegate","id":"d1"}'
-    assert encode_frame(asked) == told
-    assert AmpWire(counted()).recorded_frame(told) == asked
+    recorded = b'{"tool":"Bash","input":{"cmd":"ls"},"type":"delegate","id":"d1"}'
+    assert encode_frame(asked) == recorded
+    assert AmpWire(counted()).recorded_frame(recorded) == asked
     line = b'{"type":"system","subtype":"delegate"}'
     assert AmpWire(counted()).recorded_frame(line) == line
 
@@ -558,7 +558,7 @@ def test_what_a_recording_holds_of_a_question_is_that_question() -> None:
         (b"", 2, "The permission was not answered."),
     ],
 )
-def test_the_delegate_asks_and_tells_the_answer(
+def test_the_delegate_asks_and_reports_the_answer(
     tmp_path: Path, answer: bytes, code: int, stderr: str
 ) -> None:
     with listening(tmp_path / "s", answer) as heard:
@@ -568,7 +568,7 @@ def test_the_delegate_asks_and_tells_the_answer(
     assert [msgspec.json.decode(line) for line in heard] == [asked]
 
 
-def test_a_delegate_that_reaches_nobody_rejects(tmp_path: Path) -> None:
+def test_a_delegate_without_a_daemon_rejects(tmp_path: Path) -> None:
     ran = run_delegate(tmp_path, f"unix:{tmp_path / 'nobody'}")
     assert ran.returncode == 2
     assert ran.stderr.startswith("The permission could not be asked for")
@@ -576,7 +576,7 @@ def test_a_delegate_that_reaches_nobody_rejects(tmp_path: Path) -> None:
 
 @contextmanager
 def listening(path: Path, answer: bytes) -> Iterator[list[bytes]]:
-    """A daemon that hears one question and answers it; what it heard."""
+    """A daemon that receives one request and answers it; yields what it received."""
     heard: list[bytes] = []
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(path))
@@ -595,7 +595,7 @@ def listening(path: Path, answer: bytes) -> Iterator[list[bytes]]:
 
 
 def run_delegate(tmp_path: Path, address: str) -> subprocess.CompletedProcess[str]:
-    """The program as Amp runs it: the file that `launch` gives, without arguments."""
+    """Run the program as Amp does: the file that `launch` gives, without arguments."""
     files = launch(tmp_path, Settings("/ws")).files
     program = tmp_path / "amp-delegate"
     program.write_bytes(files["/data/launch/amp-delegate"])
@@ -616,11 +616,11 @@ def run_delegate(tmp_path: Path, address: str) -> subprocess.CompletedProcess[st
     [
         (None, "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+new\n"),
         ("old\n", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n"),
-        ("new\n", None),  # it was written already
-        ("", None),  # and here it was about to be
+        ("new\n", None),  # it was already written
+        ("", None),  # it was about to be written
     ],
 )
-def test_in_bypass_a_look_that_may_have_been_late_makes_no_diff(
+def test_in_bypass_a_file_that_may_have_been_read_too_late_has_no_diff(
     tmp_path: Path, seen: str | None, diff: str | None
 ) -> None:
     file = tmp_path / "x"
@@ -632,8 +632,8 @@ def test_in_bypass_a_look_that_may_have_been_late_makes_no_diff(
     session.say({"type": "tool_use", "id": "toolu_1", "name": "create_file", "input": given}, stop="tool_use")
     file.write_text("new\n")
     session.tell(result(f"Successfully created file {file}"))
-    (told,) = session.items("tool_result")
-    assert told.content[1:] == (FileRef(str(file), "write", diff=diff),)
+    (item,) = session.items("tool_result")
+    assert item.content[1:] == (FileRef(str(file), "write", diff=diff),)
 
 
 # -- questions ---------------------------------------------------------------------------------
@@ -675,7 +675,7 @@ def test_a_question_whose_call_ends_without_it_is_withdrawn() -> None:
 
 
 @pytest.mark.parametrize("asked", [{"questions": [RED]}, {"tool": "Bash", "input": {"cmd": "ls"}}])
-def test_a_call_that_an_old_turn_left_is_not_asked_for(asked: dict[str, Any]) -> None:
+def test_a_call_left_by_an_old_turn_is_not_asked_for(asked: dict[str, Any]) -> None:
     session = Session(resumed=True)
     session.asked("before", **asked)
     session.prompt()
@@ -688,7 +688,7 @@ def test_a_call_that_an_old_turn_left_is_not_asked_for(asked: dict[str, Any]) ->
     assert list(session.scribe.pending) == ["now"]
 
 
-def test_a_question_that_nobody_can_read_is_refused() -> None:
+def test_an_unreadable_question_is_refused() -> None:
     session = Session()
     session.prompt()
     session.asked("d1", questions="what?")
@@ -708,14 +708,14 @@ def call_server(tmp_path: Path, *requests: dict[str, Any]) -> dict[Any, Any]:
         for request in requests:
             process.stdin.write(msgspec.json.encode({"jsonrpc": "2.0", **request}) + b"\n")
         process.stdin.flush()
-        wanted = sum("id" in request for request in requests)
-        replies = [msgspec.json.decode(process.stdout.readline()) for _ in range(wanted)]
+        expected = sum("id" in request for request in requests)
+        replies = [msgspec.json.decode(process.stdout.readline()) for _ in range(expected)]
         process.stdin.close()
         assert process.wait(10) == 0
     return {reply.pop("id"): reply for reply in replies}
 
 
-def test_the_server_of_questions_says_what_it_has(tmp_path: Path) -> None:
+def test_the_question_server_lists_its_tool(tmp_path: Path) -> None:
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}}
     replies = call_server(
         tmp_path,
@@ -733,19 +733,19 @@ def test_the_server_of_questions_says_what_it_has(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "reply"),
     [
         (b'{"allow":true,"answers":[["Red","Blue"]]}\n', "Which?\nRed, Blue"),
         (b'{"allow":false,"answers":null}\n', "The user did not answer."),
         (b"", "The user did not answer."),
     ],
 )
-def test_the_server_of_questions_asks_and_tells_the_answer(tmp_path: Path, answer: bytes, told: str) -> None:
+def test_the_question_server_asks_and_returns_the_answer(tmp_path: Path, answer: bytes, reply: str) -> None:
     asked = {"question": "Which?", "options": ["Red", {"label": "Blue", "description": "sky"}]}
     call = {"name": "ask_user", "arguments": {"questions": [asked]}}
     with listening(tmp_path / "s", answer) as heard:
         replies = call_server(tmp_path, {"id": 1, "method": "tools/call", "params": call})
-    assert replies[1]["result"] == {"content": [{"type": "text", "text": told}], "isError": False}
+    assert replies[1]["result"] == {"content": [{"type": "text", "text": reply}], "isError": False}
     (line,) = heard
     assert msgspec.json.decode(line) == {
         "questions": [
@@ -767,10 +767,10 @@ def test_the_server_of_questions_asks_and_tells_the_answer(tmp_path: Path, answe
         {"questions": ["Which?"]},
         {"questions": [{"question": "Which?", "options": "Red"}]},
         {"questions": [{"question": "Which?", "options": [{}]}]},
-        {"questions": [RED]},  # nobody listens
+        {"questions": [RED]},  # no daemon listens
     ],
 )
-def test_the_server_of_questions_says_why_it_could_not_ask(tmp_path: Path, arguments: object) -> None:
+def test_the_question_server_says_why_it_could_not_ask(tmp_path: Path, arguments: object) -> None:
     call = {"name": "ask_user", "arguments": arguments}
     replies = call_server(tmp_path, {"id": 1, "method": "tools/call", "params": call})
     (content,) = replies[1]["result"]["content"]
@@ -786,10 +786,10 @@ def test_an_answer_is_read_back_from_a_recording() -> None:
     assert list(session.wire.sent(reply)) == [Answered(session.conversation, "d1", Answer(ANSWERED))]
 
 
-# -- nonsense ----------------------------------------------------------------------------------
+# -- invalid lines -----------------------------------------------------------------------------
 
 
-def test_a_type_nobody_knows_is_kept() -> None:
+def test_an_unknown_type_is_kept() -> None:
     session = Session()
     session.feed("brand_new", fact=1)
     session.feed("system", subtype="brand_new")
@@ -809,7 +809,7 @@ JSON = st.recursive(
 
 
 @given(st.lists(st.tuples(st.sampled_from(recorded_lines()), JSON, st.integers(0, 20)), max_size=8))
-def test_no_line_ever_breaks_the_wire(changed: list[tuple[bytes, Any, int]]) -> None:
+def test_no_line_breaks_the_wire(changed: list[tuple[bytes, Any, int]]) -> None:
     session = Session()
     session.prompt()
     for line, value, place in changed:
@@ -820,4 +820,4 @@ def test_no_line_ever_breaks_the_wire(changed: list[tuple[bytes, Any, int]]) -> 
         session.wire.receive(msgspec.json.encode(value))
         session.wire.receive(DelegateAsk("d", msgspec.json.encode(value)))
     session.scribe.end_session("terminated")
-    assert [found for found in session.broken_rules() if "agent.unparsed" not in found] == []
+    assert [violation for violation in session.broken_rules() if "agent.unparsed" not in violation] == []

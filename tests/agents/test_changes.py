@@ -1,4 +1,4 @@
-"""Changes of real files, as the scribe tells them: seen in time, seen too late, and told by the agent."""
+"""Changes of real files, as the scribe reports them: read in time, read too late, and reported by the agent."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Workspace:
         self.scribe.end_call(key, "edit", f'{{"path":"{self.file}"}}', kind="edit")
 
     def result(
-        self, told: str | None = None, action: FileAction = "patch", to: str | None = None, key: str = "c"
+        self, diff: str | None = None, action: FileAction = "patch", to: str | None = None, key: str = "c"
     ) -> str | None:
-        self.scribe.result(key, "", extra=[FileRef("x", action, to, told)])
+        self.scribe.result(key, "", extra=[FileRef("x", action, to, diff)])
         last = self.scribe.drafts[-1].data
         assert isinstance(last, ItemCompleted)
         change = last.item.content[1]
@@ -42,14 +42,14 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path)
 
 
-def test_a_change_that_nobody_tells_has_the_diff_of_what_was_seen(workspace: Workspace) -> None:
+def test_a_change_without_a_report_has_the_diff_of_what_was_read(workspace: Workspace) -> None:
     workspace.file.write_text("one\ntwo\n")
     workspace.call()
     workspace.file.write_text("one\nzwei\n")
     assert workspace.result() == OURS
 
 
-def test_a_file_is_seen_as_soon_as_the_arguments_name_it(workspace: Workspace) -> None:
+def test_a_file_is_read_as_soon_as_the_arguments_name_it(workspace: Workspace) -> None:
     workspace.file.write_text("one\ntwo\n")
     workspace.scribe.call("c", "edit", kind="edit")
     for piece in ('{"pa', f'th":"{workspace.file}', '","content":"on'):
@@ -60,9 +60,7 @@ def test_a_file_is_seen_as_soon_as_the_arguments_name_it(workspace: Workspace) -
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_file_that_was_seen_too_late_is_made_good_by_what_the_agent_tells(
-    workspace: Workspace, end: str
-) -> None:
+def test_the_agents_report_replaces_a_file_read_too_late(workspace: Workspace, end: str) -> None:
     workspace.file.write_bytes(f"one{end}zwei{end}".encode())
     workspace.call()
     assert workspace.result(TOLD) == OURS.replace("one\n", f"one{end}").replace("o\n", f"o{end}").replace(
@@ -70,13 +68,13 @@ def test_a_file_that_was_seen_too_late_is_made_good_by_what_the_agent_tells(
     )
 
 
-def test_a_file_that_was_seen_too_late_has_no_diff_when_nobody_tells(workspace: Workspace) -> None:
+def test_a_file_read_too_late_without_a_report_has_no_diff(workspace: Workspace) -> None:
     workspace.file.write_text("one\nzwei\n")
     workspace.call()
     assert workspace.result() is None
 
 
-def test_what_the_agent_tells_is_not_believed_when_it_does_not_fit(workspace: Workspace) -> None:
+def test_an_agents_report_that_does_not_fit_is_ignored(workspace: Workspace) -> None:
     workspace.file.write_text("    one\n    two\n")
     workspace.call()
     workspace.file.write_text("    one\n    zwei\n")
@@ -84,7 +82,7 @@ def test_what_the_agent_tells_is_not_believed_when_it_does_not_fit(workspace: Wo
     assert diff == "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n     one\n-    two\n+    zwei\n"
 
 
-def test_a_file_that_was_there_is_not_new_whatever_the_agent_says(workspace: Workspace) -> None:
+def test_an_existing_file_is_not_new_whatever_the_agent_says(workspace: Workspace) -> None:
     workspace.file.write_text("old\n")
     workspace.call()
     workspace.file.write_text("new\n")
@@ -92,21 +90,21 @@ def test_a_file_that_was_there_is_not_new_whatever_the_agent_says(workspace: Wor
     assert diff == "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n"
 
 
-def test_a_file_that_was_not_there_is_new_whatever_the_agent_says(workspace: Workspace) -> None:
+def test_a_missing_file_is_new_whatever_the_agent_says(workspace: Workspace) -> None:
     workspace.call()
     workspace.file.write_text("new\n")
     diff = workspace.result("--- x\n+++ x\n@@ -0,0 +1 @@\n+new\n", "write")
     assert diff == "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+new\n"
 
 
-def test_a_deleted_file_is_told_whole(workspace: Workspace) -> None:
+def test_a_deleted_file_has_a_full_diff(workspace: Workspace) -> None:
     workspace.file.write_text("one\n")
     workspace.call()
     workspace.file.unlink()
     assert workspace.result(action="delete") == "--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"
 
 
-def test_a_renamed_file_says_from_where_to_where(workspace: Workspace) -> None:
+def test_a_renamed_file_has_both_names(workspace: Workspace) -> None:
     workspace.file.write_text("one\n")
     workspace.call()
     workspace.file.rename(workspace.file.with_name("y z"))
@@ -115,7 +113,7 @@ def test_a_renamed_file_says_from_where_to_where(workspace: Workspace) -> None:
     )
 
 
-def test_a_file_that_becomes_executable_says_so(workspace: Workspace) -> None:
+def test_a_file_that_becomes_executable_has_both_modes(workspace: Workspace) -> None:
     workspace.file.write_text("one\n")
     workspace.file.chmod(0o644)
     workspace.call()
@@ -123,14 +121,14 @@ def test_a_file_that_becomes_executable_says_so(workspace: Workspace) -> None:
     assert workspace.result() == "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n"
 
 
-def test_what_becomes_binary_has_no_diff_even_if_the_agent_tells_one(workspace: Workspace) -> None:
+def test_a_file_that_becomes_binary_has_no_diff_even_if_the_agent_sends_one(workspace: Workspace) -> None:
     workspace.file.write_text("one\ntwo\n")
     workspace.call()
     workspace.file.write_bytes(b"\0\1")
     assert workspace.result(TOLD) is None
 
 
-def test_two_calls_at_once_have_each_their_own_part(workspace: Workspace) -> None:
+def test_two_concurrent_calls_each_have_their_own_part(workspace: Workspace) -> None:
     workspace.file.write_text("one\ntwo\n")
     workspace.call("c")
     workspace.call("d")
@@ -142,8 +140,8 @@ def test_two_calls_at_once_have_each_their_own_part(workspace: Workspace) -> Non
 
 def test_a_permission_shows_where_the_change_will_be(workspace: Workspace) -> None:
     workspace.file.write_text("zero\none\ntwo\n")
-    told = "--- x\n+++ x\n@@ -1 +1 @@\n-two\n+zwei\n"
-    workspace.scribe.ask("a", Ask("edit", {}, "edit", "c", (str(workspace.file),), told))
+    diff = "--- x\n+++ x\n@@ -1 +1 @@\n-two\n+zwei\n"
+    workspace.scribe.ask("a", Ask("edit", {}, "edit", "c", (str(workspace.file),), diff))
     asked = workspace.scribe.drafts[-1].data
     assert isinstance(asked, PermissionRequested)
     assert asked.metadata is not None

@@ -1,4 +1,4 @@
-"""Which models, variants and modes an agent takes, from what it lists."""
+"""Which models, variants and modes an agent accepts, according to its lists."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ LISTED = Catalogue(
 NOTHING = Catalogue()
 
 
-def test_what_an_agent_is_asked_for_before_a_choice_is_taken() -> None:
+def test_which_agents_check_a_choice_against_their_lists() -> None:
     assert {name: (sorted(agent.chooses), sorted(agent.ignores)) for name, agent in ALL.items()} == {
         "amp": ([], ["model", "variant"]),
         "claude": (["variant"], []),  # any model that its service knows
         "codex": (["variant"], []),
-        "mock": ([], []),  # it repeats what it is told
+        "mock": ([], []),  # it repeats what it is given
         "opencode": (["model", "variant"], []),
         "pi": (["model", "variant"], []),
-        "toy": ([], []),  # an ACP program says itself what it does not have
+        "toy": ([], []),  # an ACP program itself says what it does not have
     }
 
 
 @pytest.mark.parametrize("name", [name for name, agent in ALL.items() if "model" in agent.chooses])
-def test_a_model_is_one_of_those_that_are_listed(name: str) -> None:
+def test_a_model_must_be_listed(name: str) -> None:
     agent = ALL[name]
     assert agent.takes_model("acme/small-1", LISTED)
     assert not agent.takes_model("acme/huge-1", LISTED)
     assert not agent.takes_model("unknown/unknown", LISTED)
-    assert agent.takes_model("acme/huge-1", NOTHING)  # it does not tell
+    assert agent.takes_model("acme/huge-1", NOTHING)  # it does not say
 
 
 @pytest.mark.parametrize(
@@ -54,18 +54,18 @@ def test_a_model_is_one_of_those_that_are_listed(name: str) -> None:
         ("one", True),
     ],
 )
-def test_pi_finds_a_model_by_a_piece_of_its_name(model: str, taken: bool) -> None:
+def test_pi_accepts_part_of_a_models_name(model: str, taken: bool) -> None:
     assert ALL["pi"].takes_model(model, LISTED) is taken
 
 
 @pytest.mark.parametrize("name", [name for name, agent in ALL.items() if "variant" in agent.chooses])
-def test_a_variant_is_one_of_its_model(name: str) -> None:
+def test_a_variant_must_belong_to_its_model(name: str) -> None:
     takes = ALL[name].takes_variant
     assert takes("high", "acme/big-1", LISTED)
     assert takes("high", None, LISTED)  # the default model's
     assert not takes("ultra", "acme/big-1", LISTED)
     assert not takes("high", "acme/small-1", LISTED)
-    assert takes("high", "acme/alias", LISTED)  # a model that is not listed, a variant that another one has
+    assert takes("high", "acme/alias", LISTED)  # an unlisted model with a variant that another one has
     assert not takes("ultra", "acme/alias", LISTED)
     assert takes("ultra", None, NOTHING)
 

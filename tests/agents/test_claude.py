@@ -1,4 +1,4 @@
-"""What the recordings of Claude Code do not show: what we write to it, and frames it seldom sends."""
+"""What the recordings of Claude Code do not show: what we write to it, and frames it rarely sends."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Session:
         self.wire.receive(msgspec.json.encode(frame))
 
     def prompt(self, text: str = "go") -> str:
-        """Open a turn and hand over its prompt; its uuid."""
+        """Open a turn and send its prompt; returns its uuid."""
         self.scribe.start_turn()
         self.scribe.user_message(text)
         self.wire.prompt(self.conversation, Prompt(text), {})
@@ -105,8 +105,8 @@ class Session:
         return "ask_1"
 
     def answer_request(self, subtype: str, **reply: Any) -> None:
-        """Answer the request of this subtype that the wire has written last."""
-        sent = [one for one in self.peek() if one.get("request", {}).get("subtype") == subtype]
+        """Answer the last request of this subtype that the wire has written."""
+        sent = [line for line in self.peek() if line.get("request", {}).get("subtype") == subtype]
         status = "error" if "error" in reply else "success"
         self.feed(
             type="control_response",
@@ -126,7 +126,7 @@ class Session:
         return [msgspec.json.decode(encode_frame(frame)) for frame in self.wire.outbox]
 
     def written(self) -> list[dict[str, Any]]:
-        """What was written to the agent since the last time."""
+        """What was written to the agent since the last call."""
         frames = self.peek()
         self.wire.outbox.clear()
         return frames
@@ -135,7 +135,7 @@ class Session:
         return [draft.data for draft in self.scribe.drafts]
 
     def items(self) -> list[Item]:
-        """Every completed item but the prompts."""
+        """Every completed item except the prompts."""
         done = [data.item for data in self.data() if isinstance(data, ItemCompleted)]
         return [item for item in done if item.role != "user"]
 
@@ -158,7 +158,7 @@ class Session:
 
 
 def read_back(session: Session, *received: dict[str, Any]) -> list[Action]:
-    """The actions that a recording of what the session wrote, and received before, consists of."""
+    """The actions that a reader finds in a recording of what the session wrote and received."""
     reader = ClaudeWire(counted())
     reader.recorded_start = lambda settings, native_id: Start(
         Scribe(counted(itertools.count().__next__)),
@@ -202,7 +202,7 @@ def test_a_prompt_is_read_back(prompt: Prompt) -> None:
     assert action.prompt == prompt
 
 
-def test_only_a_command_is_not_composed_by_the_client() -> None:
+def test_only_a_command_is_not_sent_verbatim() -> None:
     session = Session()
     session.wire.outbox.clear()
     session.wire.prompt(session.conversation, Prompt("/clear"), {})
@@ -211,7 +211,7 @@ def test_only_a_command_is_not_composed_by_the_client() -> None:
     assert (text["client_composed"], command.get("client_composed", False)) == (True, False)
 
 
-def test_an_image_is_shown_and_a_file_is_named() -> None:
+def test_an_image_is_embedded_and_a_file_is_named() -> None:
     session = Session()
     prompt = Prompt("look", (Attachment("/a.png", "image/png"), Attachment("/b.txt")))
     assert session.wire.wants(prompt) == ("/a.png",)
@@ -241,7 +241,7 @@ def test_a_decision_is_read_back(decision: Decision) -> None:
     assert (action.key, action.decision) == (key, decision)
 
 
-def test_always_is_remembered_by_us_and_not_in_the_users_settings() -> None:
+def test_always_is_remembered_by_the_daemon_and_not_in_the_users_settings() -> None:
     session = Session()
     session.wire.decide(session.conversation, session.ask("Bash", BASH), Decision("always"))
     [line] = session.written()
@@ -299,7 +299,7 @@ def test_an_approved_plan_leaves_plan_mode(settings: Settings, mode: str) -> Non
     ]
 
 
-def test_a_plan_that_is_answered_with_words_is_rejected_with_them() -> None:
+def test_a_plan_answered_with_text_is_rejected_with_it() -> None:
     session = Session()
     session.wire.answer(session.conversation, session.ask("ExitPlanMode", {}), Answer(None, "shorter"))
     [line] = session.written()
@@ -318,7 +318,7 @@ def test_settings_are_switched_at_run_time() -> None:
     ]
 
 
-def test_another_mcp_server_needs_another_process() -> None:
+def test_a_changed_mcp_server_needs_a_new_process() -> None:
     session = Session()
     settings = Settings("/ws", mcp={"docs": McpServer(url="http://127.0.0.1:1")})
     assert not session.wire.configure(session.conversation, settings)
@@ -409,7 +409,7 @@ def test_a_conversation_is_ready_when_the_handshake_is_answered() -> None:
 # -- frames that the recordings do not show -----------------------------------------------------
 
 
-def test_a_call_id_that_the_model_repeats_is_made_unique() -> None:
+def test_a_repeated_call_id_is_made_unique() -> None:
     session = Session()
     session.prompt()
     for message in ("msg_1", "msg_2"):
@@ -427,7 +427,7 @@ def test_a_call_id_that_the_model_repeats_is_made_unique() -> None:
     assert session.broken_rules() == []
 
 
-def test_a_call_whose_block_ends_without_its_frame_was_abandoned() -> None:
+def test_a_call_whose_block_ends_without_its_frame_is_abandoned() -> None:
     session = Session()
     session.prompt()
     session.stream(type="message_start", message={"id": "msg_1"})
@@ -452,7 +452,7 @@ def test_text_that_arrives_before_its_message_opens_an_item() -> None:
     assert session.broken_rules() == []
 
 
-def test_an_empty_block_gives_no_item() -> None:
+def test_an_empty_block_produces_no_item() -> None:
     session = Session()
     session.prompt()
     session.assistant({"type": "text", "text": ""}, {"type": "redacted_thinking", "data": "x"})
@@ -460,7 +460,7 @@ def test_an_empty_block_gives_no_item() -> None:
     assert session.items() == []
 
 
-def test_an_image_that_a_tool_returns_is_stored() -> None:
+def test_a_tools_image_is_stored() -> None:
     session = Session()
     session.prompt()
     session.assistant({"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {}})
@@ -488,7 +488,7 @@ def test_an_image_that_a_tool_returns_is_stored() -> None:
         ("advisor", "other"),
     ],
 )
-def test_a_tool_of_the_provider_has_its_result(tool: str, kind: ToolKind) -> None:
+def test_a_provider_tool_has_its_result(tool: str, kind: ToolKind) -> None:
     session = Session()
     session.prompt()
     result = {"type": f"{tool}_tool_result", "tool_use_id": "srv_1", "content": {"type": "found"}}
@@ -501,7 +501,7 @@ def test_a_tool_of_the_provider_has_its_result(tool: str, kind: ToolKind) -> Non
     assert session.broken_rules() == []
 
 
-def test_an_edit_of_a_sub_agent_names_the_file_alone() -> None:
+def test_a_sub_agents_edit_names_only_the_file() -> None:
     session = Session()
     session.prompt()
     session.assistant({"type": "tool_use", "id": "agent", "name": "Agent", "input": {}})
@@ -512,7 +512,7 @@ def test_an_edit_of_a_sub_agent_names_the_file_alone() -> None:
     assert session.items()[-1].content == (ToolResult("edit", "ok"), FileRef("/ws/a", "patch"))
 
 
-def test_a_sub_agent_goes_on_after_the_turn() -> None:
+def test_a_sub_agent_continues_after_the_turn() -> None:
     session = Session()
     session.prompt()
     session.assistant({"type": "tool_use", "id": "agent", "name": "Agent", "input": {}})
@@ -525,7 +525,7 @@ def test_a_sub_agent_goes_on_after_the_turn() -> None:
     assert session.broken_rules() == []
 
 
-def test_a_sub_agent_that_is_stopped_gives_up_its_calls_and_no_others() -> None:
+def test_a_stopped_sub_agent_abandons_its_calls_and_no_others() -> None:
     session = Session()
     session.prompt()
     for agent in ("agent_1", "agent_2"):
@@ -540,8 +540,8 @@ def test_a_sub_agent_that_is_stopped_gives_up_its_calls_and_no_others() -> None:
     ]
 
 
-def test_a_sub_agent_that_nobody_has_seen_start_wakes_the_session_up() -> None:
-    """Its call is made up, and a call belongs to a turn."""
+def test_a_sub_agent_without_a_known_start_opens_a_turn() -> None:
+    """Its call is a stub, and a call belongs to a turn."""
     session = Session()
     session.assistant({"type": "text", "text": "here I am"}, parent_tool_use_id="call_unseen")
     session.result()
@@ -562,7 +562,7 @@ def test_a_failed_model_call_of_a_sub_agent_does_not_fail_the_turn() -> None:
     assert session.broken_rules() == []
 
 
-def test_a_wake_up_between_us_and_our_prompt_does_not_end_our_turn() -> None:
+def test_a_wake_up_before_our_prompt_does_not_end_our_turn() -> None:
     session = Session()
     ours = session.prompt()
     spent = {"opus": {"inputTokens": 10, "outputTokens": 1, "costUSD": 0.5}}
@@ -603,7 +603,7 @@ def test_a_request_that_claude_withdraws_is_rejected() -> None:
     assert (resolved.status, resolved.metadata.decided_by) == ("reject", "agent")
 
 
-def test_what_is_unanswered_when_the_turn_ends_is_denied_to_claude_too() -> None:
+def test_requests_unanswered_at_the_end_of_the_turn_are_denied_to_claude() -> None:
     session = Session()
     session.prompt()
     session.ask("Bash", BASH, agent_id="background")
@@ -613,11 +613,11 @@ def test_what_is_unanswered_when_the_turn_ends_is_denied_to_claude_too() -> None
     assert session.broken_rules() == []
 
 
-def test_a_question_that_cannot_be_understood_is_refused_so_that_claude_does_not_wait() -> None:
+def test_an_unreadable_question_is_refused_so_that_claude_does_not_wait() -> None:
     session = Session()
     session.prompt()
     key = session.ask("AskUserQuestion", {"questions": [{"question": 7}]})
-    [reply] = [one["response"] for one in session.written()]
+    [reply] = [line["response"] for line in session.written()]
     assert (reply["subtype"], reply["request_id"], reply["error"]) == (
         "error",
         key,
@@ -637,7 +637,7 @@ def test_a_request_that_is_nested_too_deep_is_refused_and_the_turn_goes_on(frame
     session = Session()
     session.prompt()
     session.wire.receive(frame % (b"[" * levels + b"]" * levels))
-    [reply] = [one["response"] for one in session.written()]
+    [reply] = [line["response"] for line in session.written()]
     assert (reply["subtype"], reply["request_id"]) == ("error", "r1")
     assert isinstance(session.data()[-1], AgentUnparsed)
     assert (session.conversation.requests, session.scribe.pending) == ({}, {})
@@ -645,7 +645,7 @@ def test_a_request_that_is_nested_too_deep_is_refused_and_the_turn_goes_on(frame
     assert isinstance(session.data()[-1], TurnEnded)
 
 
-def test_a_request_of_any_depth_is_asked_or_refused() -> None:
+def test_a_request_of_any_depth_is_shown_or_refused() -> None:
     ends = set()
     for levels in range(850, 1_000):
         session = Session()
@@ -657,7 +657,7 @@ def test_a_request_of_any_depth_is_asked_or_refused() -> None:
     assert ends == {(1, 0), (0, 1)}
 
 
-def test_the_end_of_a_turn_is_its_end_however_deep_it_is() -> None:
+def test_the_end_of_a_turn_counts_at_any_depth() -> None:
     session = Session()
     session.prompt()
     deep = b"[" * 3_000 + b"]" * 3_000
@@ -674,7 +674,7 @@ def test_the_end_of_a_turn_is_its_end_however_deep_it_is() -> None:
         (b'"subtype":null,"is_error":true,"terminal_reason":"aborted_streaming"', "interrupted"),
     ],
 )
-def test_a_turn_ends_however_its_end_is_told(facts: bytes, reason: str) -> None:
+def test_a_turn_ends_whatever_the_shape_of_its_end(facts: bytes, reason: str) -> None:
     session = Session()
     session.prompt()
     session.wire.receive(b'{"type":"result",%b}' % facts)
@@ -684,7 +684,7 @@ def test_a_turn_ends_however_its_end_is_told(facts: bytes, reason: str) -> None:
     assert len([data for data in session.data() if isinstance(data, AgentUnparsed)]) == 1
 
 
-def test_an_allowed_tool_gets_its_input_back_as_it_was_written() -> None:
+def test_an_allowed_tool_gets_its_input_back_unchanged() -> None:
     session = Session()
     session.prompt()
     written = b'{"a" : %b, "b":1.0}' % (b"[" * 850 + b"]" * 850)
@@ -707,7 +707,7 @@ def deeper(frames: int, then: Callable[[], None]) -> None:
         then()
 
 
-def test_a_claude_that_asks_without_end_is_refused_at_last() -> None:
+def test_the_number_of_open_requests_is_bounded() -> None:
     session = Session()
     session.prompt()
     request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": BASH}
@@ -734,7 +734,7 @@ def test_a_claude_that_asks_without_end_is_refused_at_last() -> None:
         ({"name": "TodoWrite", "input": {"todos": []}}, "other", "TodoWrite"),
     ],
 )
-def test_a_call_and_its_permission_say_what_it_does_and_what_it_is_about(
+def test_a_call_and_its_permission_have_a_kind_and_a_title(
     use: dict[str, Any], kind: str, title: str
 ) -> None:
     session = Session()
@@ -756,7 +756,7 @@ RAN = {"stdout": "a", "stderr": "", "interrupted": False, "isImage": False}
 
 
 @pytest.mark.parametrize(
-    ("told", "code"),
+    ("result", "code"),
     [
         (RAN, 0),
         (RAN | {"interrupted": True}, None),
@@ -766,16 +766,16 @@ RAN = {"stdout": "a", "stderr": "", "interrupted": False, "isImage": False}
         (None, None),
     ],
 )
-def test_the_exit_code_of_a_command_that_ended_well_is_told(told: Any, code: int | None) -> None:
+def test_the_exit_code_of_a_successful_command_is_reported(result: Any, code: int | None) -> None:
     session = Session()
     session.prompt()
     session.assistant({"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": BASH})
     block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "a"}
-    session.feed(type="user", message={"content": [block]}, tool_use_result=told)
+    session.feed(type="user", message={"content": [block]}, tool_use_result=result)
     assert session.items()[-1].content == (ToolResult("toolu_1", "a", code),)
 
 
-def test_much_output_is_told_as_far_as_claude_tells_it() -> None:
+def test_long_output_is_reported_as_far_as_claude_sends_it() -> None:
     session = Session()
     session.prompt()
     session.assistant({"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": BASH})
@@ -783,8 +783,8 @@ def test_much_output_is_told_as_far_as_claude_tells_it() -> None:
         "<persisted-output>\nOutput too large (200KB). Full output saved to: /t\n\nPreview (first 2KB):\nxx"
     )
     block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": shown}
-    told = RAN | {"stdout": "x" * 30_000, "stderr": "oops"}
-    session.feed(type="user", message={"content": [block]}, tool_use_result=told)
+    result = RAN | {"stdout": "x" * 30_000, "stderr": "oops"}
+    session.feed(type="user", message={"content": [block]}, tool_use_result=result)
     assert session.items()[-1].content == (ToolResult("toolu_1", "x" * 30_000 + "\noops", 0),)
 
 
@@ -813,7 +813,7 @@ def test_a_plan_without_a_text_still_has_a_prompt() -> None:
         ("Skill", {"skill": "s"}, [], "other", Rule("Skill", '{"skill":"s"}')),
     ],
 )
-def test_what_a_permission_is_for(
+def test_a_permission_has_a_kind(
     tool: str, input: dict[str, Any], suggestions: list[Any], kind: str, needs: Rule
 ) -> None:
     session = Session()
@@ -824,7 +824,7 @@ def test_what_a_permission_is_for(
     assert (ask.kind, ask.needs) == (kind, (needs,))
 
 
-def test_a_form_of_an_mcp_server_is_declined_and_told() -> None:
+def test_an_mcp_servers_form_is_declined_and_reported() -> None:
     session = Session()
     form = {"subtype": "elicitation", "message": "Your name?"}
     session.feed(type="control_request", request_id="r1", request=form)
@@ -833,7 +833,7 @@ def test_a_form_of_an_mcp_server_is_declined_and_told() -> None:
     assert session.items()[-1].content == (StatusPart("elicitation", "Your name?"), Json(form))
 
 
-def test_a_limit_is_no_error() -> None:
+def test_a_limit_is_not_an_error() -> None:
     session = Session()
     session.prompt()
     session.feed(type="result", subtype="error_max_turns", is_error=True, errors=["Reached 1 turn"])
@@ -864,14 +864,14 @@ def test_a_known_message_of_the_wrong_shape_is_unparsed() -> None:
 
 
 @pytest.mark.parametrize("type", ["keep_alive", "prompt_suggestion", "tool_progress", "transcript_mirror"])
-def test_what_says_nothing_to_a_reader_is_ignored(type: str) -> None:
+def test_frames_without_meaning_to_a_reader_are_ignored(type: str) -> None:
     session = Session()
     before = session.data()
     session.feed(type=type)
     assert session.data() == before
 
 
-# -- nonsense -----------------------------------------------------------------------------------
+# -- invalid frames -----------------------------------------------------------------------------
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -881,7 +881,7 @@ json_values = st.recursive(
 
 
 def recorded_frames() -> list[dict[str, Any]]:
-    """One frame of each kind that the recordings hold."""
+    """One frame of each kind in the recordings."""
     kinds: dict[tuple[Any, ...], dict[str, Any]] = {}
     for recording in RECORDINGS:
         for line in recording.read_bytes().splitlines():

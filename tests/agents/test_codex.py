@@ -64,7 +64,7 @@ HOME = Settings("/ws")
 
 
 class Link:
-    """A wire that is connected, with one thread open, and a second one that reads along what the first writes."""
+    """A connected wire with one open thread, and a second wire that reads what the first one writes."""
 
     def __init__(self, settings: Settings = HOME, *, resume: bool = False) -> None:
         self.wire = CodexWire(counted())
@@ -80,7 +80,7 @@ class Link:
         self.answer(thread={"id": THREAD}, model="gpt-5.5")
 
     def written(self) -> list[Any]:
-        """What was written since the last time, without the ids of requests, which only count."""
+        """What was written since the last call, without the ids of requests, which only count up."""
         frames, self.wire.outbox = self.wire.outbox, []
         return [_without_own_id(self._read_along(encode_frame(frame))) for frame in frames]
 
@@ -109,7 +109,7 @@ class Link:
         self.hear({"method": method, "params": {"threadId": thread, "turnId": "t1", **params}})
 
     def ask(self, method: str, **params: Any) -> str:
-        """Codex asks; the key under which it is pending."""
+        """Codex sends a request; returns its key."""
         id = next(self._ids)
         self.hear({"id": id, "method": method, "params": {"threadId": THREAD, "turnId": "t1", **params}})
         return str(id)
@@ -166,7 +166,7 @@ def _command(id: str, status: str = "inProgress", **facts: Any) -> Any:
 # -- opening ----------------------------------------------------------------------------------
 
 
-def test_what_is_opened_before_the_handshake_is_over_waits_for_it() -> None:
+def test_threads_opened_during_the_handshake_wait_for_it() -> None:
     wire = CodexWire(counted())
     wire.connected()
     wire.open(_start(HOME, None))
@@ -190,7 +190,7 @@ def opening(settings: Settings) -> Any:
     return frame["params"]
 
 
-def test_a_failed_handshake_fails_what_waits_for_it() -> None:
+def test_a_failed_handshake_fails_waiting_threads() -> None:
     wire = CodexWire(counted())
     wire.connected()
     conversation = wire.open(_start(HOME, None))
@@ -210,11 +210,11 @@ def test_a_failed_handshake_fails_what_waits_for_it() -> None:
         ("bypass", "never", "dangerFullAccess"),
     ],
 )
-def test_a_permission_mode_is_the_policy_of_a_thread_and_the_sandbox_of_its_turns(
+def test_a_permission_mode_sets_the_threads_policy_and_its_turns_sandbox(
     mode: Any, policy: str, sandbox: str
 ) -> None:
     settings = Settings("/ws", permission_mode=mode)
-    # Where a thread may write from the start, codex notes in the user's config.toml that the workspace is trusted.
+    # If a thread may write from the start, codex marks the workspace as trusted in the user's config.toml.
     assert opening(settings) == {"cwd": "/ws", "approvalPolicy": policy, "sandbox": "read-only"}
     link = Link(settings)
     link.wire.prompt(link.conversation, Prompt("x"), {})
@@ -224,7 +224,7 @@ def test_a_permission_mode_is_the_policy_of_a_thread_and_the_sandbox_of_its_turn
     assert link.reader_conversation.settings.permission_mode == read_back
 
 
-def test_mcp_servers_and_effort_are_the_config_of_the_thread() -> None:
+def test_mcp_servers_and_effort_are_in_the_threads_config() -> None:
     mcp = {
         "local": McpServer("npx", ("-y", "x"), {"A": "b"}),
         "far": McpServer(url="https://x/mcp", headers={"k": "v"}),
@@ -256,7 +256,7 @@ def test_a_thread_that_codex_does_not_know_is_gone() -> None:
     assert link.wire.notices == [StartFailed(lost, message, gone=True)]
 
 
-def test_what_an_opened_thread_says_of_itself_is_in_session_started() -> None:
+def test_facts_of_an_opened_thread_are_in_session_started() -> None:
     link = Link()
     assert link.wire.notices == [Ready(link.conversation)]
     [started] = link.events()
@@ -269,7 +269,7 @@ def test_what_an_opened_thread_says_of_itself_is_in_session_started() -> None:
 # -- round trips: what we write, we read back --------------------------------------------------
 
 
-def test_compact_is_a_request_of_its_own() -> None:
+def test_compact_is_a_separate_request() -> None:
     link = Link()
     link.wire.prompt(link.conversation, Prompt("/compact", command=True), {})
     (asked,) = link.written()
@@ -350,7 +350,7 @@ def test_a_decision_is_read_back(
     link.wire.decide(link.conversation, key, Decision(reply))
     assert link.written() == [{"id": 0, "result": replies[n]}]
     assert link.actions[-1] == Decided(link.reader_conversation, key, Decision(reply))
-    assert link.wire._rpc.asked == link.reader._rpc.asked == {}
+    assert link.wire._rpc.open_requests == link.reader._rpc.open_requests == {}
 
 
 _FORM = {
@@ -416,7 +416,7 @@ def test_an_answer_is_read_back(
     assert link.actions[-1] == Answered(link.reader_conversation, key, Answer(answers))
 
 
-def test_questions_are_put_as_codex_puts_them() -> None:
+def test_questions_are_shown_as_codex_sends_them() -> None:
     link = Link()
     link.start_turn()
     link.ask("item/tool/requestUserInput", itemId="q1", questions=[_COLOUR, _WORDS])
@@ -441,7 +441,7 @@ def test_a_cancel_is_read_back_and_kills_the_commands() -> None:
 
 
 def _cancelled_in_a_command() -> Link:
-    """Codex has ended the turn and not yet told what became of its command."""
+    """Codex has ended the turn but not yet reported the end of its command."""
     link = Link()
     link.start_turn()
     link.tell("item/started", item=_command("c1"))
@@ -454,7 +454,7 @@ def _cancelled_in_a_command() -> Link:
     return link
 
 
-def test_a_turn_that_is_cancelled_waits_for_the_output_of_its_command() -> None:
+def test_a_cancelled_turn_waits_for_the_output_of_its_command() -> None:
     link = _cancelled_in_a_command()
     link.tell("item/completed", item=_command("c1", "failed", aggregatedOutput="all of it\n", exitCode=-1))
     [result] = link.items("tool_result")
@@ -469,7 +469,7 @@ def test_a_turn_that_is_cancelled_waits_for_the_output_of_its_command() -> None:
 
 
 @pytest.mark.parametrize("ends_by", ["time", "cancel", "turn"])
-def test_a_turn_does_not_wait_for_ever_for_the_output_of_its_command(ends_by: str) -> None:
+def test_a_turns_wait_for_the_output_of_its_command_is_bounded(ends_by: str) -> None:
     link = _cancelled_in_a_command()
     if ends_by == "time":
         link.wire.waited(link.conversation)
@@ -477,14 +477,14 @@ def test_a_turn_does_not_wait_for_ever_for_the_output_of_its_command(ends_by: st
         link.wire.cancel(link.conversation)
     else:
         link.tell("turn/started", turn={"id": "t2"})
-    told = [event.data for event in link.events() if isinstance(event.data, TurnStarted | TurnEnded)]
-    assert isinstance(told[1], TurnEnded)
-    assert told[1].metadata.stop_reason == "interrupted"
-    assert len(told) == (3 if ends_by == "turn" else 2)
+    turns = [event.data for event in link.events() if isinstance(event.data, TurnStarted | TurnEnded)]
+    assert isinstance(turns[1], TurnEnded)
+    assert turns[1].metadata.stop_reason == "interrupted"
+    assert len(turns) == (3 if ends_by == "turn" else 2)
     assert violations(link.events(), complete=ends_by != "turn") == []
 
 
-def test_a_turn_that_somebody_else_has_ended_is_not_ended_again() -> None:
+def test_a_turn_that_has_ended_is_not_ended_again() -> None:
     link = _cancelled_in_a_command()
     link.scribe.end_turn("interrupted", source="daemon")
     link.start_turn("next", "t2")
@@ -523,7 +523,7 @@ def test_closing_stops_the_turn_then_its_commands_and_leaves_the_thread() -> Non
     assert (len(link.scribe.drafts), list(link.wire.conversations())) == (before, [])
 
 
-def test_settings_change_with_the_next_prompt_and_are_told_once() -> None:
+def test_changed_settings_are_sent_once_with_the_next_prompt() -> None:
     link = Link()
     plan = Settings("/ws", permission_mode="plan", variant="high")
     assert link.wire.configure(link.conversation, plan)
@@ -531,12 +531,12 @@ def test_settings_change_with_the_next_prompt_and_are_told_once() -> None:
     link.wire.prompt(link.conversation, Prompt("two"), {})
     link.wire.configure(link.conversation, HOME)
     link.wire.prompt(link.conversation, Prompt("three"), {})
-    told = [
+    turns = [
         {name: value for name, value in frame["params"].items() if name not in ("threadId", "input")}
         for frame in link.written()
     ]
     collaboration = {"model": "gpt-5.5", "reasoning_effort": "high", "developer_instructions": None}
-    assert told == [
+    assert turns == [
         {
             "model": "gpt-5.5",
             "effort": "high",
@@ -572,13 +572,13 @@ def test_the_catalogue_is_read_page_by_page() -> None:
     link.wire.notices.clear()
     link.wire.list_catalogue("/ws")
     efforts = [{"reasoningEffort": "low", "description": ""}, {"reasoningEffort": "high", "description": ""}]
-    one = {
+    model = {
         "id": "a",
         "displayName": "A",
         "supportedReasoningEfforts": efforts,
         "defaultReasoningEffort": "low",
     }
-    link.answer(data=[{**one, "isDefault": True}], nextCursor="more")
+    link.answer(data=[{**model, "isDefault": True}], nextCursor="more")
     assert link.written() == [{"method": "model/list", "params": {"cursor": "more"}}]
     link.answer(data=[{"id": "b"}], nextCursor=None)
     models = (Model("a", "A", ("low", "high"), "low"), Model("b"))
@@ -588,7 +588,7 @@ def test_the_catalogue_is_read_page_by_page() -> None:
 # -- what codex says ---------------------------------------------------------------------------
 
 
-def test_a_patch_is_asked_with_its_paths_and_told_with_its_diffs() -> None:
+def test_a_patch_is_requested_with_its_paths_and_reported_with_its_diffs() -> None:
     link = Link()
     link.start_turn()
     patch = {"type": "fileChange", "id": "f1", "changes": _CHANGES, "status": "inProgress"}
@@ -623,7 +623,7 @@ def _turn_diff(name: str, *lines: str, head: str = "") -> str:
 
 
 def _write(link: Link, file: Path, text: str, *turn_diffs: str, seen: str | None = None) -> str | None:
-    """A patch that nobody is asked for: the file is written before it is told. The diff that we tell."""
+    """A patch without approval: the file is written before it is reported. Returns the diff that we report."""
     before = len(link.items("tool_result"))
     patch = {
         "type": "fileChange",
@@ -649,14 +649,15 @@ def _write(link: Link, file: Path, text: str, *turn_diffs: str, seen: str | None
 NEW = "--- /dev/null\n+++ b/x.txt\n@@ -0,0 +1 @@\n+new\n"
 
 
-def test_a_file_that_was_written_over_unseen_is_not_a_new_one(tmp_path: Path) -> None:
+def test_an_overwritten_file_that_was_not_read_is_not_new(tmp_path: Path) -> None:
     link = Link(Settings(str(tmp_path), permission_mode="bypass"))
     link.start_turn()
     first = _turn_diff("x.txt", "@@ -1,2 +1 @@", "-old", "-file", "+new")
     assert _write(link, tmp_path / "x.txt", "new\n", first, first) == (
         "--- a/x.txt\n+++ b/x.txt\n@@ -1,2 +1 @@\n-old\n-file\n+new\n"
     )
-    # The turn's diff goes on from what was there at its start; the change goes on from the one before it.
+    # The turn's diff starts from the state at the start of the turn; our diff starts from the previous
+    # change.
     second = _turn_diff("x.txt", "@@ -1,2 +1 @@", "-old", "-file", "+newer")
     assert _write(link, tmp_path / "x.txt", "newer\n", second) == (
         "--- a/x.txt\n+++ b/x.txt\n@@ -1 +1 @@\n-new\n+newer\n"
@@ -670,35 +671,35 @@ def test_a_file_that_was_written_over_unseen_is_not_a_new_one(tmp_path: Path) ->
         (_turn_diff("x.txt", "@@ -1 +1 @@", "-other", "+file"),),  # it fits nothing
     ],
 )
-def test_a_file_of_which_no_other_state_is_known_is_new(tmp_path: Path, turn_diffs: tuple[str, ...]) -> None:
+def test_a_file_without_a_known_earlier_state_is_new(tmp_path: Path, turn_diffs: tuple[str, ...]) -> None:
     link = Link(Settings(str(tmp_path), permission_mode="bypass"))
     link.start_turn()
     assert _write(link, tmp_path / "x.txt", "new\n", *turn_diffs) == NEW
 
 
 @pytest.mark.parametrize("seen", ["", "ne"])
-def test_a_file_that_is_seen_while_it_is_written_is_told_as_it_was(tmp_path: Path, seen: str) -> None:
+def test_a_file_read_while_it_is_written_is_reported_as_it_was(tmp_path: Path, seen: str) -> None:
     link = Link(Settings(str(tmp_path), permission_mode="bypass"))
     link.start_turn()
     diff = _turn_diff("x.txt", "@@ -1,2 +1 @@", "-old", "-file", "+new")
-    told = _write(link, tmp_path / "x.txt", "new\n", diff, seen=seen)
-    assert told == "--- a/x.txt\n+++ b/x.txt\n@@ -1,2 +1 @@\n-old\n-file\n+new\n"
+    written = _write(link, tmp_path / "x.txt", "new\n", diff, seen=seen)
+    assert written == "--- a/x.txt\n+++ b/x.txt\n@@ -1,2 +1 @@\n-old\n-file\n+new\n"
 
 
-def test_an_empty_file_that_was_not_there_is_new(tmp_path: Path) -> None:
+def test_a_missing_file_written_empty_is_new(tmp_path: Path) -> None:
     link = Link(Settings(str(tmp_path), permission_mode="bypass"))
     link.start_turn()
     empty = "diff --git a/x.txt b/x.txt\nnew file mode 100644\n"
     assert _write(link, tmp_path / "x.txt", "", f"{empty}index 0000000..e69de29\n") == empty
 
 
-def test_a_file_that_is_written_as_it_was_has_no_diff(tmp_path: Path) -> None:
+def test_an_unchanged_file_has_no_diff(tmp_path: Path) -> None:
     link = Link(Settings(str(tmp_path), permission_mode="bypass"))
     link.start_turn()
-    assert _write(link, tmp_path / "x.txt", "new\n") is None  # codex tells none either
+    assert _write(link, tmp_path / "x.txt", "new\n") is None  # codex reports none either
 
 
-def test_a_patch_that_waits_for_a_diff_is_told_before_its_turn_ends(tmp_path: Path) -> None:
+def test_a_patch_that_waits_for_a_diff_is_reported_before_its_turn_ends(tmp_path: Path) -> None:
     link = Link(Settings(str(tmp_path), permission_mode="bypass"))
     link.start_turn()
     (tmp_path / "x.txt").write_text("new\n")
@@ -720,7 +721,7 @@ def test_a_patch_that_waits_for_a_diff_is_told_before_its_turn_ends(tmp_path: Pa
     assert violations(link.events()) == []
 
 
-def test_a_command_is_asked_under_its_call_even_before_its_item() -> None:
+def test_a_request_for_a_command_belongs_to_its_call_even_before_its_item() -> None:
     link = Link()
     link.start_turn()
     key = link.ask("item/commandExecution/requestApproval", itemId="c1", command="ls", cwd="/ws")
@@ -750,7 +751,7 @@ def test_a_command_that_outlives_its_turn_ends_later() -> None:
     assert violations(link.events()) == []
 
 
-def test_what_ends_after_an_interrupt_is_not_told_again() -> None:
+def test_an_item_that_ends_after_an_interrupt_is_not_reported_again() -> None:
     link = Link()
     link.start_turn()
     link.tell("item/started", item=_command("c1"))
@@ -764,7 +765,7 @@ def test_what_ends_after_an_interrupt_is_not_told_again() -> None:
     assert violations(link.events()) == []
 
 
-def test_a_call_id_that_the_model_repeats_is_told_apart() -> None:
+def test_repeated_call_ids_are_distinguished() -> None:
     link = Link()
     link.start_turn()
     for _ in range(2):
@@ -784,7 +785,7 @@ def test_output_before_its_command_opens_a_stub() -> None:
     assert violations(link.events()) == []
 
 
-def test_a_sub_agent_that_speaks_before_it_is_known_is_told_under_its_call() -> None:
+def test_a_sub_agents_early_frames_belong_to_its_call() -> None:
     link = Link()
     link.start_turn()
     spawn = {
@@ -806,14 +807,14 @@ def test_a_sub_agent_that_speaks_before_it_is_known_is_told_under_its_call() -> 
     link.tell("thread/tokenUsage/updated", "child", turnId="t9", tokenUsage={"total": tokens, "last": tokens})
     link.end_turn(thread="child", turn="t9")
     [call] = link.items("tool_call")
-    said = link.items("message")[-1]
-    assert (said.parent_id, said.content) == (call.item_id, (Text("hi"),))
+    message = link.items("message")[-1]
+    assert (message.parent_id, message.content) == (call.item_id, (Text("hi"),))
     turns = [event.data for event in link.events() if isinstance(event.data, TurnStarted | TurnEnded)]
     assert len(turns) == 2
     assert violations(link.events()) == []
 
 
-def test_a_turn_spends_what_its_sub_agents_spend_and_nothing_that_was_spent_before() -> None:
+def test_a_turns_usage_includes_its_sub_agents_and_nothing_earlier() -> None:
     link = Link(resume=True)
     old = {"inputTokens": 100, "outputTokens": 50}
     link.tell("thread/tokenUsage/updated", turnId="t0", tokenUsage={"total": old, "last": old})
@@ -828,7 +829,7 @@ def test_a_turn_spends_what_its_sub_agents_spend_and_nothing_that_was_spent_befo
     for _ in range(2):  # compaction repeats it
         link.tell("thread/tokenUsage/updated", tokenUsage={"total": new, "last": old})
     link.end_turn(durationMs=5)
-    # It ends with its sub-agents, if that is a matter of a moment; what they spend is told last.
+    # The turn waits a moment for its sub-agents to end, and reports their usage last.
     assert link.scribe.turn is not None
     child = {"inputTokens": 8, "outputTokens": 4}
     link.tell("thread/tokenUsage/updated", "child", turnId="t9", tokenUsage={"total": child, "last": child})
@@ -838,7 +839,7 @@ def test_a_turn_spends_what_its_sub_agents_spend_and_nothing_that_was_spent_befo
     assert ended.metadata.usage == Usage(28, 14, 0, 0, 0)
 
 
-def test_a_turn_waits_once_for_a_sub_agent_that_works_on() -> None:
+def test_a_turn_waits_once_for_a_sub_agent_that_keeps_working() -> None:
     link = Link()
     link.start_turn()
     agent = {"type": "subAgentActivity", "id": "s1", "kind": "started", "agentThreadId": "child"}
@@ -852,7 +853,7 @@ def test_a_turn_waits_once_for_a_sub_agent_that_works_on() -> None:
     assert link.scribe.turn is None
 
 
-def test_a_fork_does_not_pay_for_the_history_it_was_given() -> None:
+def test_a_forks_usage_excludes_its_inherited_history() -> None:
     def recorded(*steps: tuple[str, Any]) -> list[bytes]:
         return [json.dumps({"dir": dir, "t": 0, "msg": msg}).encode() for dir, msg in steps]
 
@@ -875,17 +876,17 @@ def test_a_fork_does_not_pay_for_the_history_it_was_given() -> None:
         ("out", used("t1", 150)),
         ("out", turn("turn/completed", status="completed")),
     )
-    data = [one.event.data for one in translate(Codex(), lines)]
+    data = [line.event.data for line in translate(Codex(), lines)]
     assert isinstance(data[0], SessionStarted)
     assert data[0].metadata is not None
-    assert data[0].metadata.directory == "/ws"  # nobody named it: it is where the other one works
-    [ended] = [one for one in data if isinstance(one, TurnEnded)]
+    assert data[0].metadata.directory == "/ws"  # it is not named: it is the one the other works in
+    [ended] = [each for each in data if isinstance(each, TurnEnded)]
     assert ended.metadata.usage is not None
     assert ended.metadata.usage.input_tokens == 50
-    assert [one.item.content[0] for one in data if isinstance(one, ItemCompleted)] == [StatusPart("usage")]
+    assert [each.item.content[0] for each in data if isinstance(each, ItemCompleted)] == [StatusPart("usage")]
 
 
-def test_a_sub_agent_that_waits_when_the_turn_ends_is_told_no() -> None:
+def test_a_sub_agent_that_waits_at_the_end_of_the_turn_is_refused() -> None:
     link = Link()
     link.start_turn()
     agent = {"type": "subAgentActivity", "id": "s1", "kind": "started", "agentThreadId": "child"}
@@ -899,7 +900,7 @@ def test_a_sub_agent_that_waits_when_the_turn_ends_is_told_no() -> None:
     assert link.scribe.pending == {}
 
 
-def test_a_request_that_codex_repeats_is_put_once() -> None:
+def test_a_repeated_request_is_shown_once() -> None:
     link = Link()
     link.start_turn()
     frame = {"id": 0, "method": "item/commandExecution/requestApproval"}
@@ -919,7 +920,7 @@ def test_a_request_that_codex_withdraws_is_rejected() -> None:
     assert link.written() == []
 
 
-def test_a_retry_is_a_status_and_fails_the_message_that_was_cut() -> None:
+def test_a_retry_is_a_status_and_fails_the_interrupted_message() -> None:
     link = Link()
     link.start_turn()
     link.tell("item/agentMessage/delta", itemId="m1", delta="half")
@@ -957,7 +958,7 @@ def test_a_prompt_that_codex_refuses_ends_its_turn() -> None:
         ("the model may not", "badRequest", "invalid_request"),
     ],
 )
-def test_a_prompt_that_is_too_long_is_called_so(message: str, info: Any, code: str) -> None:
+def test_a_prompt_that_is_too_long_has_its_own_error_code(message: str, info: Any, code: str) -> None:
     link = Link()
     link.start_turn()
     link.end_turn("failed", error={"message": message, "codexErrorInfo": info})
@@ -965,26 +966,26 @@ def test_a_prompt_that_is_too_long_is_called_so(message: str, info: Any, code: s
     assert error.code == code
 
 
-def test_a_message_that_somebody_else_typed_is_a_user_item_of_the_agent() -> None:
+def test_another_clients_message_is_a_user_item_of_the_agent() -> None:
     link = Link()
     link.start_turn("mine")
     for text in ("mine", "theirs"):
         item = {"type": "userMessage", "id": text, "content": [{"type": "text", "text": text}]}
         link.tell("item/started", item=item)
         link.tell("item/completed", item=item)
-    said = [(item.native_item_id, item.content) for item in link.items("message")]
-    assert said == [(None, (Text("mine"),)), ("theirs", (Text("theirs"),))]
+    messages = [(item.native_item_id, item.content) for item in link.items("message")]
+    assert messages == [(None, (Text("mine"),)), ("theirs", (Text("theirs"),))]
 
 
 def test_a_turn_that_codex_begins_by_itself_has_no_user_message() -> None:
     link = Link()
     link.tell("turn/started", turn={"id": "t1"})
     link.end_turn()
-    told = [(event.type, event.source) for event in link.events()[1:]]
-    assert told == [("turn.started", "agent"), ("turn.ended", "agent")]
+    events = [(event.type, event.source) for event in link.events()[1:]]
+    assert events == [("turn.started", "agent"), ("turn.ended", "agent")]
 
 
-def test_an_image_that_a_tool_answers_with_is_stored() -> None:
+def test_a_tools_image_is_stored() -> None:
     link = Link()
     link.start_turn()
     content = [{"type": "text", "text": "see"}, {"type": "image", "data": "AAEC", "mimeType": "image/png"}]
@@ -995,7 +996,7 @@ def test_an_image_that_a_tool_answers_with_is_stored() -> None:
     assert list(link.scribe.calls.blobs.values()) == [b"\x00\x01\x02"]
 
 
-def test_two_threads_on_one_process_are_kept_apart() -> None:
+def test_two_threads_on_one_process_do_not_mix() -> None:
     link = Link()
     other = link.wire.open(_start(HOME, None))
     link.answer(thread={"id": "thread-2"})
@@ -1015,7 +1016,7 @@ def test_no_notification_is_both_read_and_ignored() -> None:
     assert NOTIFICATIONS.keys() & IGNORED == set()
 
 
-def test_unknown_messages_and_items_are_kept_as_they_are() -> None:
+def test_unknown_messages_and_items_are_kept_unchanged() -> None:
     link = Link()
     link.tell("thread/dreamt", about="sheep")
     link.tell("item/completed", item={"type": "dream", "id": "d1"})
@@ -1033,7 +1034,7 @@ def test_unknown_messages_and_items_are_kept_as_they_are() -> None:
     "method",
     ["attestation/generate", "currentTime/read", "item/tool/call", "applyPatchApproval", "thread/askedAnew"],
 )
-def test_a_request_that_we_cannot_answer_is_refused_at_once(method: str) -> None:
+def test_an_unsupported_request_is_refused_at_once(method: str) -> None:
     link = Link()
     link.ask(method)
     error = {"message": f"{method} is not supported", "code": -32601}
@@ -1058,9 +1059,7 @@ PATCH = {"type": "fileChange", "id": "x", "changes": [{"path": "/ws/a", "kind": 
         ({"type": "imageView", "path": "/ws/a.png"}, "view_image", "read", "/ws/a.png"),
     ],
 )  # fmt: skip
-def test_a_call_says_what_it_does_and_what_it_is_about(
-    item: dict[str, Any], name: str, kind: str, title: str
-) -> None:
+def test_a_call_has_a_kind_and_a_title(item: dict[str, Any], name: str, kind: str, title: str) -> None:
     link = Link()
     link.start_turn()
     link.tell("item/completed", item={"id": "x", "status": "completed", **item})
@@ -1085,7 +1084,7 @@ def test_a_call_says_what_it_does_and_what_it_is_about(
         ),
     ],
 )  # fmt: skip
-def test_a_permission_says_what_it_is_for(method: str, params: Any, kind: str, title: str) -> None:
+def test_a_permission_has_a_kind_and_a_title(method: str, params: Any, kind: str, title: str) -> None:
     link = Link()
     link.start_turn()
     link.tell("item/started", item=MCP if "mcp" in method else PATCH)
@@ -1109,14 +1108,14 @@ def test_a_request_that_is_nested_too_deep_is_refused_and_reported(levels: int) 
     ):
         link.wire.receive(frame)
     refusals = [json.loads(encode_frame(frame)) for frame in link.wire.outbox]
-    assert [(one["id"], one["error"]["code"]) for one in refusals] == [(7, -32602)]
+    assert [(refusal["id"], refusal["error"]["code"]) for refusal in refusals] == [(7, -32602)]
     assert [type(event.data) for event in link.events()[-2:]] == [AgentUnparsed] * 2
-    assert (link.scribe.pending, link.wire._rpc.asked) == ({}, {})
+    assert (link.scribe.pending, link.wire._rpc.open_requests) == ({}, {})
     link.end_turn()
     assert isinstance(link.events()[-1].data, TurnEnded)
 
 
-def test_a_request_of_any_depth_is_asked_or_refused() -> None:
+def test_a_request_of_any_depth_is_shown_or_refused() -> None:
     link = Link()
     link.start_turn()
     ends = set()
@@ -1126,7 +1125,7 @@ def test_a_request_of_any_depth_is_asked_or_refused() -> None:
             b'"itemId":"p","permissions":%b}}' % (levels, THREAD.encode(), b"[" * levels + b"]" * levels)
         )
         asked = str(levels) in link.scribe.pending
-        assert asked == (str(levels) in link.wire._rpc.asked)
+        assert asked == (str(levels) in link.wire._rpc.open_requests)
         ends.add((asked, len(link.wire.outbox)))
         link.wire.outbox.clear()
     assert ends == {(True, 0), (False, 1)}
@@ -1149,7 +1148,7 @@ _DEEP = b"[" * 3_000 + b"]" * 3_000
         (b'["thread-1"]', "error"),
     ],
 )
-def test_a_turn_ends_however_its_end_is_told(params: bytes, reason: str) -> None:
+def test_a_turn_ends_whatever_the_shape_of_its_end(params: bytes, reason: str) -> None:
     link = Link()
     link.start_turn()
     link.wire.receive(b'{"method":"turn/completed","params":%b}' % params)
@@ -1157,7 +1156,7 @@ def test_a_turn_ends_however_its_end_is_told(params: bytes, reason: str) -> None
     [ended] = [data for data in events if isinstance(data, TurnEnded)]
     assert ended.metadata.stop_reason == reason
     assert len([data for data in events if isinstance(data, ErrorEvent)]) == (reason == "error")
-    assert [one for one in violations(link.events()) if "agent.unparsed" not in one] == []
+    assert [violation for violation in violations(link.events()) if "agent.unparsed" not in violation] == []
     assert len([data for data in events if isinstance(data, AgentUnparsed)]) == 1
 
 
@@ -1169,7 +1168,7 @@ def test_the_end_of_another_turn_ends_nothing_whatever_its_shape() -> None:
     assert link.scribe.turn is not None
 
 
-def test_what_is_granted_is_told_back_however_deep_it_is() -> None:
+def test_granted_permissions_are_returned_at_any_depth() -> None:
     link = Link()
     link.start_turn()
     deep = b'{"a":' * 850 + b"1" + b"}" * 850
@@ -1190,7 +1189,7 @@ def _much_deeper(frames: int, then: Callable[[], None]) -> None:
         then()
 
 
-def test_threads_that_nobody_ever_owns_cost_no_memory_and_let_nobody_wait() -> None:
+def test_threads_without_an_owner_are_bounded_and_their_requests_refused() -> None:
     threads = Threads()
     assert threads.keep("first", b"x" * 100) == []
     for n in range(MOST_ORPHANS - 1):
@@ -1204,7 +1203,7 @@ def test_threads_that_nobody_ever_owns_cost_no_memory_and_let_nobody_wait() -> N
     assert link.written() == []
     for n in range(MOST_ORPHANS):
         link.tell("turn/started", thread=f"other {n}", turn={"id": "t"})
-    assert link.written() == [{"id": 5, "error": {"message": "nobody is there to answer", "code": -32601}}]
+    assert link.written() == [{"id": 5, "error": {"message": "no client can answer", "code": -32601}}]
 
 
 def test_a_request_of_the_wrong_shape_is_refused_and_reported() -> None:
@@ -1240,7 +1239,7 @@ JSON = st.recursive(
 
 
 def mutated(frame: Any, draw: Any) -> Any:
-    """The frame with one of its values replaced, somewhere inside."""
+    """The frame with one of its values replaced, at any depth."""
     if isinstance(frame, dict) and frame and draw(st.integers(0, 4)):
         name = draw(st.sampled_from(sorted(frame)))
         return {**frame, name: mutated(frame[name], draw)}
@@ -1248,7 +1247,7 @@ def mutated(frame: Any, draw: Any) -> Any:
 
 
 @given(st.data())
-def test_nothing_that_codex_could_write_gets_past_receive(data: st.DataObject) -> None:
+def test_receive_never_raises(data: st.DataObject) -> None:
     link = Link()
     link.start_turn()
     for _ in range(3):
@@ -1306,10 +1305,10 @@ def test_a_key_in_the_environment_becomes_a_provider(tmp_path: Path) -> None:
         ("config.toml", "not toml ="),
     ],
 )
-def test_a_home_that_knows_its_provider_is_left_alone(tmp_path: Path, name: str, text: str) -> None:
+def test_a_home_with_a_provider_is_left_alone(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     assert launched(tmp_path, OPENAI_API_KEY="k") == ["app-server"]
 
 
-def test_without_a_key_codex_starts_as_it_is(tmp_path: Path) -> None:
+def test_without_a_key_codex_starts_without_overrides(tmp_path: Path) -> None:
     assert launched(tmp_path) == ["app-server"]

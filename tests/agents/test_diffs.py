@@ -1,4 +1,4 @@
-"""Diffs: whatever a file was and is, `patch` turns the one into the other."""
+"""Diffs: `patch` turns any old file into any new one."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def test_patch_renames_a_file_and_changes_it(before: str, after: str, executable
 
 @settings(max_examples=200, deadline=None)
 @given(before=st.none() | TEXTS, after=st.none() | TEXTS)
-def test_a_diff_that_is_read_leads_both_ways(before: str | None, after: str | None) -> None:
+def test_a_parsed_diff_applies_in_both_directions(before: str | None, after: str | None) -> None:
     diff = diff_of_texts(Names("a/x", "b/x"), before, after)
-    for told in read_diffs(diff or ""):
-        assert told.after(before) == after
-        assert told.before(after) == before
-        assert told.written(Names("a/x", "b/x")) == diff
+    for parsed in read_diffs(diff or ""):
+        assert parsed.after(before) == after
+        assert parsed.before(after) == before
+        assert parsed.written(Names("a/x", "b/x")) == diff
 
 
 def test_a_file_outside_of_the_directory_keeps_its_whole_name(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_file_outside_of_the_directory_keeps_its_whole_name(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("path", ["sub/x", "/ws/sub/x", "./sub/x", "/ws/other/../sub/x"])
-def test_a_file_in_the_directory_is_named_from_there(path: str) -> None:
+def test_a_file_in_the_directory_has_a_relative_name(path: str) -> None:
     assert names_in("/ws", path) == Names("a/sub/x", "b/sub/x")
 
 
@@ -87,52 +87,52 @@ def test_a_plain_change_has_a_plain_header() -> None:
     )
 
 
-def test_what_is_not_text_has_no_diff() -> None:
+def test_a_binary_file_has_no_diff() -> None:
     names = Names("a/x", "b/x")
     assert diff_of_files(names, FileState(b"text\n"), FileState(b"\x89PNG\0\n")) is None
     assert diff_of_files(names, FileState(b"caf\xe9\n"), FileState(b"text\n")) is None
     assert diff_of_files(names, FileState(b"same\n"), FileState(b"same\n")) is None
 
 
-def test_a_change_too_large_to_compare_line_by_line_is_told_whole() -> None:
+def test_a_change_too_large_to_compare_line_by_line_is_replaced_as_a_whole() -> None:
     count = int(MOST_COMPARED**0.5) + 10
     before = "same\n" * 5 + "".join(f"a{n % 7}\n" for n in range(count)) + "end\n"
     after = "same\n" * 5 + "".join(f"a{n % 5}\n" for n in range(count)) + "end\n"
     diff = diff_of_texts(Names("a/x", "b/x"), before, after)
-    (told,) = read_diffs(diff or "")
-    assert len(told.hunks) == 1
-    assert told.after(before) == after
+    (parsed,) = read_diffs(diff or "")
+    assert len(parsed.hunks) == 1
+    assert parsed.after(before) == after
 
 
-def test_a_told_diff_without_carriage_returns_fits_a_file_that_has_them() -> None:
-    (told,) = read_diffs("--- x\n+++ x\n@@ -1,3 +1,4 @@\n one\n-two\n+zwei\n+drei\n four\n")
-    assert told.after("one\r\ntwo\r\nfour\r\n") == "one\r\nzwei\r\ndrei\r\nfour\r\n"
-    assert told.before("one\r\nzwei\r\ndrei\r\nfour\r\n") == "one\r\ntwo\r\nfour\r\n"
+def test_an_agents_diff_without_carriage_returns_fits_a_file_that_has_them() -> None:
+    (parsed,) = read_diffs("--- x\n+++ x\n@@ -1,3 +1,4 @@\n one\n-two\n+zwei\n+drei\n four\n")
+    assert parsed.after("one\r\ntwo\r\nfour\r\n") == "one\r\nzwei\r\ndrei\r\nfour\r\n"
+    assert parsed.before("one\r\nzwei\r\ndrei\r\nfour\r\n") == "one\r\ntwo\r\nfour\r\n"
 
 
-def test_a_told_diff_is_found_where_it_stands_alone_and_nowhere_else() -> None:
-    (told,) = read_diffs("@@ -1 +1 @@\n-two\n+zwei\n")
-    assert told.after("one\ntwo\n") == "one\nzwei\n"
+def test_an_agents_diff_is_relocated_only_to_a_unique_position() -> None:
+    (parsed,) = read_diffs("@@ -1 +1 @@\n-two\n+zwei\n")
+    assert parsed.after("one\ntwo\n") == "one\nzwei\n"
     for text in ("", "one\n", "one\ntwo\ntwo\n", None):
         with pytest.raises(DoesNotFit):
-            told.after(text)
+            parsed.after(text)
 
 
 def test_the_diffs_of_several_files_are_read_one_by_one() -> None:
-    one = (
+    text = (
         "Index: /ws/a.txt\n=====\n--- /ws/a.txt\toriginal\n+++ /ws/a.txt\tmodified\n@@ -1,1 +1,1 @@\n-a\n+b\n"
     )
     two = "--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+--- x\n"
-    first, second = read_diffs(one + two)
+    first, second = read_diffs(text + two)
     assert (first.paths, first.created) == (("/ws/a.txt", "/ws/a.txt"), False)
     assert (second.paths, second.created) == (("b.txt", "b.txt"), True)
     assert first.written(Names("a/a.txt", "b/a.txt")) == "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b\n"
 
 
-# -- looks at files ---------------------------------------------------------------------------
+# -- reading files ----------------------------------------------------------------------------
 
 
-def test_only_a_small_file_is_looked_at(tmp_path: Path) -> None:
+def test_only_a_small_file_is_read(tmp_path: Path) -> None:
     file = tmp_path / "file"
     assert look(str(file)) == FileState()
     file.write_bytes(b"x" * MOST_LOOKED_AT)
@@ -156,7 +156,7 @@ def put(file: Path, state: FileState) -> None:
 
 
 def apply(diff: str, folder: str) -> None:
-    # Without `--force`, patch asks whether it may delete a file that is empty.
+    # Without `--force`, patch asks whether it may delete an empty file.
     subprocess.run(
         ["patch", "-p1", "--force", "--silent"],
         input=diff.encode(),
@@ -169,5 +169,5 @@ def apply(diff: str, folder: str) -> None:
 
 @pytest.mark.parametrize("name", ["x.txt", "a b/x y.txt", "x b/x"])
 def test_an_empty_file_has_its_name_in_the_git_header(name: str) -> None:
-    (told,) = read_diffs(f"diff --git a/{name} b/{name}\nnew file mode 100644\nindex 0000000..e69de29\n")
-    assert (told.paths, told.created, told.after(None)) == ((name, name), True, "")
+    (parsed,) = read_diffs(f"diff --git a/{name} b/{name}\nnew file mode 100644\nindex 0000000..e69de29\n")
+    assert (parsed.paths, parsed.created, parsed.after(None)) == ((name, name), True, "")

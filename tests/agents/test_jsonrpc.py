@@ -1,4 +1,4 @@
-"""JSON-RPC: what a frame is, and what waits for an answer."""
+"""JSON-RPC: how frames are classified, and which requests wait for an answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Peer:
 
 
 @pytest.mark.parametrize(
-    ("frame", "told"),
+    ("frame", "message"),
     [
         (b'{"id":1,"result":{"a":1}}', Reply(1, None, Raw(b'{"a":1}'))),
         (b'{"id":"x","error":{"message":"no","code":5}}', Reply("x", RpcError("no", 5), Raw(b"null"))),
@@ -36,11 +36,11 @@ class Peer:
         (b'{"id":0,"method":"m","params":{}}', Call(0, "m", Raw(b"{}"))),
     ],
 )
-def test_a_frame_is_an_answer_something_told_or_something_asked(frame: bytes, told: object) -> None:
-    assert read(frame) == told
+def test_a_frame_is_an_answer_a_notification_or_a_request(frame: bytes, message: object) -> None:
+    assert read(frame) == message
 
 
-def test_an_answer_belongs_to_what_was_meant_once() -> None:
+def test_an_answer_matches_its_request_once() -> None:
     peer = Peer("2.0")
     peer.rpc.call("open", {"a": 1}, "meant")
     peer.rpc.notify("hello")
@@ -51,7 +51,7 @@ def test_an_answer_belongs_to_what_was_meant_once() -> None:
     assert [peer.rpc.answered(id) for id in (None, "1", 1, 1)] == [None, None, "meant", None]
 
 
-def test_an_agent_that_answers_nothing_costs_no_memory() -> None:
+def test_unanswered_requests_are_bounded() -> None:
     peer = Peer()
     for n in range(MOST_WAITING + 1):
         peer.rpc.call("m", None, f"meant {n}")
@@ -59,7 +59,7 @@ def test_an_agent_that_answers_nothing_costs_no_memory() -> None:
 
 
 @pytest.mark.parametrize("fault", [msgspec.ValidationError("no"), RecursionError(), KeyError("ours")])
-def test_what_cannot_be_understood_is_refused_and_raised(fault: Exception) -> None:
+def test_an_unreadable_request_is_refused_and_raised(fault: Exception) -> None:
     peer = Peer()
 
     def put(call: Call) -> None:
@@ -70,13 +70,13 @@ def test_what_cannot_be_understood_is_refused_and_raised(fault: Exception) -> No
     assert peer.sent == [{"id": 7, "error": {"message": "the request was not understood", "code": -32602}}]
 
 
-def test_what_is_asked_beyond_the_bound_is_refused() -> None:
+def test_requests_beyond_the_bound_are_refused() -> None:
     peer = Peer()
     put: list[Call] = []
-    peer.rpc.asked = dict.fromkeys(map(key_of, range(MOST_WAITING)), "asked")
+    peer.rpc.open_requests = dict.fromkeys(map(key_of, range(MOST_WAITING)), "asked")
     peer.rpc.attend(Call("late", "m", Raw(b"{}")), put.append)
     assert put == []
-    assert [one["id"] for one in peer.sent] == ["late"]
+    assert [refusal["id"] for refusal in peer.sent] == ["late"]
 
 
 DEEP = b"[" * 5_000 + b"]" * 5_000
@@ -89,13 +89,13 @@ DEEP = b"[" * 5_000 + b"]" * 5_000
 def test_a_request_that_is_nested_too_deep_is_refused(frame: bytes, refused: list[int]) -> None:
     peer = Peer()
     assert peer.rpc.read_surface(frame % DEEP) is None
-    assert [one["id"] for one in peer.sent] == refused
+    assert [refusal["id"] for refusal in peer.sent] == refused
 
 
-def test_an_answer_that_is_nested_too_deep_loses_its_depths() -> None:
-    told = Peer().rpc.read_surface(b'{"id":1,"result":{"a":%b,"b":[1]}}' % DEEP)
-    assert isinstance(told, Reply)
-    assert msgspec.json.decode(told.result)["b"] == [1]
+def test_an_answer_that_is_nested_too_deep_loses_its_deeper_levels() -> None:
+    answer = Peer().rpc.read_surface(b'{"id":1,"result":{"a":%b,"b":[1]}}' % DEEP)
+    assert isinstance(answer, Reply)
+    assert msgspec.json.decode(answer.result)["b"] == [1]
 
 
 # -- nesting ----------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ JSON = st.recursive(
 
 
 @given(JSON, st.integers(0, 6))
-def test_what_lies_deeper_is_null_and_the_rest_is_as_it_was(value: Any, levels: int) -> None:
+def test_deeper_levels_become_null_and_the_rest_is_unchanged(value: Any, levels: int) -> None:
     assert msgspec.json.decode(shallow(msgspec.json.encode(value), levels)) == cut(value, levels)
 
 
@@ -117,12 +117,12 @@ def cut(value: Any, levels: int) -> Any:
         case list() | dict() if levels == 0:
             return None
         case list():
-            return [cut(one, levels - 1) for one in value]
+            return [cut(item, levels - 1) for item in value]
         case dict():
-            return {name: cut(one, levels - 1) for name, one in value.items()}
+            return {name: cut(member, levels - 1) for name, member in value.items()}
     return value
 
 
 @given(st.binary())
-def test_nonsense_stays_nonsense(frame: bytes) -> None:
+def test_invalid_json_stays_invalid(frame: bytes) -> None:
     shallow(frame)

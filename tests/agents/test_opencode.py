@@ -1,4 +1,4 @@
-"""What the recordings of OpenCode do not show: what we write to it, and what a server seldom says."""
+"""What the recordings of OpenCode do not show: what we write to it, and what a server rarely sends."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Session:
         return taken(self.wire)
 
     def set_up(self) -> None:
-        """The server has set up what it must before a first prompt, if that is what is asked of it."""
+        """Answer the request by which the server sets up a directory, if that is what the wire sent."""
         requests = [frame for frame in self.wire.outbox if isinstance(frame, HttpRequest)]
         if [request.path.partition("?")[0] for request in requests] == ["/config/providers"]:
             self.respond(taken(self.wire)[0], 200, PROVIDERS)
@@ -126,7 +126,7 @@ class Session:
         self.wire.receive(ServerEvent(msgspec.json.encode(data)))
 
     def prompt(self, text: str = "go") -> str:
-        """Open a turn and hand over its prompt; the id of its message."""
+        """Open a turn and send its prompt; returns the id of its message."""
         self.scribe.start_turn()
         self.scribe.user_message(text)
         self.wire.prompt(self.conversation, Prompt(text), {})
@@ -169,11 +169,11 @@ class Session:
         self.event("session.status", status={"type": "idle"})
         self.event("session.idle")
 
-    def told(self, *kinds: type) -> list[Any]:
+    def data(self, *kinds: type) -> list[Any]:
         return [draft.data for draft in self.scribe.drafts if isinstance(draft.data, kinds)]
 
     def items(self) -> list[Item]:
-        return [told.item for told in self.told(ItemCompleted)]
+        return [data.item for data in self.data(ItemCompleted)]
 
     def violations(self) -> list[str]:
         return violations(
@@ -189,7 +189,7 @@ def started(turn: str = "turn_1") -> TurnStarted:
 
 
 def stop_reasons(session: Session) -> list[str]:
-    return [ended.metadata.stop_reason for ended in session.told(TurnEnded)]
+    return [ended.metadata.stop_reason for ended in session.data(TurnEnded)]
 
 
 # -- what we write ----------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def test_a_session_is_created_in_its_directory_with_its_mode_model_and_rules() -
     }
 
 
-def test_nothing_is_asked_in_bypass_and_a_switch_back_asks_again() -> None:
+def test_bypass_asks_nothing_and_a_switch_back_asks_again() -> None:
     session = Session(settings=Settings("/ws", permission_mode="bypass"))
     allow = [{"permission": name, "pattern": "*", "action": "allow"} for name in ("*", "external_directory")]
     assert session.created["body"]["permission"] == allow
@@ -226,7 +226,7 @@ def test_nothing_is_asked_in_bypass_and_a_switch_back_asks_again() -> None:
 
 
 @pytest.mark.parametrize(("status", "reasons"), [(200, []), (500, ["error"])])
-def test_no_prompt_goes_out_before_the_new_rules_are_in_force(status: int, reasons: list[str]) -> None:
+def test_no_prompt_is_sent_before_the_new_rules_are_in_force(status: int, reasons: list[str]) -> None:
     session = Session(settings=Settings("/ws", permission_mode="bypass"))
     settings = msgspec.structs.replace(session.conversation.settings, permission_mode="plan")
     session.wire.configure(session.conversation, settings)
@@ -239,7 +239,7 @@ def test_no_prompt_goes_out_before_the_new_rules_are_in_force(status: int, reaso
     assert stop_reasons(session) == reasons
 
 
-def test_a_prompt_says_what_it_runs_with_and_files_go_by_their_path() -> None:
+def test_a_prompt_names_its_model_and_agent_and_sends_files_by_path() -> None:
     session = Session(settings=Settings("/ws", "build", model="a/b", variant="low"))
     files = (Attachment("/ws/a b.png"), Attachment("/ws/data.json"), Attachment("/ws/doc.pdf", filename="d"))
     session.wire.prompt(session.conversation, Prompt("look", files), {})
@@ -268,17 +268,17 @@ def test_a_prompt_says_what_it_runs_with_and_files_go_by_their_path() -> None:
     }
 
 
-def test_the_ids_of_messages_sort_by_time() -> None:
+def test_message_ids_sort_by_time() -> None:
     times = iter(["2026-01-02T03:04:05.678Z", "2026-01-02T03:04:05.679Z"])
     world = World(REAL.make_id, REAL.make_uuid, REAL.clock, lambda: next(times))
     first, second = make_message_id(world), make_message_id(world)
     assert first < second
-    # Twelve digits of the time as the server writes it, then fourteen of chance.
+    # Twelve digits of the time as the server writes it, then fourteen random ones.
     assert re.fullmatch("msg_b7ca98f2e000[0-9a-f]{14}", first)
 
 
 def read_back(session: Session) -> Action:
-    """What a reader of our own frames takes them for; it knows what the session knows."""
+    """The actions that a reader finds in our own frames; it knows what the session knows."""
     session.set_up()
     (frame,) = session.wire.outbox
     session.wire._asking._waiting.clear()  # the reader did not write them
@@ -294,14 +294,14 @@ def read_back(session: Session) -> Action:
         Prompt("read", (Attachment("/ws/x.txt", "text/plain", "x.txt"),)),
     ],
 )
-def test_a_prompt_is_read_back_as_it_was(prompt: Prompt) -> None:
+def test_a_prompt_is_read_back(prompt: Prompt) -> None:
     session = Session()
     session.wire.prompt(session.conversation, prompt, {})
     assert read_back(session) == Prompted(session.conversation, prompt)
 
 
 @pytest.mark.parametrize("decision", [Decision("once"), Decision("reject"), Decision("reject", "use git")])
-def test_a_decision_is_read_back_as_it_was(decision: Decision) -> None:
+def test_a_decision_is_read_back(decision: Decision) -> None:
     session = Session()
     session.begin()
     session.ask()
@@ -309,7 +309,7 @@ def test_a_decision_is_read_back_as_it_was(decision: Decision) -> None:
     assert read_back(session) == Decided(session.conversation, "per_1", decision)
 
 
-def test_always_is_sent_as_once_because_the_server_would_keep_it_for_all_sessions() -> None:
+def test_always_is_sent_as_once_because_the_server_would_apply_it_to_all_sessions() -> None:
     session = Session()
     session.wire.decide(session.conversation, "per_1", Decision("always"))
     request = session.take()[0]
@@ -317,7 +317,7 @@ def test_always_is_sent_as_once_because_the_server_would_keep_it_for_all_session
 
 
 @pytest.mark.parametrize("answer", [Answer((("Red",), ("S", "free text"))), Answer(None)])
-def test_an_answer_is_read_back_as_it_was(answer: Answer) -> None:
+def test_an_answer_is_read_back(answer: Answer) -> None:
     session = Session()
     session.begin()
     session.event("question.asked", id="que_1", questions=[QUESTION])
@@ -325,7 +325,7 @@ def test_an_answer_is_read_back_as_it_was(answer: Answer) -> None:
     assert read_back(session) == Answered(session.conversation, "que_1", answer)
 
 
-def test_a_cancel_is_read_back_as_it_was() -> None:
+def test_a_cancel_is_read_back() -> None:
     session = Session()
     session.wire.cancel(session.conversation)
     assert read_back(session) == Cancelled(session.conversation)
@@ -340,7 +340,7 @@ def test_a_cancel_that_came_too_early_is_repeated() -> None:
     assert [request["path"] for request in session.take()] == ["/session/ses_aaaa/abort?directory=/ws"]
 
 
-def test_a_closed_session_is_aborted_and_heard_no_more() -> None:
+def test_a_closed_session_is_aborted_and_its_events_ignored() -> None:
     session = Session(settings=Settings("/ws", mcp={"demo": McpServer(command="x")}))
     session.take()
     session.wire.close(session.conversation)
@@ -372,7 +372,7 @@ def test_a_session_is_closed_when_its_turn_and_its_background_agents_are_aborted
     assert session.wire.notices == [Closed(session.conversation)]
 
 
-def test_the_server_is_told_what_sub_agents_must_ask_and_keeps_what_the_user_denies() -> None:
+def test_the_servers_settings_make_sub_agents_ask_and_keep_the_users_denials() -> None:
     place = Place(
         Path("/bin/opencode"), Path("/data"), {"OPENCODE_PERMISSION": '{"bash":"deny","read":"ask"}'}
     )
@@ -398,7 +398,7 @@ def test_the_server_is_told_what_sub_agents_must_ask_and_keeps_what_the_user_den
 
 
 @pytest.mark.parametrize(
-    ("request_", "echo", "said"),
+    ("request_", "echo", "text"),
     [
         (
             ("prompt_async", {"parts": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]}),
@@ -417,8 +417,8 @@ def test_the_server_is_told_what_sub_agents_must_ask_and_keeps_what_the_user_den
         ),
     ],
 )
-def test_a_recorded_prompt_is_told_once_and_its_turn_ends(
-    request_: tuple[str, Any], echo: list[dict[str, Any]], said: str
+def test_a_recorded_prompt_is_reported_once_and_its_turn_ends(
+    request_: tuple[str, Any], echo: list[dict[str, Any]], text: str
 ) -> None:
     def event(kind: str, **properties: Any) -> tuple[str, Any]:
         properties = {"sessionID": "ses_1", **properties}
@@ -442,9 +442,9 @@ def test_a_recorded_prompt_is_told_once_and_its_turn_ends(
         event("session.idle"),
     ]
     lines = [msgspec.json.encode({"dir": dir, "t": 0, "msg": msg}) for dir, msg in steps]
-    data = [one.event.data for one in translate(OpenCode(), lines)]
-    assert [one.item.content for one in data if isinstance(one, ItemCompleted)] == [(Text(said),)]
-    assert [one.metadata.stop_reason for one in data if isinstance(one, TurnEnded)] == ["end_turn"]
+    data = [line.event.data for line in translate(OpenCode(), lines)]
+    assert [each.item.content for each in data if isinstance(each, ItemCompleted)] == [(Text(text),)]
+    assert [each.metadata.stop_reason for each in data if isinstance(each, TurnEnded)] == ["end_turn"]
 
 
 # -- opening ----------------------------------------------------------------------------------
@@ -467,7 +467,7 @@ def test_a_session_that_cannot_be_created_fails_to_start() -> None:
         (0, {"data": {"message": "connection refused"}}, False),
     ],
 )
-def test_only_a_session_that_is_not_there_is_gone(status: int, body: dict[str, Any], gone: bool) -> None:
+def test_only_a_missing_session_is_gone(status: int, body: dict[str, Any], gone: bool) -> None:
     wire, scribe = OpenCodeWire(counted()), Scribe(counted(lambda: 0.0))
     settings = Settings("/ws")
     start = Start(scribe, settings, OpenCode().metadata(None, settings), "ses_x", resume=True)
@@ -487,7 +487,7 @@ def test_a_resumed_session_gets_the_rules_of_its_mode_again() -> None:
     assert [request["body"] for request in taken(wire)] == [{"permission": ASKED_OF_ALL}]
 
 
-def test_mcp_servers_are_named_by_session_and_kept_from_its_neighbours() -> None:
+def test_mcp_servers_are_named_by_session_and_denied_to_other_sessions() -> None:
     neighbour = Session(name="ses_nnnn")
     elsewhere = Session(neighbour.wire, Settings("/other"), "ses_eeee")
     elsewhere.conversation.settings = Settings("/other")
@@ -515,14 +515,14 @@ def test_mcp_servers_are_named_by_session_and_kept_from_its_neighbours() -> None
         "name": "mcp_aaaa_web",
         "config": {"type": "remote", "url": "http://mcp", "headers": {"k": "v"}, "enabled": True},
     }
-    strangers = [
+    foreign = [
         {"permission": f"mcp_aaaa_{name}_*", "pattern": "*", "action": "deny"} for name in ("demo", "web")
     ]
     assert (denied["path"], denied["body"]) == (
         "/session/ses_nnnn?directory=/ws",
-        {"permission": strangers},
+        {"permission": foreign},
     )
-    assert Session(session.wire, name="ses_late").created["body"]["permission"][-2:] == strangers
+    assert Session(session.wire, name="ses_late").created["body"]["permission"][-2:] == foreign
     session.wire.notices.clear()
     session.respond(demo, 200, {"mcp_aaaa_demo": {"status": "connected"}})
     assert session.wire.notices == []
@@ -532,7 +532,7 @@ def test_mcp_servers_are_named_by_session_and_kept_from_its_neighbours() -> None
     assert [item.content for item in session.items()] == [(StatusPart("mcp", "web: failed"), Json(failed))]
 
 
-def test_a_tool_of_our_mcp_server_has_the_name_its_client_gave_it() -> None:
+def test_an_mcp_tool_has_the_name_its_client_gave_it() -> None:
     session = Session()
     session.begin()
     session.tool({"status": "pending", "input": {}}, "mcp_aaaa_demo_add")
@@ -551,7 +551,7 @@ def test_a_tool_of_our_mcp_server_has_the_name_its_client_gave_it() -> None:
     )
 
 
-def test_a_catalogue_is_what_four_answers_say() -> None:
+def test_a_catalogue_is_made_of_four_answers() -> None:
     wire = OpenCodeWire(counted())
     wire.list_catalogue("/ws")
     bodies = {
@@ -577,7 +577,7 @@ def test_a_catalogue_is_what_four_answers_say() -> None:
     assert wire.notices == [Listed(Catalogue(models, modes, "p/m2", commands))]
 
 
-def test_a_list_that_fails_fails_once() -> None:
+def test_a_failed_listing_fails_once() -> None:
     wire = OpenCodeWire(counted())
     wire.list_catalogue("/ws")
     for request in taken(wire):
@@ -589,7 +589,7 @@ def test_a_list_that_fails_fails_once() -> None:
 
 
 def call(session: Session, text: str) -> dict[str, Any]:
-    """Open a turn for a command; the request that follows."""
+    """Open a turn for a command; returns the request that follows."""
     session.scribe.start_turn()
     session.scribe.user_message(text)
     session.wire.prompt(session.conversation, Prompt(text, command=True), {})
@@ -599,10 +599,10 @@ def call(session: Session, text: str) -> dict[str, Any]:
 
 def ends(session: Session) -> list[str]:
     drafts = session.scribe.take()
-    return [one.data.metadata.stop_reason for one in drafts if isinstance(one.data, TurnEnded)]
+    return [draft.data.metadata.stop_reason for draft in drafts if isinstance(draft.data, TurnEnded)]
 
 
-def test_a_command_is_run_by_its_name_and_holds_nothing_up() -> None:
+def test_a_command_is_run_by_its_name_and_blocks_nothing() -> None:
     session = Session(settings=Settings("/ws", model="p/m"))
     request = call(session, "/greet the  world")
     assert (request["path"], request["long"]) == ("/session/ses_aaaa/command?directory=/ws", True)
@@ -612,7 +612,7 @@ def test_a_command_is_run_by_its_name_and_holds_nothing_up() -> None:
     assert ends(session) == ["error"]
 
 
-def test_a_session_is_compacted_with_the_model_that_it_works_with() -> None:
+def test_a_session_is_compacted_with_its_own_model() -> None:
     session = Session()
     request = call(session, "/compact")
     assert (request["method"], request["path"]) == ("GET", "/session/ses_aaaa?directory=/ws")
@@ -626,7 +626,7 @@ def test_a_session_is_compacted_with_the_model_that_it_works_with() -> None:
     assert ends(session) == ["end_turn"]
 
 
-def test_what_is_told_of_a_compaction_after_its_answer_belongs_to_it() -> None:
+def test_events_of_a_compaction_after_its_answer_belong_to_it() -> None:
     session = Session(settings=Settings("/ws", model="p/m"))
     session.respond(call(session, "/compact"), 200, {"id": "ses_aaaa"})
     session.respond(session.take()[0], 200, True)
@@ -636,7 +636,7 @@ def test_what_is_told_of_a_compaction_after_its_answer_belongs_to_it() -> None:
     session.assistant(summary=True, completed=True, finish="stop")
     session.event("session.compacted")
     session.idle()
-    (ended,) = session.told(TurnEnded)
+    (ended,) = session.data(TurnEnded)
     assert (ended.metadata.usage.input_tokens, ended.metadata.usage.cost_usd) == (9, 0.5)
     (item,) = (item for item in session.items() if item.kind == "status")
     assert item.content[1] == Json({"phase": "completed", "summary": "in short"})
@@ -651,7 +651,7 @@ def test_a_session_without_a_turn_has_nothing_to_compact() -> None:
 # -- turns ------------------------------------------------------------------------------------
 
 
-def test_of_the_two_idles_after_an_error_the_second_ends_the_turn() -> None:
+def test_the_second_idle_after_an_error_ends_the_turn() -> None:
     session = Session()
     session.begin()
     failed = {"name": "APIError", "data": {"message": "bad", "statusCode": 400}}
@@ -662,10 +662,10 @@ def test_of_the_two_idles_after_an_error_the_second_ends_the_turn() -> None:
     session.idle()
     assert stop_reasons(session) == ["error"]
     bad = ErrorEvent("bad", "invalid_request", {"name": "APIError", "status": 400})
-    assert (session.told(ErrorEvent), session.violations()) == ([bad], [])
+    assert (session.data(ErrorEvent), session.violations()) == ([bad], [])
 
 
-def test_a_busy_and_an_idle_of_the_turn_before_do_not_end_the_next_one() -> None:
+def test_a_late_busy_and_idle_do_not_end_the_next_turn() -> None:
     session = Session()
     session.begin()
     session.assistant(completed=True, finish="stop")
@@ -691,7 +691,7 @@ def test_a_message_that_was_aborted_before_it_began_ends_its_turn() -> None:
     assert (stop_reasons(session), session.violations()) == (["interrupted"], [])
 
 
-def test_an_idle_that_comes_even_after_the_next_prompt_was_taken_does_not_end_its_turn() -> None:
+def test_a_late_idle_after_the_next_prompt_was_accepted_does_not_end_its_turn() -> None:
     session = Session()
     session.begin()
     session.assistant(completed=True, finish="stop")
@@ -731,7 +731,7 @@ def test_a_refused_prompt_ends_its_turn(status: int, body: dict[str, Any], error
     session.scribe.start_turn()
     session.wire.prompt(session.conversation, Prompt("go"), {})
     session.respond(session.take()[0], status, body)
-    assert (session.told(ErrorEvent), stop_reasons(session)) == ([error], ["error"])
+    assert (session.data(ErrorEvent), stop_reasons(session)) == ([error], ["error"])
 
 
 def test_the_stack_trace_of_a_failed_prompt_does_not_fail_the_next_one() -> None:
@@ -761,7 +761,7 @@ def test_the_stack_trace_of_a_failed_prompt_does_not_fail_the_next_one() -> None
         (None, {"name": "MessageAbortedError", "data": {"message": "Aborted"}}, "interrupted"),
     ],
 )
-def test_a_turn_ends_for_the_reason_its_last_message_gives(
+def test_a_turn_ends_with_the_reason_of_its_last_message(
     finish: str | None, error: dict[str, Any] | None, reason: str
 ) -> None:
     session = Session()
@@ -778,7 +778,7 @@ def test_a_context_that_is_too_long_is_an_error_only_if_nothing_is_compacted() -
     session.assistant(completed=True)
     session.idle()
     too_long = ErrorEvent("too long", "context_too_long", {"name": "ContextOverflowError"})
-    assert (session.told(ErrorEvent), stop_reasons(session)) == ([too_long], ["error"])
+    assert (session.data(ErrorEvent), stop_reasons(session)) == ([too_long], ["error"])
 
 
 def test_usage_counts_cache_as_input_and_reasoning_as_output_and_every_step_once() -> None:
@@ -789,10 +789,10 @@ def test_usage_counts_cache_as_input_and_reasoning_as_output_and_every_step_once
         session.part("step-finish", part_id, tokens=tokens, cost=0.5)
     session.assistant(completed=True)
     session.idle()
-    assert session.told(TurnEnded)[0].metadata.usage == Usage(234, 14, 200, 14, 4, 1.0, context_tokens=124)
+    assert session.data(TurnEnded)[0].metadata.usage == Usage(234, 14, 200, 14, 4, 1.0, context_tokens=124)
 
 
-def test_somebody_elses_prompt_is_a_user_message_of_a_turn_the_agent_begins() -> None:
+def test_another_clients_prompt_is_a_user_message_in_a_turn_the_agent_begins() -> None:
     session = Session()
     before = len(session.scribe.drafts)
     session.event("message.updated", info={"id": "msg_u", "role": "user", "time": {"created": 2}})
@@ -812,12 +812,12 @@ def test_somebody_elses_prompt_is_a_user_message_of_a_turn_the_agent_begins() ->
         "completed",
         (Text("typed elsewhere"), FileRef("/ws/a.txt", "read")),
     )
-    assert (session.items(), session.told(TurnStarted)) == ([typed], [started()])
+    assert (session.items(), session.data(TurnStarted)) == ([typed], [started()])
     assert {draft.source for draft in session.scribe.drafts} == {"agent"}
     assert session.violations() == []
 
 
-def test_an_event_told_by_two_streams_counts_once() -> None:
+def test_an_event_sent_by_two_streams_counts_once() -> None:
     session = Session()
     session.begin()
     for _ in range(2):
@@ -827,20 +827,20 @@ def test_an_event_told_by_two_streams_counts_once() -> None:
     assert [item.content for item in session.items()[1:]] == [(Text("ha"),)]
 
 
-# -- what a server seldom says ----------------------------------------------------------------
+# -- what a server rarely sends ---------------------------------------------------------------
 
 
-def test_a_type_nobody_knows_is_an_unknown_item_and_a_wrong_shape_is_unparsed() -> None:
+def test_an_unknown_type_is_an_unknown_item_and_a_wrong_shape_is_unparsed() -> None:
     session = Session()
     session.begin()
     session.event("session.dreams", of="sheep")
     session.part("hologram", "prt_h")
     session.event("message.updated", info={"id": 7, "role": "assistant"})
     assert [item.kind for item in session.items()] == ["message", "unknown", "unknown"]
-    assert len(session.told(AgentUnparsed)) == 1
+    assert len(session.data(AgentUnparsed)) == 1
 
 
-def test_another_clients_session_on_the_same_server_gives_nothing() -> None:
+def test_another_clients_session_on_the_same_server_is_ignored() -> None:
     session = Session()
     before = list(session.scribe.drafts)
     session.event("session.dreams", sessionID="ses_other")
@@ -848,7 +848,7 @@ def test_another_clients_session_on_the_same_server_gives_nothing() -> None:
     assert session.scribe.drafts == before
 
 
-def test_a_patch_tells_each_file_it_changed() -> None:
+def test_a_patch_reports_each_changed_file() -> None:
     session = Session()
     session.begin()
     files = [
@@ -868,7 +868,7 @@ def test_a_patch_tells_each_file_it_changed() -> None:
     )
 
 
-def test_a_new_file_that_nobody_was_asked_about_still_has_its_diff() -> None:
+def test_a_new_file_written_without_a_permission_has_its_diff() -> None:
     session = Session()
     session.begin()
     state = {
@@ -891,7 +891,7 @@ def test_metadata_of_any_shape_does_not_hide_a_result() -> None:
     assert session.items()[-1].content == (ToolResult("call_1", "5"),)
 
 
-def test_a_plan_to_approve_is_a_plan_and_its_answer_is_what_the_agent_wants_to_hear() -> None:
+def test_a_plan_to_approve_is_answered_in_the_agents_format() -> None:
     session = Session()
     session.begin()
     session.tool({"status": "running", "input": {}}, "plan_exit")
@@ -899,7 +899,7 @@ def test_a_plan_to_approve_is_a_plan_and_its_answer_is_what_the_agent_wants_to_h
     session.event(
         "question.asked", id="que_1", questions=[{"question": "Plan at p.md is complete."}], tool=tool
     )
-    asked = session.told(QuestionRequested)[0]
+    asked = session.data(QuestionRequested)[0]
     assert (asked.prompt, asked.options) == ("Plan at p.md is complete.", ("approve", "reject"))
     session.wire.answer(session.conversation, "que_1", Answer((("approve",),)))
     assert session.take()[0]["body"] == {"answers": [["Yes"]]}
@@ -917,7 +917,7 @@ def test_a_plan_to_approve_is_a_plan_and_its_answer_is_what_the_agent_wants_to_h
         ("doom_loop", "bash", "other"),
     ],
 )
-def test_a_permission_says_what_kind_of_thing_is_asked(permission: str, tool: str, kind: str) -> None:
+def test_a_permission_has_a_kind(permission: str, tool: str, kind: str) -> None:
     session = Session()
     session.begin()
     session.tool({"status": "running", "input": {"x": 1}}, tool)
@@ -927,7 +927,7 @@ def test_a_permission_says_what_kind_of_thing_is_asked(permission: str, tool: st
     assert (ask.action, ask.kind, ask.reason) == (tool, kind, None if permission == tool else permission)
 
 
-def test_what_always_remembers_are_whole_texts_and_beginnings() -> None:
+def test_always_remembers_whole_texts_and_prefixes() -> None:
     session = Session()
     session.begin()
     session.ask(patterns=["git push", "ls"], always=["git push *", "*", "a*b", "ls"])
@@ -943,7 +943,7 @@ def test_what_always_remembers_are_whole_texts_and_beginnings() -> None:
     )
 
 
-def test_a_sub_agent_that_is_not_yet_named_waits_and_its_permission_finds_the_running_task() -> None:
+def test_an_unknown_sub_agent_waits_and_its_permission_goes_to_the_running_task() -> None:
     session = Session()
     session.begin()
     session.tool({"status": "running", "input": {"prompt": "p"}}, "task")
@@ -961,7 +961,7 @@ def test_a_sub_agent_that_is_not_yet_named_waits_and_its_permission_finds_the_ru
     assert list(session.scribe.pending) == ["per_c"]
 
 
-def test_a_model_that_repeats_its_call_ids_gets_unique_ones() -> None:
+def test_repeated_call_ids_are_made_unique() -> None:
     session = Session()
     session.begin()
     for part_id in ("prt_1", "prt_2"):
@@ -973,7 +973,7 @@ def test_a_model_that_repeats_its_call_ids_gets_unique_ones() -> None:
     ]
 
 
-def test_a_permission_that_an_abort_took_away_is_not_asked_again_in_the_next_turn() -> None:
+def test_a_permission_ended_by_an_abort_is_not_repeated_in_the_next_turn() -> None:
     session = Session()
     session.begin()
     session.ask()
@@ -983,14 +983,14 @@ def test_a_permission_that_an_abort_took_away_is_not_asked_again_in_the_next_tur
     session.idle()
     session.begin("again", "msg_b")
     session.ask()
-    assert (session.scribe.pending, len(session.told(PermissionResolved))) == ({}, 1)
+    assert (session.scribe.pending, len(session.data(PermissionResolved))) == ({}, 1)
 
 
 # -- a stream that broke ----------------------------------------------------------------------
 
 
 def broken(session: Session, *, listed: object, statuses: object = None, permissions: object = ()) -> None:
-    """The stream broke and stands again; the server answers what the wire asks."""
+    """The stream broke and was reopened; the server answers the wire's requests."""
     session.wire.receive(Lost("eof"))
     bodies = {
         "/permission?directory=/ws": permissions,
@@ -1014,7 +1014,7 @@ def listed_answer(message_id: str, text: str, **info: Any) -> dict[str, Any]:
     return {"info": {"id": message_id, "role": "assistant", "parentID": "msg_u", **info}, "parts": [part]}
 
 
-def test_an_end_that_was_missed_is_asked_for() -> None:
+def test_a_missed_end_of_turn_is_recovered() -> None:
     session = Session()
     session.begin()
     session.event("message.part.delta", messageID="msg_a", partID="prt_1", field="text", delta="half")
@@ -1024,15 +1024,15 @@ def test_an_end_that_was_missed_is_asked_for() -> None:
     assert (stop_reasons(session), session.violations()) == (["end_turn"], [])
 
 
-def test_a_turn_that_the_server_does_not_know_any_more_is_a_crash() -> None:
+def test_a_turn_the_server_no_longer_knows_is_a_crash() -> None:
     session = Session()
     session.begin()
     broken(session, listed=[listed_answer("msg_a", "", time={"created": 3})])
-    (error,) = session.told(ErrorEvent)
+    (error,) = session.data(ErrorEvent)
     assert (error.code, stop_reasons(session)) == ("agent_process_exited", ["error"])
 
 
-def test_a_turn_that_goes_on_goes_on_and_what_it_asked_meanwhile_is_asked() -> None:
+def test_a_running_turn_continues_and_missed_requests_are_shown() -> None:
     session = Session()
     session.begin()
     asked = {"id": "per_9", "sessionID": "ses_aaaa", "permission": "bash", "patterns": ["ls"], "metadata": {}}
@@ -1041,13 +1041,13 @@ def test_a_turn_that_goes_on_goes_on_and_what_it_asked_meanwhile_is_asked() -> N
     assert (list(session.scribe.pending), stop_reasons(session)) == (["per_9"], [])
 
 
-def test_a_stream_that_breaks_between_turns_asks_nothing() -> None:
+def test_a_stream_that_breaks_between_turns_needs_no_recovery() -> None:
     session = Session()
     session.wire.receive(Lost("eof"))
     assert session.take() == []
 
 
-# -- nonsense ---------------------------------------------------------------------------------
+# -- invalid frames ---------------------------------------------------------------------------
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=5),
@@ -1057,7 +1057,7 @@ json_values = st.recursive(
 
 
 @given(json_values)
-def test_any_json_is_taken(value: object) -> None:
+def test_any_json_is_accepted(value: object) -> None:
     session = Session()
     session.begin()
     session.wire.receive(msgspec.json.encode(value))
@@ -1078,7 +1078,7 @@ def test_any_json_is_taken(value: object) -> None:
         ("todowrite", {"todos": []}, "other", "todowrite"),
     ],
 )
-def test_a_call_and_its_permission_say_what_they_are(
+def test_a_call_and_its_permission_have_a_kind_and_a_title(
     tool: str, given: dict[str, Any], kind: ToolKind, title: str
 ) -> None:
     session = Session()
@@ -1088,12 +1088,12 @@ def test_a_call_and_its_permission_say_what_they_are(
     name = tool.removeprefix("mcp_aaaa_")
     (call,) = [item for item in session.items() if item.kind == "tool_call"]
     assert call.content == (ToolCall(name, msgspec.json.encode(given).decode(), "call_1", kind, title),)
-    (asked,) = session.told(PermissionRequested)
+    (asked,) = session.data(PermissionRequested)
     assert (asked.metadata.kind, asked.metadata.title) == (kind, title)
 
 
 @pytest.mark.parametrize("message_id", ["msg_a", "msg_unseen"])
-def test_what_the_program_tells_its_model_is_nobodys_message(message_id: str) -> None:
+def test_the_programs_messages_to_its_model_are_not_user_messages(message_id: str) -> None:
     session = Session()
     session.begin()
     reminder = "<system-reminder>\nPlan mode is active.\n</system-reminder>"
@@ -1104,7 +1104,7 @@ def test_what_the_program_tells_its_model_is_nobodys_message(message_id: str) ->
     ]
 
 
-def test_a_rejection_leaves_nothing_of_its_session_to_answer() -> None:
+def test_a_rejection_ends_all_open_requests_of_its_session() -> None:
     session = Session()
     session.begin()
     for number in "12":
@@ -1116,7 +1116,7 @@ def test_a_rejection_leaves_nothing_of_its_session_to_answer() -> None:
     session.wire.decide(session.conversation, "per_1", Decision("reject"))
     assert list(session.scribe.pending) == ["que_1"]
     session.event("permission.replied", requestID="per_2", reply="reject")
-    resolved = [(one.status, one.metadata.decided_by) for one in session.told(PermissionResolved)]
+    resolved = [(answer.status, answer.metadata.decided_by) for answer in session.data(PermissionResolved)]
     assert resolved == [("reject", "client"), ("reject", "agent")]
 
 
@@ -1125,19 +1125,19 @@ def asked_paths(session: Session) -> list[str]:
 
 
 @pytest.mark.parametrize("status", [200, 500])
-def test_no_prompt_goes_before_the_server_has_set_up_its_directory(status: int) -> None:
+def test_no_prompt_is_sent_before_the_server_has_set_up_its_directory(status: int) -> None:
     session = Session()
     neighbour = Session(session.wire, name="ses_bbbb")
-    for one in (session, neighbour):
-        one.scribe.start_turn()
-        one.wire.prompt(one.conversation, Prompt("go"), {})
+    for opened in (session, neighbour):
+        opened.scribe.start_turn()
+        opened.wire.prompt(opened.conversation, Prompt("go"), {})
     (setup,) = taken(session.wire)  # for both
     assert setup["path"] == "/config/providers?directory=/ws"
     session.respond(setup, status)
     assert asked_paths(session) == ["/session/ses_aaaa/prompt_async", "/session/ses_bbbb/prompt_async"]
 
 
-def test_a_prompt_that_is_cancelled_before_it_goes_never_goes() -> None:
+def test_a_prompt_cancelled_before_it_is_sent_is_never_sent() -> None:
     session = Session()
     session.scribe.start_turn()
     session.wire.prompt(session.conversation, Prompt("go"), {})
@@ -1152,7 +1152,7 @@ def test_a_prompt_that_is_cancelled_before_it_goes_never_goes() -> None:
 @pytest.mark.parametrize(
     ("kind", "facts"), [("server.instance.disposed", {"directory": "/ws"}), ("global.disposed", {})]
 )
-def test_what_the_server_threw_away_is_set_up_again(kind: str, facts: dict[str, str]) -> None:
+def test_a_discarded_setup_is_done_again(kind: str, facts: dict[str, str]) -> None:
     session = Session()
     session.begin()
     session.assistant(completed=True, finish="stop")
@@ -1163,7 +1163,7 @@ def test_what_the_server_threw_away_is_set_up_again(kind: str, facts: dict[str, 
     assert asked_paths(session) == ["/config/providers"]
 
 
-def test_a_turn_tells_how_much_its_models_context_holds() -> None:
+def test_a_turn_reports_its_models_context_window() -> None:
     session = Session()
     session.begin()
     session.assistant("msg_b", providerID="openai", modelID="gpt-5")
@@ -1172,7 +1172,7 @@ def test_a_turn_tells_how_much_its_models_context_holds() -> None:
     for message_id in ("msg_a", "msg_b"):
         session.assistant(message_id, completed=True, finish="stop")
     session.idle()
-    (ended,) = session.told(TurnEnded)
+    (ended,) = session.data(TurnEnded)
     assert (ended.metadata.usage.context_tokens, ended.metadata.usage.context_window) == (17, 400_000)
 
 
@@ -1192,19 +1192,19 @@ def test_a_request_of_the_wrong_shape_is_refused() -> None:
     assert refused(session) == [("/question/que_1/reject?directory=/ws", None)]
     session.event("todo.updated", sessionID=7)
     assert refused(session) == []
-    assert len(session.told(AgentUnparsed)) == 3
+    assert len(session.data(AgentUnparsed)) == 3
 
 
 @pytest.mark.parametrize("early", [False, True])
 def test_a_permission_too_deep_to_be_written_is_refused(early: bool) -> None:
-    """Somewhere between what can be written and what cannot be read there is what can be read alone."""
+    """Between what can be written and what cannot be read there is a depth that can only be read."""
     count = 0
     for depth in range(800, 1100, 2):
         session = Session()
         session.begin()
         deep = b"[" * depth + b"]" * depth
         if early:
-            # It overtakes the arguments of its call, which nobody can write down.
+            # The request overtakes the arguments of its call, which are too deep to write.
             session.tool({"status": "pending", "input": {}})
             session.ask(metadata={})
             part = (
@@ -1218,11 +1218,11 @@ def test_a_permission_too_deep_to_be_written_is_refused(early: bool) -> None:
             kind = b"permission.asked"
         payload = b'{"type":"%b","properties":{"sessionID":"ses_aaaa",%b}}' % (kind, properties)
         session.wire.receive(ServerEvent(b'{"directory":"/ws","payload":%b}' % payload))
-        told = refused(session)
-        assert len(session.scribe.pending) + len(told) == 1
-        assert [draft.type for draft in session.scribe.drafts].count("agent.unparsed") == len(told)
-        assert told in ([], [REFUSED])
-        count += len(told)
+        answer = refused(session)
+        assert len(session.scribe.pending) + len(answer) == 1
+        assert [draft.type for draft in session.scribe.drafts].count("agent.unparsed") == len(answer)
+        assert answer in ([], [REFUSED])
+        count += len(answer)
     assert 0 < count < 150
 
 
@@ -1235,12 +1235,12 @@ def test_a_permission_too_deep_to_be_written_is_refused(early: bool) -> None:
         HttpReply(204, "POST /session/ses_1/abort"),
     ],
 )
-def test_a_frame_is_read_from_a_recording_as_it_was(frame: InFrame) -> None:
+def test_a_frame_is_read_back_from_a_recording(frame: InFrame) -> None:
     wire = OpenCodeWire(counted())
     assert wire.recorded_frame(encode_frame(frame)) == frame
 
 
-def test_nothing_comes_before_the_start_of_a_session_not_even_nonsense() -> None:
+def test_nothing_precedes_the_start_of_a_session_not_even_an_unparsed_frame() -> None:
     scribe, settings = Scribe(counted(itertools.count().__next__)), Settings("/ws")
     wire = OpenCodeWire(counted())
     wire.open(Start(scribe, settings, OpenCode().metadata(None, settings)))
@@ -1251,25 +1251,25 @@ def test_nothing_comes_before_the_start_of_a_session_not_even_nonsense() -> None
 def _recorded_frames() -> list[Any]:
     lines = [line for path in RECORDINGS[::4] for line in path.read_bytes().splitlines()]
     messages = [msgspec.json.decode(line) for line in lines]
-    return [one["msg"] for one in messages if one["dir"] == "out" and len(str(one["msg"])) < 3000]
+    return [line["msg"] for line in messages if line["dir"] == "out" and len(str(line["msg"])) < 3000]
 
 
 RECORDED = _recorded_frames()
 
 
 def _mutated(value: Any, chance: random.Random) -> Any:
-    """A copy with some of its values replaced, some of its members gone."""
+    """A copy with some values replaced and some members removed."""
     if chance.random() < 0.08:
         return chance.choice([None, 0, "", [], {}, "x", True])
     if isinstance(value, dict):
-        return {key: _mutated(one, chance) for key, one in value.items() if chance.random() > 0.05}
+        return {key: _mutated(member, chance) for key, member in value.items() if chance.random() > 0.05}
     if isinstance(value, list):
-        return [_mutated(one, chance) for one in value]
+        return [_mutated(item, chance) for item in value]
     return "ses_aaaa" if isinstance(value, str) and value.startswith("ses_") else value
 
 
 @given(st.randoms(use_true_random=False))
-def test_mutated_frames_are_taken_and_keep_the_rules(chance: random.Random) -> None:
+def test_mutated_frames_are_accepted_and_keep_the_rules(chance: random.Random) -> None:
     session = Session()
     session.begin()
     at = chance.randrange(len(RECORDED))
@@ -1278,4 +1278,4 @@ def test_mutated_frames_are_taken_and_keep_the_rules(chance: random.Random) -> N
         session.wire.receive(session.wire.recorded_frame(mutated))
     session.scribe.end_turn("outcome_unknown", source="daemon")
     session.scribe.close_background()
-    assert [one for one in session.violations() if "agent.unparsed" not in one] == []
+    assert [violation for violation in session.violations() if "agent.unparsed" not in violation] == []

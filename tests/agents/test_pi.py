@@ -1,4 +1,4 @@
-"""What the recordings of Pi do not show: what we write to it, and lines it seldom sends."""
+"""What the recordings of Pi do not show: what we write to it, and lines it rarely sends."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Session:
         return [draft.data for draft in self.scribe.drafts if isinstance(draft.data, kinds)]
 
     def items(self, kind: str) -> list[Item]:
-        return [one.item for one in self.data(ItemCompleted) if one.item.kind == kind]
+        return [data.item for data in self.data(ItemCompleted) if data.item.kind == kind]
 
     def broken_rules(self, *, complete: bool = True) -> list[str]:
         events = [
@@ -132,7 +132,7 @@ class Session:
 
 
 def read_back(session: Session, frames: list[OutFrame]) -> list[Action]:
-    """What the recording reader makes of lines that we wrote, on a wire that saw the same dialogs."""
+    """The actions that a reader finds in lines that we wrote, on a wire that saw the same dialogs."""
     reader = PiWire(counted())
     scribe = Scribe(counted(itertools.count().__next__))
     metadata = Pi().metadata(None, session.settings)
@@ -156,7 +156,7 @@ def test_a_prompt_reads_back_as_the_same_prompt() -> None:
     assert action.prompt == Prompt("hello")
 
 
-def test_images_go_along_as_base64_and_other_files_by_path() -> None:
+def test_images_are_sent_as_base64_and_other_files_by_path() -> None:
     session = Session()
     session.written()
     prompt = Prompt("look", (Attachment("/ws/a.png"), Attachment("/ws/notes.txt")))
@@ -181,10 +181,10 @@ def test_images_go_along_as_base64_and_other_files_by_path() -> None:
 def test_a_decision_reads_back_as_the_same_decision(decision: Decision) -> None:
     session = Session()
     session.titled("d1", "select", "permission:", PERMISSION)
-    known = read_back_dialogs(session)
+    dialogs = read_back_dialogs(session)
     session.written()
     session.wire.decide(session.conversation, "d1", decision)
-    (action,) = read_back(known, session.wire.outbox)
+    (action,) = read_back(dialogs, session.wire.outbox)
     assert isinstance(action, Decided)
     assert (action.key, action.decision) == ("d1", decision)
 
@@ -193,10 +193,10 @@ def test_a_decision_reads_back_as_the_same_decision(decision: Decision) -> None:
 def test_answers_to_our_questions_read_back_the_same(answers: tuple[tuple[str, ...], ...] | None) -> None:
     session = Session()
     session.titled("d1", "input", "question:", QUESTIONS)
-    known = read_back_dialogs(session)
+    dialogs = read_back_dialogs(session)
     session.written()
     session.wire.answer(session.conversation, "d1", Answer(answers))
-    (action,) = read_back(known, session.wire.outbox)
+    (action,) = read_back(dialogs, session.wire.outbox)
     assert isinstance(action, Answered)
     assert (action.key, action.answer) == ("d1", Answer(answers))
 
@@ -217,23 +217,23 @@ def test_dialogs_of_other_extensions_are_questions(
 ) -> None:
     session = Session()
     session.dialog("d1", method, "Colour?", options=["Red", "Blue"])
-    known = read_back_dialogs(session)
+    dialogs = read_back_dialogs(session)
     session.written()
     session.wire.answer(session.conversation, "d1", Answer(answer))
-    (action,) = read_back(known, session.wire.outbox)
+    (action,) = read_back(dialogs, session.wire.outbox)
     assert isinstance(action, Answered)
     assert action.answer == Answer(answer)
     assert session.written() == [{"type": "extension_ui_response", "id": "d1", **reply}]
 
 
 def read_back_dialogs(session: Session) -> Session:
-    """The same dialogs, kept from being answered."""
+    """The same dialogs, before any of them is answered."""
     other = Session()
     other.conversation.calls.dialogs = dict(session.conversation.calls.dialogs)
     return other
 
 
-def test_a_cancel_empties_the_queue_and_lets_no_dialog_wait() -> None:
+def test_a_cancel_empties_the_queue_and_answers_all_dialogs() -> None:
     session = Session()
     session.prompt()
     session.dialog("d1", "select", "Colour?", options=["Red"])
@@ -268,7 +268,7 @@ def test_a_model_and_a_level_are_switched_while_it_runs() -> None:
         Settings("/ws", "default", model="p/a", mcp={"demo": McpServer("demo")}),
     ],
 )
-def test_what_cannot_be_switched_needs_a_new_process(changed: Settings) -> None:
+def test_settings_that_cannot_be_switched_need_a_new_process(changed: Settings) -> None:
     session = Session(Settings("/ws", "default", model="p/a"))
     session.written()
     assert not session.wire.configure(session.conversation, changed)
@@ -283,7 +283,7 @@ def state(messages: int) -> dict[str, Any]:
     return {"sessionId": "uuid-2", "model": model, "thinkingLevel": "low", "messageCount": messages}
 
 
-def test_a_conversation_is_open_when_its_state_is_told() -> None:
+def test_a_conversation_is_open_when_its_state_arrives() -> None:
     session = Session()
     assert session.written() == [{"type": "get_state", "id": "sa1"}]
     session.feed("response", id="sa1", command="get_state", success=True, data=state(0))
@@ -291,7 +291,7 @@ def test_a_conversation_is_open_when_its_state_is_told() -> None:
     assert session.conversation.native_id == "uuid-2"
 
 
-def test_an_empty_session_in_place_of_the_old_one_is_a_lost_one() -> None:
+def test_an_empty_session_in_place_of_the_old_one_means_it_is_lost() -> None:
     session = Session(resume=True)
     session.feed("response", id="sa1", command="get_state", success=True, data=state(0))
     (notice,) = session.wire.notices
@@ -336,8 +336,8 @@ def test_the_catalogue_has_the_levels_of_each_model() -> None:
     assert wire.notices == [Listed(Catalogue(listed, modes, "p/m"))]
 
 
-def test_a_model_that_is_none_is_never_told() -> None:
-    """Where nothing is configured, Pi has a model `unknown` of a provider `unknown`."""
+def test_the_unknown_model_is_never_reported() -> None:
+    """Without configuration, Pi reports the model `unknown` of the provider `unknown`."""
     nothing = {"id": "unknown", "provider": "unknown", "name": "unknown"}
     wire = PiWire(counted())
     wire.list_catalogue("/ws")
@@ -346,8 +346,8 @@ def test_a_model_that_is_none_is_never_told() -> None:
         ({"sessionId": "u", "model": nothing}, {"commands": []}, {"models": []}),
         strict=True,
     ):
-        told = {"type": "response", "command": request["type"], "success": True, "data": data}
-        wire.receive(msgspec.json.encode({**told, "id": request["id"]}))
+        response = {"type": "response", "command": request["type"], "success": True, "data": data}
+        wire.receive(msgspec.json.encode({**response, "id": request["id"]}))
     assert wire.notices == [Listed(Catalogue((), Pi.modes))]
 
     session = Session()
@@ -358,7 +358,7 @@ def test_a_model_that_is_none_is_never_told() -> None:
 
 
 def recorded(*lines: tuple[str, Any]) -> list[tuple[str, str | None, str]]:
-    """What becomes of a recording: session, native id and text of each of the user's messages."""
+    """Session, native id and text of each user message in a recording."""
     text = (
         msgspec.json.encode({"dir": dir, "t": float(n), "msg": msg}) for n, (dir, msg) in enumerate(lines)
     )
@@ -375,7 +375,7 @@ def answered(command: str, id: str, success: bool = True, **data: Any) -> tuple[
     return "out", {"type": "response", "command": command, "id": id, "success": success, "data": data}
 
 
-def said(text: str) -> list[tuple[str, Any]]:
+def prompted(text: str) -> list[tuple[str, Any]]:
     return [
         ("in", {"type": "prompt", "id": "p", "message": text}),
         answered("prompt", "p", disposition="started"),
@@ -394,29 +394,40 @@ BACK = ("in", {"type": "switch_session", "id": "b", "sessionPath": "/pi/2026-11-
 
 
 @pytest.mark.parametrize("argv", [[("cmd", ["pi", "--mode", "rpc"])], []])
-def test_a_recorded_client_that_switches_sessions_is_in_each_of_them(argv: list[tuple[str, Any]]) -> None:
+def test_a_recorded_client_can_switch_sessions(argv: list[tuple[str, Any]]) -> None:
     lines = [
         *argv,
         *state_of("a_1"),
-        *said("one"),
+        *prompted("one"),
         NEW_SESSION,
         answered("new_session", "n", cancelled=False),
     ]
-    lines += [*state_of("b"), *said("two"), BACK, answered("switch_session", "b", cancelled=False)]
-    lines += said("three")
+    lines += [*state_of("b"), *prompted("two"), BACK, answered("switch_session", "b", cancelled=False)]
+    lines += prompted("three")
     assert recorded(*lines) == [("ses_1", "a_1", "one"), ("ses_2", "b", "two"), ("ses_1", "a_1", "three")]
 
 
 @pytest.mark.parametrize("refused", [{"cancelled": True}, {"success": False}])
 def test_a_switch_that_does_not_happen_changes_nothing(refused: dict[str, Any]) -> None:
-    lines = [*state_of("a"), *said("one"), NEW_SESSION, answered("new_session", "n", **refused), *said("two")]
+    lines = [
+        *state_of("a"),
+        *prompted("one"),
+        NEW_SESSION,
+        answered("new_session", "n", **refused),
+        *prompted("two"),
+    ]
     assert recorded(*lines) == [("ses_1", "a", "one"), ("ses_1", "a", "two")]
 
 
 @pytest.mark.parametrize("named", ["/pi/2026-11-16T12-12-17-674Z_a_1.jsonl", "a_1"])
-def test_a_process_that_is_given_a_session_goes_on_with_it(named: str) -> None:
-    lines = [("cmd", ["pi", "--mode", "rpc"]), *state_of("a_1"), *said("one"), ("exit", {"returncode": 0})]
-    lines += [("cmd", ["pi", "--mode", "rpc", "--session", named]), *said("two")]
+def test_a_process_started_with_a_session_continues_it(named: str) -> None:
+    lines = [
+        ("cmd", ["pi", "--mode", "rpc"]),
+        *state_of("a_1"),
+        *prompted("one"),
+        ("exit", {"returncode": 0}),
+    ]
+    lines += [("cmd", ["pi", "--mode", "rpc", "--session", named]), *prompted("two")]
     assert recorded(*lines) == [("ses_1", "a_1", "one"), ("ses_1", "a_1", "two")]
 
 
@@ -493,7 +504,7 @@ def test_a_command_asks_for_itself_and_an_edit_for_its_file() -> None:
         ("ask_user", {"questions": []}, "other", "ask_user"),
     ],
 )
-def test_a_call_and_its_permission_say_what_they_are(
+def test_a_call_and_its_permission_have_a_kind_and_a_title(
     tool: str, given: dict[str, Any], kind: ToolKind, title: str
 ) -> None:
     session = Session()
@@ -506,7 +517,7 @@ def test_a_call_and_its_permission_say_what_they_are(
     assert (asked.metadata.kind, asked.metadata.title) == (kind, title)
 
 
-def test_in_bypass_nobody_is_asked() -> None:
+def test_bypass_asks_nothing() -> None:
     session = Session(Settings("/ws", "default", "bypass"))
     session.prompt()
     session.written()
@@ -533,7 +544,7 @@ def test_blocks_of_a_result_are_joined_as_the_model_reads_them() -> None:
 
 
 def test_a_permission_too_deep_to_be_written_is_refused() -> None:
-    """Somewhere between what can be written and what cannot be read there is what can be read alone."""
+    """Between what can be written and what cannot be read there is a depth that can only be read."""
     refused = 0
     for depth in range(800, 1100):
         session = Session()
@@ -552,7 +563,7 @@ def test_a_permission_too_deep_to_be_written_is_refused() -> None:
     assert 0 < refused < 300
 
 
-def test_a_dialog_of_a_shape_that_nobody_knows_is_cancelled() -> None:
+def test_a_dialog_of_an_unknown_shape_is_cancelled() -> None:
     session = Session()
     session.written()
     session.dialog("d1", "select", "Which?", options=7)
@@ -579,7 +590,7 @@ def test_our_questions_keep_their_options_and_their_call() -> None:
     session.titled("d1", "input", "question:", QUESTIONS)
     (asked,) = session.data(QuestionRequested)
     assert (asked.prompt, asked.options, asked.metadata.call_id) == ("Which?", ("Red",), "call_1")
-    assert [(one.question, one.multi_select) for one in asked.metadata.questions] == [
+    assert [(question.question, question.multi_select) for question in asked.metadata.questions] == [
         ("Which?", True),
         ("Why?", False),
     ]
@@ -637,7 +648,7 @@ def test_a_call_cut_off_by_a_failed_attempt_fails_at_once() -> None:
 
 
 def test_redacted_thinking_is_private() -> None:
-    """It is not streamed, and only the whole message says what it is."""
+    """It is not streamed, and only the whole message shows what it is."""
     session = Session()
     session.prompt()
     hidden = "[Reasoning redacted]"
@@ -650,18 +661,18 @@ def test_redacted_thinking_is_private() -> None:
     redacted = {"type": "thinking", "thinking": hidden, "redacted": True}
     session.end_message([redacted, {"type": "text", "text": "yes"}])
     session.feed("agent_settled", aborted=False)
-    said = [item.content for item in session.items("message") if item.role == "assistant"]
-    assert said == [(Reasoning(hidden, "private"),), (Text("yes"),)]
+    contents = [item.content for item in session.items("message") if item.role == "assistant"]
+    assert contents == [(Reasoning(hidden, "private"),), (Text("yes"),)]
     assert session.broken_rules() == []
 
 
-def test_thinking_is_whole_when_another_block_begins() -> None:
+def test_thinking_is_complete_when_another_block_begins() -> None:
     session = Session()
     session.prompt()
     session.feed("message_start", message={"role": "assistant", "content": []})
     session.update("thinking_delta", 0, delta="hm")
     session.update("thinking_end", 0, content="hm")
-    assert len(session.items("message")) == 1  # the prompt alone
+    assert len(session.items("message")) == 1  # only the prompt
     session.update("text_start", 1)
     assert session.items("message")[-1].content == (Reasoning("hm", "public"),)
     session.update("text_delta", 1, delta="yes")
@@ -681,7 +692,7 @@ def test_text_that_was_not_streamed_gets_one_synthetic_delta() -> None:
     assert session.broken_rules() == []
 
 
-def test_a_refusal_is_one_error_and_its_own_stop_reason() -> None:
+def test_a_refusal_is_one_error_with_its_own_stop_reason() -> None:
     session = Session()
     session.prompt()
     session.end_message([], "error", errorMessage="The model refused", rawStopReason="refusal")
@@ -689,7 +700,7 @@ def test_a_refusal_is_one_error_and_its_own_stop_reason() -> None:
     assert session.data(ErrorEvent) == [ErrorEvent("The model refused", "refusal")]
 
 
-def test_what_an_abort_leaves_behind_is_no_error() -> None:
+def test_errors_left_by_an_abort_are_ignored() -> None:
     session = Session()
     session.prompt()
     session.conversation.cancelling = True
@@ -703,7 +714,7 @@ def test_a_prompt_that_begins_with_a_slash_is_text_to_pi_and_a_command_is_not() 
     session.written()
     session.wire.prompt(session.conversation, Prompt("/plan it"), {})
     session.wire.prompt(session.conversation, Prompt("/plan it", command=True), {})
-    assert [one["message"] for one in session.written()] == [" /plan it", "/plan it"]
+    assert [command["message"] for command in session.written()] == [" /plan it", "/plan it"]
 
 
 def compact(session: Session) -> None:
@@ -711,7 +722,7 @@ def compact(session: Session) -> None:
     session.wire.prompt(session.conversation, Prompt("/compact the rest", command=True), {})
 
 
-def test_a_turn_that_compacts_ends_with_that() -> None:
+def test_a_turn_that_compacts_ends_with_the_compaction() -> None:
     session = Session()
     session.written()
     compact(session)
@@ -724,7 +735,7 @@ def test_a_turn_that_compacts_ends_with_that() -> None:
     assert ended.metadata.stop_reason == "end_turn"
 
 
-def test_what_cannot_be_compacted_is_one_error() -> None:
+def test_a_refused_compaction_is_one_error() -> None:
     session = Session()
     compact(session)
     failed = {"reason": "manual", "aborted": False, "willRetry": False, "errorMessage": "Nothing to compact"}
@@ -770,7 +781,7 @@ def test_a_version_without_settling_ends_its_turn_with_the_agent() -> None:
     session.prompt()
     session.end_message([{"type": "text", "text": "ok"}])
     session.feed("agent_end", messages=[])
-    assert [one.metadata.stop_reason for one in session.data(TurnEnded)] == ["end_turn"]
+    assert [end.metadata.stop_reason for end in session.data(TurnEnded)] == ["end_turn"]
 
 
 def test_injected_text_is_a_status() -> None:
@@ -782,7 +793,7 @@ def test_injected_text_is_a_status() -> None:
     assert status.content[0] == StatusPart("injected", "note")
 
 
-def test_a_type_nobody_knows_is_kept_and_a_known_one_of_the_wrong_shape_is_reported() -> None:
+def test_an_unknown_type_is_kept_and_a_wrong_shape_is_reported() -> None:
     session = Session()
     session.feed("brand_new", fact=1)
     assert len(session.items("unknown")) == 1
@@ -793,7 +804,7 @@ def test_a_type_nobody_knows_is_kept_and_a_known_one_of_the_wrong_shape_is_repor
 # -- tools -------------------------------------------------------------------------------------
 
 
-def test_repeated_call_ids_get_results_of_their_own() -> None:
+def test_repeated_call_ids_get_separate_results() -> None:
     session = Session()
     session.prompt()
     for output in ("one", "two"):
@@ -821,7 +832,7 @@ def test_calls_made_by_a_tool_belong_to_its_call() -> None:
     assert session.broken_rules() == []
 
 
-def test_a_preview_that_lost_its_beginning_goes_on_where_it_was() -> None:
+def test_a_truncated_preview_continues_where_it_was() -> None:
     session = Session()
     session.prompt()
     session.run_tool(args={"command": "seq"})
@@ -829,11 +840,11 @@ def test_a_preview_that_lost_its_beginning_goes_on_where_it_was() -> None:
     for text in (counted, f"{counted}200\n", f"{counted[100:]}200\n201\n", "something else"):
         content = [{"type": "text", "text": text}]
         session.feed("tool_execution_update", toolCallId="call_1", partialResult={"content": content})
-    previews = [one.delta for one in session.data(ItemDelta)][1:]
+    previews = [data.delta for data in session.data(ItemDelta)][1:]
     assert previews == [counted, "200\n", "201\n", "something else"]
 
 
-def test_changes_and_images_stand_beside_the_output() -> None:
+def test_changes_and_images_accompany_the_output() -> None:
     session = Session()
     session.prompt()
     session.run_tool("call_1", "edit", {"path": "a.py", "edits": []})
@@ -851,7 +862,7 @@ def test_changes_and_images_stand_beside_the_output() -> None:
     assert session.scribe.calls.blobs[image.path] == b"picture"
 
 
-# -- nonsense ----------------------------------------------------------------------------------
+# -- invalid lines -----------------------------------------------------------------------------
 
 
 def recorded_lines() -> list[bytes]:
@@ -871,7 +882,7 @@ JSON = st.recursive(
 
 
 @given(st.lists(st.tuples(st.sampled_from(recorded_lines()), JSON, st.integers(0, 20)), max_size=8))
-def test_no_line_ever_breaks_the_wire(changed: list[tuple[bytes, Any, int]]) -> None:
+def test_no_line_breaks_the_wire(changed: list[tuple[bytes, Any, int]]) -> None:
     session = Session()
     session.prompt()
     for line, value, place in changed:
@@ -881,4 +892,4 @@ def test_no_line_ever_breaks_the_wire(changed: list[tuple[bytes, Any, int]]) -> 
         session.wire.receive(msgspec.json.encode(frame))
         session.wire.receive(msgspec.json.encode(value))
     session.scribe.end_session("terminated")
-    assert [found for found in session.broken_rules() if "agent.unparsed" not in found] == []
+    assert [violation for violation in session.broken_rules() if "agent.unparsed" not in violation] == []

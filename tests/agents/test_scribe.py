@@ -1,4 +1,4 @@
-"""The scribe keeps the rules of the contract, whatever an agent says and in whatever order."""
+"""The scribe enforces the rules of the contract, whatever an agent sends and in whatever order."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ PLAIN_DIFF = "--- /a\n+++ /a\n@@ -1 +1 @@\n-a\n+b\n"
 
 
 def new_scribe(*used_call_ids: str) -> Scribe:
-    """A scribe whose clock ticks a second each time it is read."""
+    """A scribe whose clock advances a second each time it is read."""
     clock = itertools.count()
     return Scribe(counted(lambda: float(next(clock))), used_call_ids, "/images/")
 
@@ -81,11 +81,11 @@ def in_turn() -> Scribe:
     return scribe
 
 
-def told(scribe: Scribe) -> list[AnyData]:
-    """What was written since the last time."""
-    written = [draft.data for draft in scribe.drafts]
+def written(scribe: Scribe) -> list[AnyData]:
+    """What was written since the last call."""
+    drafts = [draft.data for draft in scribe.drafts]
     scribe.take()
-    return written
+    return drafts
 
 
 def sources(scribe: Scribe) -> list[Source]:
@@ -133,19 +133,19 @@ def test_a_session_starts_and_ends_once_and_nothing_follows() -> None:
     scribe.status("title")
     scribe.end_turn("end_turn")
     scribe.crash(1, None, None)
-    assert told(scribe) == [STARTED, SessionEnded("error", "daemon", "it broke", 3, stderr)]
+    assert written(scribe) == [STARTED, SessionEnded("error", "daemon", "it broke", 3, stderr)]
 
 
-def test_ending_a_session_ends_all_that_is_open_in_it() -> None:
+def test_ending_a_session_ends_everything_open_in_it() -> None:
     scribe = in_turn()
     scribe.text("t", "hel")
     scribe.ask("a", Ask("bash", {}))
-    told(scribe)
+    written(scribe)
     scribe.end_session("terminated")
     metadata = PermissionMetadata(
         "bash", {}, decided_by="daemon", message=UNANSWERED, kind="other", title="bash"
     )
-    assert told(scribe) == [
+    assert written(scribe) == [
         PermissionResolved("perm_1", "bash", "reject", metadata),
         ItemCompleted(message("itm_1", "failed", Text("hel"))),
         turn_ended("interrupted", 3, waited=1),
@@ -153,7 +153,7 @@ def test_ending_a_session_ends_all_that_is_open_in_it() -> None:
     ]
 
 
-def test_the_native_session_id_is_that_of_the_moment() -> None:
+def test_events_carry_the_current_native_session_id() -> None:
     scribe = new_scribe()
     scribe.start_session(SessionMetadata("mock"))
     scribe.native_session_id = "native"
@@ -176,41 +176,41 @@ def test_one_turn_is_open_at_a_time_and_ends_once() -> None:
     scribe.end_turn("end_turn", Usage(1, 2), duration_ms=5)
     scribe.end_turn("error")
     usage = TurnMetadata("end_turn", 5, Usage(1, 2))
-    assert told(scribe) == [TurnStarted("turn_a", metadata={"why": "prompt"}), TurnEnded("turn_a", usage)]
+    assert written(scribe) == [TurnStarted("turn_a", metadata={"why": "prompt"}), TurnEnded("turn_a", usage)]
 
 
-def test_a_reason_of_our_own_wins_over_what_the_agent_calls_its_end() -> None:
+def test_our_own_stop_reason_overrides_the_agents() -> None:
     scribe = in_turn()
     assert scribe.turn is not None
     scribe.turn.stop_reason = "interrupted"
     scribe.end_turn("error")
-    assert told(scribe) == [turn_ended("interrupted")]
+    assert written(scribe) == [turn_ended("interrupted")]
 
 
 def test_a_crash_is_an_error_of_the_turn_and_nothing_between_turns() -> None:
     scribe = in_turn()
     scribe.text("t", "hel")
-    told(scribe)
+    written(scribe)
     scribe.crash(None, "SIGKILL", None)
     details = {"exit_code": None, "signal": "SIGKILL", "stderr": None}
-    assert told(scribe) == [
+    assert written(scribe) == [
         ErrorEvent("the agent's process exited (SIGKILL)", "agent_process_exited", details),
         ItemCompleted(message("itm_1", "failed", Text("hel"))),
         turn_ended("error"),
     ]
     scribe.crash(0, None, None)
-    assert told(scribe) == []
+    assert written(scribe) == []
 
 
 # -- rule 3: items ----------------------------------------------------------------------------
 
 
-def test_an_item_starts_is_streamed_and_ends_and_then_nothing() -> None:
+def test_an_item_starts_is_streamed_and_ends_once() -> None:
     scribe = in_turn()
     ids = [scribe.text("t", "hel", native_id="n"), scribe.text("t", "lo"), scribe.end_text("t", "hello")]
     ids += [scribe.text("t", "late"), scribe.end_text("t", "later"), scribe.text("t", "")]
     assert ids == ["itm_1"] * 6
-    assert told(scribe) == [
+    assert written(scribe) == [
         ItemStarted(message("itm_1", "in_progress", Text(""), native="n")),
         ItemDelta("itm_1", "n", "hel"),
         ItemDelta("itm_1", "n", "lo"),
@@ -218,17 +218,17 @@ def test_an_item_starts_is_streamed_and_ends_and_then_nothing() -> None:
     ]
 
 
-def test_what_the_agent_abandons_fails_at_once() -> None:
+def test_abandoned_items_fail_at_once() -> None:
     scribe = in_turn()
     scribe.text("t", "hel")
     scribe.call("c", "bash")
     scribe.call_delta("c", '{"comm')
-    told(scribe)
+    written(scribe)
     scribe.abandon("t")
     scribe.abandon("c")
     scribe.abandon("unknown")
     assert sources(scribe) == ["daemon"] * 4
-    assert told(scribe) == [
+    assert written(scribe) == [
         ItemCompleted(message("itm_1", "failed", Text("hel"))),
         ItemCompleted(call("itm_2", "failed", tool("bash", '{"comm', "c"))),
         ItemStarted(result("itm_3", "in_progress", ToolResult("c", ""))),
@@ -236,7 +236,7 @@ def test_what_the_agent_abandons_fails_at_once() -> None:
     ]
 
 
-def test_only_what_goes_on_in_the_background_outlives_its_turn() -> None:
+def test_only_background_calls_outlive_their_turn() -> None:
     scribe = in_turn()
     scribe.end_call("c", "bash", "{}")
     scribe.keep_running("c")
@@ -244,14 +244,14 @@ def test_only_what_goes_on_in_the_background_outlives_its_turn() -> None:
     scribe.result("agent", "started")
     scribe.text("sub", "wor", parent=parent, outlives_turn=True)
     scribe.text("t", "hel")
-    told(scribe)
+    written(scribe)
     scribe.end_turn("end_turn")
-    assert told(scribe) == [ItemCompleted(message("itm_6", "failed", Text("hel"))), turn_ended("end_turn")]
+    assert written(scribe) == [ItemCompleted(message("itm_6", "failed", Text("hel"))), turn_ended("end_turn")]
     assert not scribe.nothing_open()
     scribe.result_delta("c", "out")
     scribe.text("sub", "king")
     scribe.close_background()
-    assert told(scribe) == [
+    assert written(scribe) == [
         ItemDelta("itm_2", "c", "out", "tool_result", "tool"),
         ItemDelta("itm_5", None, "king", parent_id=parent or ""),
         ItemCompleted(Item("itm_5", None, parent, "message", "assistant", "failed", (Text("working"),))),
@@ -267,19 +267,19 @@ def test_text_that_was_never_streamed_gets_one_full_delta() -> None:
     scribe = in_turn()
     scribe.end_text("t", "hello", native_id="n")
     assert sources(scribe) == ["agent", "daemon", "agent"]
-    assert told(scribe) == [
+    assert written(scribe) == [
         ItemStarted(message("itm_1", "in_progress", Text(""), native="n")),
         ItemDelta("itm_1", "n", "hello"),
         ItemCompleted(message("itm_1", "completed", Text("hello"), native="n")),
     ]
 
 
-def test_a_final_text_that_goes_on_is_streamed_to_its_end() -> None:
+def test_the_rest_of_a_longer_final_text_is_streamed() -> None:
     scribe = in_turn()
     scribe.text("t", "hel")
-    told(scribe)
+    written(scribe)
     scribe.end_text("t", "hello")
-    assert told(scribe) == [
+    assert written(scribe) == [
         ItemDelta("itm_1", None, "lo"),
         ItemCompleted(message("itm_1", "completed", Text("hello"))),
     ]
@@ -288,9 +288,9 @@ def test_a_final_text_that_goes_on_is_streamed_to_its_end() -> None:
 def test_a_final_text_that_contradicts_what_was_streamed_is_an_item_of_its_own() -> None:
     scribe = in_turn()
     scribe.text("t", "hallo", native_id="n")
-    told(scribe)
+    written(scribe)
     assert scribe.end_text("t", "hello") == "itm_2"
-    assert told(scribe) == [
+    assert written(scribe) == [
         ItemCompleted(message("itm_1", "failed", Text("hallo"), native="n")),
         ItemStarted(message("itm_2", "in_progress", Text(""), native="n")),
         ItemDelta("itm_2", "n", "hello"),
@@ -301,9 +301,9 @@ def test_a_final_text_that_contradicts_what_was_streamed_is_an_item_of_its_own()
 def test_a_failed_message_holds_what_was_streamed() -> None:
     scribe = in_turn()
     scribe.text("t", "hel")
-    told(scribe)
+    written(scribe)
     scribe.end_text("t", "hello", failed=True)
-    assert told(scribe) == [ItemCompleted(message("itm_1", "failed", Text("hel")))]
+    assert written(scribe) == [ItemCompleted(message("itm_1", "failed", Text("hel")))]
 
 
 def test_there_are_no_empty_messages() -> None:
@@ -312,18 +312,18 @@ def test_there_are_no_empty_messages() -> None:
     scribe.abandon("t")
     scribe.user_message("")
     assert given == [None] * 4
-    assert told(scribe) == []
+    assert written(scribe) == []
 
 
 # -- rule 5: thinking -------------------------------------------------------------------------
 
 
-def test_thinking_is_its_own_item() -> None:
+def test_thinking_is_a_separate_item() -> None:
     scribe = in_turn()
     scribe.text("th", "hm", thinking="private")
     scribe.end_text("th")
     scribe.end_text("summary", "so", thinking="public")
-    assert told(scribe) == [
+    assert written(scribe) == [
         ItemStarted(message("itm_1", "in_progress", Reasoning("", "private"))),
         ItemDelta("itm_1", None, "hm", visibility="private"),
         ItemCompleted(message("itm_1", "completed", Reasoning("hm", "private"))),
@@ -336,7 +336,7 @@ def test_thinking_is_its_own_item() -> None:
 # -- rule 6: tools ----------------------------------------------------------------------------
 
 
-def test_a_call_and_its_result_are_items_of_their_own() -> None:
+def test_a_call_and_its_result_are_separate_items() -> None:
     scribe = in_turn()
     scribe.call("c", "bash", parent="itm_0")
     scribe.call_delta("c", "{}")
@@ -349,7 +349,7 @@ def test_a_call_and_its_result_are_items_of_their_own() -> None:
     scribe.result("c", "again")
     scribe.result_delta("c", "late")
     output = ToolResult("c", "output", 2)
-    assert told(scribe) == [
+    assert written(scribe) == [
         ItemStarted(call("itm_1", "in_progress", tool("bash", "", "c"), parent="itm_0")),
         ItemDelta("itm_1", "c", "{}", "tool_call", parent_id="itm_0"),
         ItemCompleted(call("itm_1", "completed", tool("Bash", '{"a": 1}', "c"), parent="itm_0")),
@@ -359,12 +359,12 @@ def test_a_call_and_its_result_are_items_of_their_own() -> None:
     ]
 
 
-def test_a_call_says_what_it_does_and_what_it_is_about_on_one_line() -> None:
+def test_a_call_has_a_kind_and_a_one_line_title() -> None:
     scribe = in_turn()
     scribe.call("c", "bash", kind="command")
     scribe.end_call("c", "bash", "{}", kind="command", title="  ls\n  -la ")
     scribe.end_call("d", "bash", "{}", kind="command", title="x" * 300)
-    parts = [part for data in told(scribe) for part in parts_of(data)]
+    parts = [part for data in written(scribe) for part in parts_of(data)]
     long = tool("bash", "{}", "d", "command", "x" * 199 + "…")
     assert parts == [
         tool("bash", "", "c", "command"),
@@ -374,10 +374,10 @@ def test_a_call_says_what_it_does_and_what_it_is_about_on_one_line() -> None:
     ]
 
 
-def test_a_permission_says_what_its_tool_does() -> None:
+def test_a_permission_has_its_tools_kind() -> None:
     scribe = in_turn()
     scribe.ask("a", Ask("WebFetch", {}, "read", tool_kind="fetch", title="http://a"))
-    [asked] = told(scribe)
+    [asked] = written(scribe)
     assert isinstance(asked, PermissionRequested)
     assert asked.metadata == PermissionMetadata("WebFetch", {}, kind="fetch", title="http://a")
 
@@ -391,7 +391,7 @@ def test_a_permission_says_what_its_tool_does() -> None:
     ],
     ids=["ask", "status", "result"],
 )
-def test_what_cannot_be_encoded_leaves_nothing_open(write: Callable[[Scribe, Any], None]) -> None:
+def test_data_that_cannot_be_encoded_leaves_nothing_open(write: Callable[[Scribe, Any], None]) -> None:
     scribe = in_turn()
     deep: Any = "x"
     for _ in range(990):
@@ -400,15 +400,17 @@ def test_what_cannot_be_encoded_leaves_nothing_open(write: Callable[[Scribe, Any
         write(scribe, deep)
     scribe.end_turn("end_turn")
     assert (scribe.pending, scribe.nothing_open()) == ({}, True)
-    assert [data for data in told(scribe) if isinstance(data, PermissionRequested | ItemDelta)] == []
+    assert [data for data in written(scribe) if isinstance(data, PermissionRequested | ItemDelta)] == []
 
 
-def test_a_command_that_ended_with_another_code_than_0_has_failed_whether_its_agent_says_so_or_not() -> None:
+def test_a_command_with_a_non_zero_exit_code_has_failed_even_if_the_agent_does_not_say_so() -> None:
     scribe = in_turn()
     for code in (None, 0, 1):
         scribe.result(f"c{code}", "", exit_code=code)
     results = [
-        one.item for one in told(scribe) if isinstance(one, ItemCompleted) and one.item.kind == "tool_result"
+        data.item
+        for data in written(scribe)
+        if isinstance(data, ItemCompleted) and data.item.kind == "tool_result"
     ]
     assert [item.status for item in results] == ["completed", "completed", "failed"]
 
@@ -419,9 +421,9 @@ def test_every_call_gets_a_result_at_the_latest_when_its_turn_ends() -> None:
     scribe.call("begun", "edit")
     scribe.end_call("running", "bash", "{}")
     scribe.result_delta("running", "out")
-    told(scribe)
+    written(scribe)
     scribe.end_turn("interrupted")
-    assert told(scribe) == [
+    assert written(scribe) == [
         ItemStarted(result("itm_5", "in_progress", ToolResult("done", ""), native="done")),
         ItemCompleted(result("itm_5", "failed", ToolResult("done", ""), native="done")),
         ItemCompleted(call("itm_2", "failed", tool("edit", "", "begun"), native="begun")),
@@ -432,14 +434,14 @@ def test_every_call_gets_a_result_at_the_latest_when_its_turn_ends() -> None:
     ]
 
 
-def test_a_call_id_that_a_model_repeats_is_numbered() -> None:
+def test_repeated_call_ids_are_numbered() -> None:
     scribe = new_scribe("x", "x#2")
     for key in ("one", "two"):
         scribe.call(key, "bash", call_id="x")
         scribe.result(key, "")
     scribe.call("y", "bash")
     calls = [
-        part for data in told(scribe) for part in parts_of(data) if isinstance(part, ToolCall | ToolResult)
+        part for data in written(scribe) for part in parts_of(data) if isinstance(part, ToolCall | ToolResult)
     ]
     assert {part.call_id for part in calls} == {"x#3", "x#4", "y"}
     assert scribe.calls.new_call_ids == ["x#3", "x#4", "y"]
@@ -453,12 +455,12 @@ def test_output_completes_a_call_whose_arguments_never_became_final() -> None:
     scribe = in_turn()
     scribe.call("c", "bash")
     scribe.call_delta("c", '{"a":1}')
-    told(scribe)
+    written(scribe)
     scribe.result_delta("c", "out")
-    assert told(scribe)[0] == ItemCompleted(call("itm_1", "completed", tool("bash", '{"a":1}', "c")))
+    assert written(scribe)[0] == ItemCompleted(call("itm_1", "completed", tool("bash", '{"a":1}', "c")))
 
 
-def test_a_call_is_known_by_its_key_as_long_as_the_session_lives() -> None:
+def test_a_calls_key_is_known_as_long_as_the_session_lives() -> None:
     scribe = in_turn()
     id = scribe.call("c", "bash")
     assert (scribe.has_open_call("c"), scribe.open_call_keys(), scribe.call_item("c")) == (True, ["c"], id)
@@ -470,7 +472,7 @@ def test_a_call_is_known_by_its_key_as_long_as_the_session_lives() -> None:
 # -- rule 7: prompts --------------------------------------------------------------------------
 
 
-def test_a_prompt_is_a_whole_user_message() -> None:
+def test_a_prompt_is_a_complete_user_message() -> None:
     scribe = in_turn()
     files = (Attachment("/a.png"), Attachment("/b.bin", "image/webp"), Attachment("/c.txt", "text/plain"))
     scribe.user_message("look", files, native_id="n")
@@ -482,7 +484,7 @@ def test_a_prompt_is_a_whole_user_message() -> None:
         Image("/b.bin", "image/webp"),
         FileRef("/c.txt", "read"),
     )
-    assert told(scribe) == [
+    assert written(scribe) == [
         ItemStarted(Item("itm_1", "n", None, "message", "user", "in_progress")),
         ItemDelta("itm_1", "n", "look", role="user"),
         ItemCompleted(Item("itm_1", "n", None, "message", "user", "completed", content)),
@@ -497,7 +499,7 @@ def test_a_prompt_is_a_whole_user_message() -> None:
 def test_a_permission_is_resolved_once() -> None:
     scribe = in_turn()
     scribe.call("c", "bash", call_id="x")
-    told(scribe)
+    written(scribe)
     ask = Ask("bash", {"command": "ls"}, "command", "c", ("/a",), PLAIN_DIFF, "shell", title="ls")
     scribe.ask("a", ask)
     held = msgspec.structs.replace(asked(), input=msgspec.Raw(b'{"command":"ls"}'))
@@ -507,7 +509,7 @@ def test_a_permission_is_resolved_once() -> None:
     assert scribe.answer("a", (("yes",),), "client") is False
     assert scribe.decide("a", "accept_for_session", "client", "go on") is True
     assert scribe.decide("a", "reject", "client") is False
-    assert told(scribe) == [
+    assert written(scribe) == [
         PermissionRequested("perm_1", "bash", "requested", asked()),
         PermissionResolved(
             "perm_1", "bash", "accept_for_session", asked(decided_by="client", message="go on")
@@ -515,7 +517,7 @@ def test_a_permission_is_resolved_once() -> None:
     ]
 
 
-def test_a_permission_that_could_be_asked_can_be_resolved_from_further_down_the_stack() -> None:
+def test_a_permission_can_be_resolved_from_a_deeper_stack_than_it_was_asked_from() -> None:
     scribe = in_turn()
     deep: Any = "x"
     for _ in range(800):
@@ -533,15 +535,15 @@ def asked(**facts: Any) -> PermissionMetadata:
     return PermissionMetadata("bash", {"command": "ls"}, "x", ("/a",), PLAIN_DIFF, "shell", **named, **facts)
 
 
-def test_what_is_asked_again_is_asked_once() -> None:
+def test_a_repeated_request_is_asked_once() -> None:
     scribe = in_turn()
     scribe.ask("a", Ask("bash", {}))
     scribe.ask("a", Ask("bash", {}))
     scribe.question("q", [AskedQuestion("Which?", "", ())])
     scribe.plan("q", "the plan")
-    assert [type(data) for data in told(scribe)] == [PermissionRequested, QuestionRequested]
+    assert [type(data) for data in written(scribe)] == [PermissionRequested, QuestionRequested]
     scribe.end_turn("end_turn")
-    assert [type(data) for data in told(scribe)] == [PermissionResolved, QuestionResolved, TurnEnded]
+    assert [type(data) for data in written(scribe)] == [PermissionResolved, QuestionResolved, TurnEnded]
 
 
 def test_several_questions_are_one_request() -> None:
@@ -556,7 +558,7 @@ def test_several_questions_are_one_request() -> None:
     assert scribe.answer("q", None, "client") is False
     answered = QuestionMetadata(questions, (("Red", "Blue"), ("because",)), "client", call_id="c")
     options = ("Red", "Blue")
-    assert told(scribe) == [
+    assert written(scribe) == [
         QuestionRequested("q_1", "Which?", options, "requested", QuestionMetadata(questions, call_id="c")),
         QuestionResolved("q_1", "Which?", options, "answered", answered, "Red, Blue, because"),
     ]
@@ -566,7 +568,7 @@ def test_several_questions_are_one_request() -> None:
     "answers, status, response",
     [((("approve",),), "answered", "approve"), (None, "rejected", None)],
 )
-def test_a_plan_is_a_question_that_is_approved_or_rejected(
+def test_a_plan_is_a_question_to_approve_or_reject(
     answers: tuple[tuple[str, ...], ...] | None, status: Any, response: str | None
 ) -> None:
     scribe = in_turn()
@@ -576,39 +578,39 @@ def test_a_plan_is_a_question_that_is_approved_or_rejected(
     questions = (AskedQuestion("1. think", "Plan", choices),)
     options = ("approve", "reject")
     resolved = QuestionMetadata(questions, answers, "client", "go on", plan=True)
-    assert told(scribe) == [
+    assert written(scribe) == [
         QuestionRequested("q_1", "1. think", options, "requested", QuestionMetadata(questions, plan=True)),
         QuestionResolved("q_1", "1. think", options, status, resolved, response),
     ]
 
 
 @pytest.mark.parametrize("key", ["a", "q"])
-def test_what_the_agent_withdraws_is_rejected_by_it(key: str) -> None:
+def test_a_request_withdrawn_by_the_agent_is_rejected(key: str) -> None:
     scribe = in_turn()
     scribe.ask("a", Ask("bash", {}))
     scribe.question("q", [AskedQuestion("Which?", "", ())])
-    told(scribe)
+    written(scribe)
     assert scribe.withdraw(key, "agent", "never mind", source="agent") is True
     assert scribe.withdraw(key, "agent", "never mind", source="agent") is False
     assert sources(scribe) == ["agent"]
-    [resolved] = told(scribe)
+    [resolved] = written(scribe)
     assert isinstance(resolved, PermissionResolved | QuestionResolved)
     assert resolved.metadata is not None
     assert (resolved.metadata.decided_by, resolved.metadata.message) == ("agent", "never mind")
     assert resolved.status in ("reject", "rejected")
 
 
-def test_what_nobody_answers_is_rejected_before_the_turn_ends() -> None:
+def test_unanswered_requests_are_rejected_before_the_turn_ends() -> None:
     scribe = in_turn()
     scribe.ask("a", Ask("bash", {}))
     scribe.question("q", [AskedQuestion("Which?", "", ())])
-    told(scribe)
+    written(scribe)
     scribe.end_turn("end_turn")
     permission = PermissionMetadata(
         "bash", {}, decided_by="daemon", message=UNANSWERED, kind="other", title="bash"
     )
     question = QuestionMetadata((AskedQuestion("Which?", "", ()),), None, "daemon", UNANSWERED)
-    assert told(scribe) == [
+    assert written(scribe) == [
         PermissionResolved("perm_1", "bash", "reject", permission),
         QuestionResolved("q_1", "Which?", (), "rejected", question),
         turn_ended("end_turn", 3, waited=1),
@@ -622,7 +624,7 @@ def test_a_result_without_a_call_opens_a_stub_first() -> None:
     scribe = in_turn()
     scribe.result("c", "out")
     assert sources(scribe) == ["daemon", "daemon", "agent", "agent"]
-    assert told(scribe) == [
+    assert written(scribe) == [
         ItemStarted(call("itm_1", "in_progress", tool("unknown", "", "c"))),
         ItemCompleted(call("itm_1", "completed", tool("unknown", "{}", "c"))),
         ItemStarted(result("itm_2", "in_progress", ToolResult("c", ""))),
@@ -633,13 +635,13 @@ def test_a_result_without_a_call_opens_a_stub_first() -> None:
 # -- facts ------------------------------------------------------------------------------------
 
 
-def test_facts_are_whole_items() -> None:
+def test_facts_are_complete_items() -> None:
     scribe = new_scribe()
     scribe.status("usage", {"tokens": 1}, "much", native_id="n", source="daemon")
     scribe.system("updated")
     scribe.unknown([1])
     usage = (StatusPart("usage", "much"), Json({"tokens": 1}))
-    assert told(scribe) == [
+    assert written(scribe) == [
         ItemStarted(Item("itm_1", "n", None, "status", None, "in_progress", usage)),
         ItemCompleted(Item("itm_1", "n", None, "status", None, "completed", usage)),
         ItemStarted(Item("itm_2", None, None, "system", "system", "in_progress", (Text("updated"),))),
@@ -650,13 +652,13 @@ def test_facts_are_whole_items() -> None:
     ]
 
 
-def test_what_we_failed_to_understand_is_kept_by_its_digest() -> None:
+def test_an_unparsed_payload_is_kept_by_its_digest() -> None:
     scribe = new_scribe()
     scribe.unparsed("no JSON", "stdout")
     scribe.frame.bytes = b"oops"
     scribe.unparsed("no JSON", "stdout")
     digest = hashlib.sha256(b"oops").hexdigest()
-    assert told(scribe) == [AgentUnparsed("no JSON", "stdout"), AgentUnparsed("no JSON", "stdout", digest)]
+    assert written(scribe) == [AgentUnparsed("no JSON", "stdout"), AgentUnparsed("no JSON", "stdout", digest)]
 
 
 def test_an_image_is_stored_under_its_content() -> None:
@@ -679,7 +681,7 @@ def parent_of(scribe: Scribe, key: str) -> str | None:
     return scribe.call_item(f"call {key}")
 
 
-# What an adapter may say only while a turn is open, and only then.
+# Calls that an adapter may make only while a turn is open.
 IN_A_TURN: dict[str, Action] = {
     "prompt": lambda scribe, key, word: scribe.user_message(word),
     "text": lambda scribe, key, word: scribe.text(f"text {key}", word),
@@ -696,7 +698,7 @@ IN_A_TURN: dict[str, Action] = {
     "question": lambda scribe, key, word: scribe.question(f"ask {key}", []),
     "plan": lambda scribe, key, word: scribe.plan(f"ask {key}", word),
 }
-# What a sub-agent may say as long as the call that started it is known.
+# Calls on behalf of a sub-agent, allowed as long as the call that started it is known.
 BELOW_A_CALL: dict[str, Action] = {
     "sub text": lambda scribe, key, word: scribe.text(
         f"sub text {key}", word, parent=parent_of(scribe, key), outlives_turn=True
@@ -730,7 +732,7 @@ AT_ANY_TIME: dict[str, Action] = {
         scribe.end_session("completed", by="agent") if key + word == "1" else None
     ),
 }
-# A tool's output belongs to a call that is open: in its turn, or beyond it if it was left running.
+# A tool's output belongs to an open call: in its turn, or later if it was left running.
 OF_AN_OPEN_CALL: dict[str, Action] = {
     "start result": lambda scribe, key, word: scribe.start_result(f"call {key}"),
     "result delta": lambda scribe, key, word: scribe.result_delta(f"call {key}", word),
@@ -740,14 +742,14 @@ OF_AN_OPEN_CALL: dict[str, Action] = {
     ),
 }
 ACTIONS = IN_A_TURN | BELOW_A_CALL | AT_ANY_TIME | OF_AN_OPEN_CALL
-# Turns begin often and things are said more often than ended, so that there is always something open.
+# Turns begin often, and items begin more often than they end, so that something is always open.
 NAMES = [*ACTIONS, *["start turn"] * 6, *[*IN_A_TURN, *BELOW_A_CALL] * 2]
 STEP = st.tuples(st.sampled_from(NAMES), st.sampled_from(KEYS), st.sampled_from(WORDS))
 STEPS = st.integers(0, 50).flatmap(lambda count: st.lists(STEP, min_size=count, max_size=count))
 
 
 def take(scribe: Scribe, step: Step) -> None:
-    """Do what an adapter may do; what it may not do now is left out."""
+    """Make a call that an adapter may make now; skip one that it may not."""
     name, key, word = step
     if name in IN_A_TURN and scribe.turn is None:
         return
@@ -759,7 +761,7 @@ def take(scribe: Scribe, step: Step) -> None:
 
 
 def events(drafts: Sequence[Draft], after: int = 0) -> list[Event]:
-    """What a reader would see of these."""
+    """The events that a reader would see."""
     return [
         decode_event(
             msgspec.json.encode(
@@ -782,7 +784,7 @@ def events(drafts: Sequence[Draft], after: int = 0) -> list[Event]:
 
 @given(STEPS)
 @settings(max_examples=150)
-def test_no_order_of_what_an_agent_says_breaks_the_rules(steps: list[Step]) -> None:
+def test_no_order_of_calls_violates_the_rules(steps: list[Step]) -> None:
     scribe = new_scribe()
     scribe.start_session(SessionMetadata("mock"))
     for step in steps:
@@ -796,11 +798,11 @@ def test_no_order_of_what_an_agent_says_breaks_the_rules(steps: list[Step]) -> N
 
 @given(STEPS, st.booleans())
 @settings(max_examples=100)
-def test_what_a_scribe_left_open_can_be_closed_by_another(steps: list[Step], turn_first: bool) -> None:
+def test_items_left_open_by_one_scribe_can_be_closed_by_another(steps: list[Step], turn_first: bool) -> None:
     scribe = new_scribe()
     scribe.start_session(SessionMetadata("mock"))
     for step in steps:
-        # The log takes what one step wrote in one transaction, so a restart cuts between steps.
+        # The log takes the drafts of one step in one transaction, so a restart cuts between steps.
         take(scribe, step)
     before = events(scribe.drafts)
     numbers = itertools.count(1)
@@ -823,10 +825,10 @@ def test_what_a_scribe_left_open_can_be_closed_by_another(steps: list[Step], tur
     assert violations([*before, *events(after.drafts, len(before))]) == []
 
 
-def test_a_turn_that_another_scribe_began_lasts_as_long_as_the_log_says() -> None:
+def test_a_recovered_turns_duration_comes_from_the_log() -> None:
     scribe = in_turn()
     scribe.start_turn("turn_a")
-    told(scribe)
+    written(scribe)
     first, last = (
         msgspec.structs.replace(event, time=time)
         for event, time in zip(
@@ -848,7 +850,7 @@ def test_a_turn_that_another_scribe_began_lasts_as_long_as_the_log_says() -> Non
     ]
 
 
-# -- time spent on people -----------------------------------------------------------------------
+# -- time spent waiting for people ---------------------------------------------------------------
 
 
 def at(seconds: list[float]) -> Scribe:
@@ -860,7 +862,7 @@ def at(seconds: list[float]) -> Scribe:
     return scribe
 
 
-def test_a_turn_tells_how_long_it_waited_for_people() -> None:
+def test_a_turn_reports_how_long_it_waited_for_people() -> None:
     now = [0.0]
     scribe = at(now)
     now[0] = 1.0
@@ -873,10 +875,10 @@ def test_a_turn_tells_how_long_it_waited_for_people() -> None:
     scribe.answer("q", (("this",),), "client")
     now[0] = 10.0
     scribe.end_turn("end_turn")
-    assert told(scribe)[-1] == turn_ended("end_turn", 10, waited=5)
+    assert written(scribe)[-1] == turn_ended("end_turn", 10, waited=5)
 
 
-def test_the_waiting_of_one_turn_is_not_the_next_ones() -> None:
+def test_waiting_time_does_not_carry_over_to_the_next_turn() -> None:
     now = [0.0]
     scribe = at(now)
     scribe.ask("a", Ask("bash", {}))
@@ -885,11 +887,11 @@ def test_the_waiting_of_one_turn_is_not_the_next_ones() -> None:
     scribe.start_turn("turn_b")
     now[0] = 5.0
     scribe.end_turn("end_turn")
-    ends = [one.metadata for one in told(scribe) if isinstance(one, TurnEnded)]
-    assert [(one.duration_ms, one.waiting_ms) for one in ends] == [(2000, 2000), (3000, 0)]
+    ends = [data.metadata for data in written(scribe) if isinstance(data, TurnEnded)]
+    assert [(end.duration_ms, end.waiting_ms) for end in ends] == [(2000, 2000), (3000, 0)]
 
 
-def test_an_answer_that_is_refused_goes_on_waiting() -> None:
+def test_waiting_continues_after_a_refused_answer() -> None:
     now = [0.0]
     scribe = at(now)
     scribe.ask("a", Ask("bash", {}))
@@ -897,17 +899,17 @@ def test_an_answer_that_is_refused_goes_on_waiting() -> None:
     before = scribe.mark()
     scribe.decide("a", "accept", "client")
     scribe.take()
-    scribe.back(before)
+    scribe.restore(before)
     now[0] = 5.0
     scribe.decide("a", "accept", "client")
     scribe.end_turn("end_turn")
-    assert told(scribe)[-1] == turn_ended("end_turn", 5, waited=5)
+    assert written(scribe)[-1] == turn_ended("end_turn", 5, waited=5)
 
 
-# -- what the agent works with ------------------------------------------------------------------
+# -- the model and title an agent reports ---------------------------------------------------------
 
 
-def test_what_the_agent_uses_is_kept_until_it_tells_another() -> None:
+def test_the_reported_model_is_kept_until_another_is_reported() -> None:
     scribe = at([0.0])
     scribe.uses(model="m1")
     first = scribe.used
@@ -915,4 +917,4 @@ def test_what_the_agent_uses_is_kept_until_it_tells_another() -> None:
     scribe.uses(model="m1", title=None)
     assert first == Used("m1")
     assert scribe.used == Used("m1", "A title")
-    assert told(scribe) == []
+    assert written(scribe) == []

@@ -1,4 +1,4 @@
-"""What a tool call is about, on one line."""
+"""One-line titles for tool calls."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EVERYTHING = {
         ("other", "ls"),
     ],
 )
-def test_a_title_is_what_tells_most_about_a_call_of_its_kind(kind: ToolKind, title: str) -> None:
+def test_a_title_is_the_most_descriptive_input_of_its_kind(kind: ToolKind, title: str) -> None:
     assert title_of("tool", EVERYTHING, kind) == title
 
 
@@ -47,16 +47,16 @@ def test_a_title_is_what_tells_most_about_a_call_of_its_kind(kind: ToolKind, tit
         (None, "tool"),
     ],
 )
-def test_what_tells_nothing_has_the_name_of_its_tool(input: Any, title: str) -> None:
+def test_without_a_descriptive_input_the_title_is_the_tools_name(input: Any, title: str) -> None:
     assert title_of("tool", input) == title
 
 
-def test_every_kind_has_its_telling_inputs() -> None:
+def test_every_kind_has_descriptive_inputs() -> None:
     assert set(TELLING) == set(ToolKind.__args__)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "parts"),
     [
         ("mcp__demo__add", ("demo", "add")),
         ("mcp__my_server__do__it", ("my_server", "do__it")),
@@ -65,5 +65,5 @@ def test_every_kind_has_its_telling_inputs() -> None:
         ("mcp____x", None),
     ],
 )
-def test_the_name_of_an_mcp_tool_holds_its_server(name: str, told: tuple[str, str] | None) -> None:
-    assert mcp_tool(name) == told
+def test_an_mcp_tools_name_includes_its_server(name: str, parts: tuple[str, str] | None) -> None:
+    assert mcp_tool(name) == parts

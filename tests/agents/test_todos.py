@@ -1,4 +1,4 @@
-"""Todo lists: one form, whatever an agent's words for them are."""
+"""To-do lists: one form for the formats of all agents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sandbox_agent.schema.world import counted
 
 
 @pytest.mark.parametrize(
-    ("told", "status"),
+    ("given", "status"),
     [
         ({"content": "Look", "status": "in_progress", "activeForm": "Looking"}, "in_progress"),  # Claude
         ({"step": "Look", "status": "inProgress"}, "in_progress"),  # Codex
@@ -27,29 +27,29 @@ from sandbox_agent.schema.world import counted
         ({"text": "Look", "status": "who knows"}, "pending"),
     ],
 )
-def test_an_entry_has_a_text_and_one_of_three_statuses(told: dict[str, str], status: Any) -> None:
-    assert entries_of([told]) == (Entry("Look", status),)
+def test_an_entry_has_a_text_and_one_of_three_statuses(given: dict[str, str], status: Any) -> None:
+    assert entries_of([given]) == (Entry("Look", status),)
 
 
-def test_what_nobody_will_do_is_not_on_the_list() -> None:
+def test_cancelled_entries_are_left_out() -> None:
     assert entries_of([{"content": "A", "status": "cancelled"}, {"content": "B"}]) == (Entry("B", "pending"),)
 
 
 @pytest.mark.parametrize("nonsense", [None, "a list", [1], [{"content": 1}]])
-def test_nonsense_is_no_list(nonsense: Any) -> None:
+def test_invalid_data_is_not_a_list(nonsense: Any) -> None:
     assert entries_of(nonsense) is None
 
 
 def lists(scribe: Scribe) -> list[Any]:
-    found = []
+    plans = []
     for draft in scribe.take():
         if isinstance(draft.data, ItemCompleted):
             label, data = draft.data.item.content
             assert isinstance(label, StatusPart)
             assert isinstance(data, Json)
             assert label.label == "plan"
-            found.append(data.json)
-    return found
+            plans.append(data.json)
+    return plans
 
 
 def test_a_list_is_a_plan_status_with_entries() -> None:
@@ -58,7 +58,7 @@ def test_a_list_is_a_plan_status_with_entries() -> None:
     assert lists(scribe) == [{"entries": [{"text": "A", "status": "completed"}]}]
 
 
-def test_claude_writes_its_list_whole() -> None:
+def test_claude_replaces_its_whole_list() -> None:
     scribe = Scribe(counted())
     todos = [{"content": "A", "status": "completed"}, {"content": "B", "status": "in_progress"}]
     Todos(scribe).hear("TodoWrite", {"todos": todos}, Raw(b"null"), None)
@@ -71,9 +71,9 @@ def test_claude_changes_its_tasks_one_by_one() -> None:
     scribe = Scribe(counted())
     todos = Todos(scribe)
 
-    def hear(tool: str, input: Any, told: Any) -> list[Any]:
-        todos.hear(tool, input, Raw(msgspec.json.encode(told)), None)
-        return [[(one["text"], one["status"]) for one in plan["entries"]] for plan in lists(scribe)]
+    def hear(tool: str, input: Any, result: Any) -> list[Any]:
+        todos.hear(tool, input, Raw(msgspec.json.encode(result)), None)
+        return [[(entry["text"], entry["status"]) for entry in plan["entries"]] for plan in lists(scribe)]
 
     assert hear("TaskCreate", {"subject": "A"}, {"task": {"id": "1", "subject": "A"}}) == [[("A", "pending")]]
     done = {"success": True, "taskId": "1", "updatedFields": ["status"]}

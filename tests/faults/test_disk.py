@@ -105,9 +105,8 @@ def test_a_full_disk_refuses_new_work_and_recovers_without_a_restart(daemon: Dae
     wait_until(lambda: not refuses(client))
     assert stop_reason(client.turn(session, "room again")) == "end_turn"
     assert refusal(client.get("/v1/sessions/more")) == (404, "session_not_found")
-    daemon_says = daemon.said()
-    assert "the log cannot be written" in daemon_says
-    assert "the log can be written again" in daemon_says
+    wait_until(lambda: "the log can be written again" in daemon.said())
+    assert "the log cannot be written" in daemon.said()
 
 
 @needs_namespaces

@@ -162,6 +162,8 @@ def test_no_other_route_takes_the_token_in_its_query(client: Client, stranger: S
         for method, operation in methods.items():
             if "text/event-stream" in operation["responses"].get("200", {}).get("content", {}):
                 continue
+            if "101" in operation["responses"]:
+                continue  # a browser can give a WebSocket no header either
             answer = stranger.request(method.upper(), f"{re.sub(r'{.+?}', 'x', path)}?access_token={token}")
             assert answer.status_code == (200 if path in PUBLIC else 401), path
 

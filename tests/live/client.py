@@ -1,4 +1,4 @@
-"""A daemon as a subprocess, and a small synchronous client for it that waits by following the event stream."""
+"""A daemon as a subprocess, and a small synchronous client that waits by following the event stream."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Data = TypeVar("Data")
 
 
 class NeverCame(AssertionError):
-    """What was waited for did not come."""
+    """An awaited event did not arrive."""
 
 
 class Refused(AssertionError):
@@ -76,22 +76,22 @@ class DaemonProcess:
         self.http = httpx2.Client(base_url=address, timeout=60)
 
     def _read_stderr(self) -> None:
-        """Keep what the daemon says in a log beside its folder, and find its address in it."""
+        """Keep the daemon's output in a log beside its directory, and find its address in it."""
         assert self._process.stderr is not None
         with self._process.stderr, self._data_dir.with_name(f"{self._data_dir.name}.log").open("ab") as log:
             for line in self._process.stderr:
                 log.write(line)
                 log.flush()
-                if found := re.search(rb"listening on (http://\S+)", line):
-                    self._address.put(found[1].decode())
+                if match := re.search(rb"listening on (http://\S+)", line):
+                    self._address.put(match[1].decode())
         self._address.put("")
 
     def kill(self) -> None:
-        """As a power cut would: no chance to say goodbye."""
+        """Kill it without a chance to shut down, like a power cut."""
         self._end(signal.SIGKILL)
 
     def revive(self) -> None:
-        """Start it again where a test that failed left it dead."""
+        """Start it again if a failed test left it dead."""
         if self._process.poll() is not None:
             self.start()
 
@@ -107,7 +107,7 @@ class DaemonProcess:
 
 
 class Turn:
-    """What happened between a `turn.started` and its `turn.ended`."""
+    """The events between a `turn.started` and its `turn.ended`."""
 
     def __init__(self, id: str, events: list[Event], metadata: TurnMetadata) -> None:
         self.id = id
@@ -127,14 +127,14 @@ class Turn:
 
     @property
     def text(self) -> str:
-        """What the agent said itself, without its sub-agents."""
-        said = [item for item in self.items if item.role == "assistant" and item.parent_id is None]
-        return "\n".join(part.text for item in said for part in item.content if isinstance(part, Text))
+        """The agent's own text, without its sub-agents'."""
+        messages = [item for item in self.items if item.role == "assistant" and item.parent_id is None]
+        return "\n".join(part.text for item in messages for part in item.content if isinstance(part, Text))
 
     @property
     def prompt(self) -> str:
-        said = [item for item in self.items if item.role == "user"]
-        return "".join(part.text for item in said for part in item.content if isinstance(part, Text))
+        prompts = [item for item in self.items if item.role == "user"]
+        return "".join(part.text for item in prompts for part in item.content if isinstance(part, Text))
 
     @property
     def thoughts(self) -> list[str]:
@@ -164,7 +164,7 @@ class Turn:
     def asked_client(self) -> list[PermissionResolved]:
         """Permissions that the client had to answer."""
         resolved = self.data(PermissionResolved)
-        return [one for one in resolved if one.metadata and one.metadata.decided_by == "client"]
+        return [each for each in resolved if each.metadata and each.metadata.decided_by == "client"]
 
 
 class Session:
@@ -176,7 +176,7 @@ class Session:
         self.events: list[Event] = []
 
     def call(self, method: str, path: str = "", body: object = None, **more: Any) -> Any:
-        """One request below this session; the decoded answer, or `Refused`."""
+        """Send one request below this session; returns the decoded answer, or raises `Refused`."""
         if body is not None:
             more["json"] = body
         response = self._daemon.http.request(method, f"/v1/sessions/{self.id}{path}", **more)
@@ -189,7 +189,7 @@ class Session:
         return self.call("GET")
 
     def send(self, message: str, **more: Any) -> str:
-        """Send a message; the id of its turn."""
+        """Send a message; returns the id of its turn."""
         answer = self.call("POST", "/messages", {"message": message, **more})
         return str(answer["turnId"])
 
@@ -221,7 +221,7 @@ class Session:
         self._in_turn(turn_id, lambda event: isinstance(event.data, ItemDelta) and event.source == "agent")
 
     def first_result(self, turn_id: str) -> None:
-        """Wait until the agent has used a tool, and goes on."""
+        """Wait until the agent has used a tool and continues."""
 
         def is_result(event: Event) -> bool:
             return isinstance(event.data, ItemCompleted) and event.data.item.kind == "tool_result"
@@ -229,7 +229,7 @@ class Session:
         self._in_turn(turn_id, is_result)
 
     def first_call(self, turn_id: str) -> ToolCall:
-        """The first call of a turn, when its arguments are known."""
+        """The first call of a turn, once its arguments are known."""
 
         def is_call(event: Event) -> bool:
             return isinstance(event.data, ItemCompleted) and event.data.item.kind == "tool_call"
@@ -242,7 +242,9 @@ class Session:
 
     def permission(self, turn_id: str) -> PermissionRequested:
         """The permission that the turn waits for."""
-        resolved = {one.data.permission_id for one in self.events if isinstance(one.data, PermissionResolved)}
+        resolved = {
+            event.data.permission_id for event in self.events if isinstance(event.data, PermissionResolved)
+        }
         asked = self._in_turn(
             turn_id,
             lambda event: (
@@ -276,15 +278,15 @@ class Session:
         items = [event.data.item for event in self.events if isinstance(event.data, ItemCompleted)]
         return [part.label for item in items for part in item.content if isinstance(part, StatusPart)]
 
-    def _in_turn(self, turn_id: str, found: Callable[[Event], bool]) -> Event:
+    def _in_turn(self, turn_id: str, matches: Callable[[Event], bool]) -> Event:
         """Wait for an event, but no longer than the turn lasts."""
 
         def ended(event: Event) -> bool:
             return isinstance(event.data, TurnEnded) and event.data.turn_id == turn_id
 
-        seen = self.wait(lambda event: found(event) or ended(event), since=self._start_of(turn_id))
-        if not found(seen):
-            raise NeverCame(f"the turn ended without it: {_told(self._events_of(turn_id))}")
+        seen = self.wait(lambda event: matches(event) or ended(event), since=self._start_of(turn_id))
+        if not matches(seen):
+            raise NeverCame(f"the turn ended without it: {_summary(self._events_of(turn_id))}")
         return seen
 
     def _start_of(self, turn_id: str) -> int:
@@ -293,17 +295,17 @@ class Session:
 
         return self.wait(starts).sequence
 
-    def wait(self, found: Callable[[Event], bool], since: int = 0) -> Event:
+    def wait(self, matches: Callable[[Event], bool], since: int = 0) -> Event:
         """The first event of a kind after a sequence, as soon as the stream shows it."""
         for event in self.events[since:]:
-            if found(event):
+            if matches(event):
                 return event
         for event in self._follow():
-            if found(event):
+            if matches(event):
                 return event
         stored = self.stored()
         shown = f"{len(self.events)} of {len(stored)} events were streamed"
-        raise NeverCame(f"not within {DEADLINE:g} s; {shown}: {_told(stored)}")
+        raise NeverCame(f"not within {DEADLINE:g} s; {shown}: {_summary(stored)}")
 
     def _follow(self) -> Iterator[Event]:
         deadline = time.monotonic() + DEADLINE
@@ -324,7 +326,7 @@ class Session:
             return
 
     def some_events_after(self, sequence: int, count: int) -> list[Event]:
-        """A few events from a connection of their own, as a reader gets them that says what it saw last."""
+        """A few events from a new connection, as for a reader that names the last event it saw."""
         seen: list[Event] = []
         path = f"/v1/sessions/{self.id}/events/sse"
         headers = {"last-event-id": str(sequence)}
@@ -354,8 +356,8 @@ class _Page(msgspec.Struct):
     hasMore: bool
 
 
-def _told(events: list[Event]) -> str:
-    """The end of a transcript, for a message to a developer."""
+def _summary(events: list[Event]) -> str:
+    """The end of a transcript, for an error message."""
     lines = [msgspec.json.encode((event.type, event.data)).decode()[:300] for event in events]
     return "\n".join(["", *lines[-40:]])
 
@@ -366,30 +368,32 @@ MARK = "SANDBOX_AGENT_LIVE_TEST"
 
 
 def new_mark() -> dict[str, str]:
-    """A variable by which everything that a session starts can be found."""
+    """A variable that marks every process a session starts."""
     return {MARK: uuid.uuid4().hex}
 
 
 def marked_processes(mark: Mapping[str, str]) -> dict[int, list[str]]:
     """The command lines of all living processes that carry the mark."""
-    wanted = f"{MARK}={mark[MARK]}".encode()
-    found = {}
+    variable = f"{MARK}={mark[MARK]}".encode()
+    processes = {}
     for folder in Path("/proc").iterdir():
         if not folder.name.isdecimal():
             continue
         try:
-            if wanted in (folder / "environ").read_bytes().split(b"\0"):
+            if variable in (folder / "environ").read_bytes().split(b"\0"):
                 argv = (folder / "cmdline").read_bytes().split(b"\0")
-                found[int(folder.name)] = [one.decode(errors="replace") for one in argv]
+                processes[int(folder.name)] = [argument.decode(errors="replace") for argument in argv]
         except OSError:
             continue  # it ended just now
-    return found
+    return processes
 
 
 def agent_process(mark: Mapping[str, str]) -> int:
-    """The agent itself: the child of the guardian that watches it."""
+    """The agent itself: the child of its guardian."""
     processes = marked_processes(mark)
-    guardians = {pid for pid, argv in processes.items() if any("guardian.py" in one for one in argv)}
+    guardians = {
+        pid for pid, argv in processes.items() if any("guardian.py" in argument for argument in argv)
+    }
     (agent,) = (pid for pid in processes if pid not in guardians and _parent(pid) in guardians)
     return agent
 
@@ -417,7 +421,7 @@ def kill(pid: int) -> None:
 
 
 def kill_and_restart(daemon: DaemonProcess, mark: Mapping[str, str]) -> None:
-    """Nothing that the daemon started outlives it."""
+    """Kill the daemon and start it again; nothing that it started survives."""
     started = list(marked_processes(mark))
     assert started
     daemon.kill()
@@ -426,7 +430,7 @@ def kill_and_restart(daemon: DaemonProcess, mark: Mapping[str, str]) -> None:
 
 
 class Fifo:
-    """A named pipe in the workspace: how a command of the agent tells the test that it runs."""
+    """A named pipe in the workspace, through which a command of the agent tells the test that it runs."""
 
     def __init__(self, path: Path) -> None:
         os.mkfifo(path)

@@ -1,7 +1,9 @@
-"""The live suite: real agents behind a real daemon, on the scripted model or, with `MODEL=real`, on the user's own keys.
+"""The live suite: real agents behind a real daemon, on the scripted model or, with `MODEL=real`, on the
+user's own keys.
 
-One daemon and one model server per worker; every test has its own sessions and workspace. After each test the ten rules are
-checked on all events of its sessions. For what an adapter declares in `gaps`, a check of what the agent does instead runs in place of the test.
+Each worker has one daemon and one model server; every test has its own sessions and workspace. After each
+test the ten rules are checked on all events of its sessions. For a feature that an adapter declares in
+`gaps`, a check of what the agent does instead runs in place of the test.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ def _agent_of(item: pytest.Item) -> Agent:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Leave out what cannot be tried, before anything is started for it."""
+    """Skip what cannot be tested here, before anything is started for it."""
     feature = _feature_of(item)
     if feature is None:
         return
@@ -69,16 +71,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     name = _agent_of(item).name
     if why := cannot_run(name):
         item.user_properties += [("agent", name), ("left_out", why)]
-        pytest.skip("the agent is not here")
+        pytest.skip("the agent is not installed")
 
 
 _proved: set[tuple[str, Check]] = set()
-"""Checks that passed: one that stands for several features is made once."""
+"""Checks that passed: a check that covers several features runs once."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """A feature that an adapter declares missing is not tried: what the agent does instead is checked."""
+    """If an adapter declares the feature a gap, check what the agent does instead."""
     feature = _feature_of(pyfuncitem)
     if feature is None or feature.name not in _agent_of(pyfuncitem).gaps:
         return None
@@ -86,7 +88,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     check = check_of(agent.name, feature.name)
     if check is None:
         pytest.fail(
-            f"{agent.title} declares a gap, `{feature.name}`, that nothing proves: "
+            f"{agent.title} declares a gap, `{feature.name}`, that no check covers: "
             "add a check of what it does instead to tests/live/gaps.py",
             pytrace=False,
         )
@@ -150,7 +152,7 @@ def own_daemon(second_daemon: DaemonProcess) -> DaemonProcess:
 
 @pytest.fixture(scope="session")
 def version_of(shared_daemon: DaemonProcess) -> Callable[[Agent], str]:
-    """What an agent calls its version; asked once, because some take long to say it."""
+    """The version an agent reports; asked once, because some take long to answer."""
 
     @functools.cache
     def ask(agent: Agent) -> str:
@@ -161,7 +163,7 @@ def version_of(shared_daemon: DaemonProcess) -> Callable[[Agent], str]:
         assert started.metadata is not None
         if not agent.capabilities.shared_process:
             session.call("POST", "/terminate")
-        # A shared server lives as long as a session of it: the one that stays keeps it from test to test.
+        # A shared server lives as long as any of its sessions: the one that stays keeps it from test to test.
         return str(started.metadata.agent_version)
 
     return ask

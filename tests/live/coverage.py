@@ -1,6 +1,6 @@
-"""The coverage matrix: what the last whole run of this suite has shown, feature by feature and agent by agent.
+"""The coverage matrix: the results of the last whole run of this suite, by feature and agent.
 
-It is a table in Markdown that is read back, so that a run of one agent, or of one test, speaks only about what it ran.
+It is a Markdown table that is read back, so that a run of one agent or one test changes only what it covered.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ HEAD = """\
 # Coverage
 
 What each agent can do through the daemon. Every cell is the outcome of a test that drives the real agent over HTTP on a
-scripted model (`tests/live`). `make live` writes this page; an ordinary run fails when it finds something else.
+scripted model (`tests/live`). `make live` writes this page; an ordinary run fails if its results differ.
 """
 
 
 class Column(Struct):
-    """One agent: what was run, and how it went."""
+    """One agent: its version and results."""
 
     version: str
     cells: dict[str, Outcome] = field(default_factory=dict)
@@ -45,13 +45,13 @@ class Ran(Struct, frozen=True):
     outcome: Outcome
 
 
-def merged(known: Matrix, ran: list[Ran]) -> Matrix:
+def merged(before: Matrix, ran: list[Ran]) -> Matrix:
     """The matrix after a run: only what ran has changed."""
-    matrix = {agent: Column(column.version, dict(column.cells)) for agent, column in known.items()}
-    for one in ran:
-        column = matrix.setdefault(one.agent, Column(one.version))
-        column.version = one.version
-        column.cells[one.feature] = one.outcome
+    matrix = {agent: Column(column.version, dict(column.cells)) for agent, column in before.items()}
+    for test in ran:
+        column = matrix.setdefault(test.agent, Column(test.version))
+        column.version = test.version
+        column.cells[test.feature] = test.outcome
     return matrix
 
 
@@ -74,7 +74,7 @@ def page(matrix: Matrix) -> str:
         f"- {TRIED[agent].title}, {FEATURES[name].title}: {TRIED[agent].gaps[name]}\n"
         for agent in sorted(matrix, key=list(TRIED).index)
         for name in FEATURES
-        # One that is declared no more is "no" until the feature has run.
+        # A gap that is no longer declared stays "no" until the feature has run.
         if matrix[agent].cells.get(name) == "no" and name in TRIED[agent].gaps
     ]
     why = f"\n## What an agent cannot do, and why\n\n{''.join(gaps)}" if gaps else ""
@@ -82,7 +82,7 @@ def page(matrix: Matrix) -> str:
 
 
 def read(text: str) -> Matrix:
-    """The matrix of a page; what it does not know any more is left out."""
+    """The matrix of a page, without agents and features that no longer exist."""
     rows = [_cells(line) for line in text.splitlines() if line.startswith("| ")]
     if len(rows) < 5:
         return {}
@@ -105,24 +105,24 @@ def _cells(line: str) -> list[str]:
 
 
 def in_readme(readme: str, matrix: Matrix) -> str:
-    """The README with the matrix between its markers; unchanged where it has none."""
+    """The README with the matrix between its markers; unchanged if it has none."""
     inside = re.compile(re.escape(BEGIN) + r".*?" + re.escape(END), re.DOTALL)
     return inside.sub(lambda _: f"{BEGIN}\n{table(matrix)}{END}", readme)
 
 
 def differences(before: Matrix, after: Matrix) -> list[str]:
-    """What the committed matrix says, and what ran."""
-    found = []
+    """The differences between the committed matrix and the results of a run."""
+    lines = []
     for agent, column in after.items():
         old = before.get(agent, Column("nothing"))
         if old.version != column.version:
-            found.append(f"{agent}: the matrix is about version {old.version}, {column.version} ran")
+            lines.append(f"{agent}: the matrix is about version {old.version}, {column.version} ran")
         for name, outcome in column.cells.items():
-            if (said := old.cells.get(name)) != outcome:
-                found.append(
-                    f"{agent}, {FEATURES[name].title}: the matrix says {said or 'nothing'}, not {outcome}"
+            if (recorded := old.cells.get(name)) != outcome:
+                lines.append(
+                    f"{agent}, {FEATURES[name].title}: the matrix says {recorded or 'nothing'}, not {outcome}"
                 )
-    return found
+    return lines
 
 
 def write(files: Mapping[Path, str]) -> None:

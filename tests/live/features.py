@@ -1,4 +1,4 @@
-"""The list of features, written once: what every agent is tried for, in the order of the coverage matrix."""
+"""The features that every agent is tested for, in the order of the coverage matrix."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Feature(Struct, frozen=True):
     name: str
     title: str
     scripted_only: str | None = None
-    """Why it cannot be tried on a real model, where that is so."""
+    """Why it cannot be tested on a real model, if so."""
 
 
 NO_ERRORS = "a real model does not fail on demand"
-NO_LOG = "only the scripted model tells what it was asked"
+NO_LOG = "only the scripted model records its requests"
 
 FEATURES = {
     feature.name: feature
@@ -41,25 +41,25 @@ FEATURES = {
         Feature("plan_approved", "Plan approved"),
         Feature("plan_rejected", "Plan rejected"),
         Feature("cancel_stream", "Cancel in mid-stream"),
-        Feature("cancel_tool", "Cancel in a tool"),
+        Feature("cancel_tool", "Cancel during a tool call"),
         Feature("queue", "Queue of three"),
         Feature("multi_turn", "Multi-turn"),
-        Feature("slash_text", "A message that begins with a slash", NO_LOG),
-        Feature("prompt_template", "Prompt template of the workspace", NO_LOG),
+        Feature("slash_text", "Message that begins with a slash", NO_LOG),
+        Feature("prompt_template", "Workspace prompt template", NO_LOG),
         Feature("compact", "Compact"),
-        Feature("reader_drops", "A reader drops in mid-turn and comes back"),
+        Feature("reader_drops", "Reader reconnects in mid-turn"),
         Feature("daemon_killed", "Resume after kill -9 of the daemon"),
-        Feature("daemon_killed_first_turn", "kill -9 of the daemon in the first turn"),
-        Feature("daemon_killed_pending", "kill -9 of the daemon in a pending permission"),
+        Feature("daemon_killed_first_turn", "kill -9 of the daemon during the first turn"),
+        Feature("daemon_killed_pending", "kill -9 of the daemon while a permission is pending"),
         Feature("daemon_killed_tool", "kill -9 of the daemon between a command and its result"),
         Feature("agent_killed_idle", "Resume after kill -9 of the agent"),
         Feature("agent_killed_turn", "kill -9 of the agent in mid-turn"),
-        Feature("agent_killed_pending", "kill -9 of the agent in a pending permission"),
+        Feature("agent_killed_pending", "kill -9 of the agent while a permission is pending"),
         Feature("models", "Model list"),
         Feature("variant", "Variant", NO_LOG),
-        Feature("switch_permission_mode", "Switch of the permission mode"),
-        Feature("switch_agent_mode", "Switch of the agent mode"),
-        Feature("switch_model", "Switch of model and variant", NO_LOG),
+        Feature("switch_permission_mode", "Switch permission mode"),
+        Feature("switch_agent_mode", "Switch agent mode"),
+        Feature("switch_model", "Switch model and variant", NO_LOG),
         Feature("image", "Image"),
         Feature("file_attachment", "File attachment"),
         Feature("mcp", "MCP tool"),

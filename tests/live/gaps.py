@@ -1,6 +1,8 @@
-"""What an agent does instead of a feature that its adapter declares as a gap: one check for each, run in the feature's place.
+"""What an agent does instead of a feature that its adapter declares as a gap: one check for each, run in
+place of the feature's test.
 
-A check states the agent's own way, so it fails both when the feature comes to work and when something else breaks.
+A check states what the agent does instead, so it fails both when the feature begins to work and when
+something else breaks.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from .live import HELLO, PLAN_WORDS, QUESTION_WORDS, SUBAGENT_WORDS, Live
 Check = Callable[[Live], None]
 
 NO_TOOL = "I have no tool for the step"
-"""How the scripted model says that the agent offered it nothing to ask, or to start a sub-agent, with."""
+"""What the scripted model says if the agent offers no tool for questions or sub-agents."""
 
 
 def _refusal(session: Session, method: str, path: str, body: object) -> int:
@@ -44,11 +46,11 @@ def _refusal(session: Session, method: str, path: str, body: object) -> int:
 # -- messages ---------------------------------------------------------------------------------
 
 
-def messages_come_whole(live: Live) -> None:
+def sends_whole_messages(live: Live) -> None:
     turn = live.session().run(live.slow(12))
-    said = [item for item in turn.items if item.role == "assistant" and isinstance(item.content[0], Text)]
-    assert said
-    for item in said:
+    messages = [item for item in turn.items if item.role == "assistant" and isinstance(item.content[0], Text)]
+    assert messages
+    for item in messages:
         deltas = [
             (event.source, event.synthetic, Text(event.data.delta))
             for event in turn.events
@@ -60,7 +62,7 @@ def messages_come_whole(live: Live) -> None:
 # -- questions and plans ----------------------------------------------------------------------
 
 
-def has_no_way_to_ask(live: Live) -> None:
+def cannot_ask_questions(live: Live) -> None:
     session = live.session()
     turn = session.run(live.say("question", "", QUESTION_WORDS))
     assert (turn.stop_reason, turn.errors) == ("end_turn", [])
@@ -73,13 +75,13 @@ def takes_one_answer_for_each_question(live: Live) -> None:
     session = live.session()
     turn_id = session.send(live.say("question", "", QUESTION_WORDS))
     question = session.question(turn_id)
-    assert [one.multi_select for one in question.metadata.questions] == [False, False]
+    assert [each.multi_select for each in question.metadata.questions] == [False, False]
     session.answer(question, ["Red"], ["Lint"])
     session.finish(turn_id)
     assert session.question_resolved().response == "Red, Lint"
 
 
-def tells_its_plan_as_a_message(live: Live) -> None:
+def sends_its_plan_as_a_message(live: Live) -> None:
     """Nothing waits for an answer, and the session stays in plan mode."""
     session = live.session(permissionMode="plan")
     turn = session.run(live.say("plan", "", PLAN_WORDS))
@@ -89,9 +91,9 @@ def tells_its_plan_as_a_message(live: Live) -> None:
     assert (session.info["state"], session.info["permissionMode"]) == ("idle", "plan")
 
 
-def tells_its_plan_as_a_message_for_want_of_a_plan_mode(live: Live) -> None:
+def sends_its_plan_as_a_message_without_a_plan_mode(live: Live) -> None:
     assert "plan" not in _modes(live)
-    tells_its_plan_as_a_message(live)
+    sends_its_plan_as_a_message(live)
 
 
 def has_no_plan_mode_to_switch_to(live: Live) -> None:
@@ -118,12 +120,12 @@ def lists_no_models(live: Live) -> None:
     assert live.get(f"/v1/agents/{live.agent.name}/models") == {"models": []}
 
 
-def lets_nobody_choose_a_variant(live: Live) -> None:
+def does_not_let_clients_choose_a_variant(live: Live) -> None:
     assert not live.agent.capabilities.variants
     assert _refusal(live.session(), "PATCH", "", {"variant": "low"}) == 400
 
 
-def lets_nobody_choose_its_model(live: Live) -> None:
+def does_not_let_clients_choose_its_model(live: Live) -> None:
     session = live.session()
     prompt = live.say("settings", "", "Say hello.")
     before = session.run(prompt).text
@@ -163,12 +165,12 @@ def waits_for_its_sub_agent_until_it_is_cancelled(live: Live) -> None:
 
 
 def _below_calls(turn: Turn) -> list[str]:
-    """The items that stand below a call."""
+    """The items whose parent is a call."""
     calls = {item.item_id for item in turn.items if item.kind == "tool_call"}
     return [item.item_id for item in turn.items if item.parent_id in calls]
 
 
-# -- things that break ------------------------------------------------------------------------
+# -- failures ---------------------------------------------------------------------------------
 
 
 def tries_again_until_it_is_cancelled(scenario: str, *, in_silence: bool = False) -> Check:
@@ -190,7 +192,9 @@ def tries_again_until_it_is_cancelled(scenario: str, *, in_silence: bool = False
 
 
 def before_it_is_stored(check: Check) -> Check:
-    """Amp's service gets a conversation a second after it fell silent; here that second lasts as long as the check."""
+    """Amp uploads a conversation a second after its last activity; here that second lasts as long as the
+    check.
+    """
 
     def held(live: Live) -> None:
         with live.model.without_amp_threads():
@@ -205,7 +209,7 @@ def resumes_only_what_is_stored(live: Live) -> None:
     session = live.session(env=mark)
     session.run(live.echo("The secret word is plum. Reply with OK."))
     if live.real:
-        time.sleep(2)  # nobody tells
+        time.sleep(2)  # the upload is not reported
     native_id = session.info["nativeSessionId"]
     wait_until(lambda: live.real or "You said" in live.model.amp_thread(native_id))
     kill(agent_process(mark))
@@ -244,7 +248,7 @@ def conversation_is_gone_with_the_waiting_agent(live: Live) -> None:
     kill(agent_process(mark))
     turn = session.finish(turn_id)
     resolved = turn.data(PermissionResolved)
-    assert [(one.permission_id, one.status) for one in resolved] == [(permission.permission_id, "reject")]
+    assert [(each.permission_id, each.status) for each in resolved] == [(permission.permission_id, "reject")]
     assert [error.code for error in turn.errors] == ["agent_process_exited"]
     _goes_on_only_afresh(live, session)
     assert not (live.workspace / "pending.txt").exists()
@@ -282,13 +286,13 @@ def conversation_is_gone_with_the_waiting_daemon(live: Live) -> None:
     turn = session.finish(turn_id)
     assert turn.stop_reason == "outcome_unknown"
     resolved = turn.data(PermissionResolved)
-    assert [(one.permission_id, one.status) for one in resolved] == [(permission.permission_id, "reject")]
+    assert [(each.permission_id, each.status) for each in resolved] == [(permission.permission_id, "reject")]
     _goes_on_only_afresh(live, session)
     assert not (live.workspace / "pending.txt").exists()
 
 
 def _goes_on_only_afresh(live: Live, session: Session) -> None:
-    """The next message is refused, unless it says that it may do without what was said before."""
+    """The next message is refused, unless it agrees to start without the earlier conversation."""
     native_id = session.info["nativeSessionId"]
     prompt = live.echo("What is the secret word?")
     assert _refusal(session, "POST", "/messages", {"message": prompt}) == 409
@@ -306,7 +310,7 @@ def offers_no_template_of_the_workspace(live: Live) -> None:
         (live.workspace / folder).mkdir(parents=True)
         (live.workspace / folder / "greet.md").write_text("Say hello to $ARGUMENTS.")
     session = live.session()
-    assert "greet" not in [one["name"] for one in session.call("GET", "/commands")["commands"]]
+    assert "greet" not in [command["name"] for command in session.call("GET", "/commands")["commands"]]
     assert _refusal(session, "POST", "/commands/greet", {"arguments": "the world"}) == 400
 
 
@@ -314,22 +318,22 @@ def refuses_to_compact(live: Live) -> None:
     session = live.session()
     session.run(live.echo("one"))
     assert _refusal(session, "POST", "/compact", None) == 400
-    assert "compact" not in [one["name"] for one in session.call("GET", "/commands")["commands"]]
+    assert "compact" not in [command["name"] for command in session.call("GET", "/commands")["commands"]]
 
 
 WITHOUT: dict[str, Check] = {
     "prompt_template": offers_no_template_of_the_workspace,
     "compact": refuses_to_compact,
-    "deltas": messages_come_whole,
-    "question_answered": has_no_way_to_ask,
-    "question_multi_select": has_no_way_to_ask,
-    "question_rejected": has_no_way_to_ask,
-    "plan_approved": tells_its_plan_as_a_message,
-    "plan_rejected": tells_its_plan_as_a_message,
+    "deltas": sends_whole_messages,
+    "question_answered": cannot_ask_questions,
+    "question_multi_select": cannot_ask_questions,
+    "question_rejected": cannot_ask_questions,
+    "plan_approved": sends_its_plan_as_a_message,
+    "plan_rejected": sends_its_plan_as_a_message,
     "models": lists_no_models,
-    "variant": lets_nobody_choose_a_variant,
+    "variant": does_not_let_clients_choose_a_variant,
     "switch_agent_mode": has_no_plan_mode_to_switch_to,
-    "switch_model": lets_nobody_choose_its_model,
+    "switch_model": does_not_let_clients_choose_its_model,
     "subagent": has_no_sub_agents,
     "error_cut": tries_again_until_it_is_cancelled("cut"),
     "daemon_killed": conversation_is_gone_with_the_daemon,
@@ -339,11 +343,11 @@ WITHOUT: dict[str, Check] = {
     "agent_killed_turn": conversation_is_gone_with_the_busy_agent,
     "agent_killed_pending": conversation_is_gone_with_the_waiting_agent,
 }
-"""What an agent without a feature does, unless it has a way of its own."""
+"""What an agent without a feature usually does."""
 
 OWN_WAYS: dict[tuple[str, str], Check] = {
-    ("amp", "plan_approved"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
-    ("amp", "plan_rejected"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
+    ("amp", "plan_approved"): sends_its_plan_as_a_message_without_a_plan_mode,
+    ("amp", "plan_rejected"): sends_its_plan_as_a_message_without_a_plan_mode,
     ("amp", "subagent"): shows_only_the_call_of_a_sub_agent,
     **{
         ("amp", feature): before_it_is_stored(check)
@@ -354,12 +358,12 @@ OWN_WAYS: dict[tuple[str, str], Check] = {
     ("codex", "question_multi_select"): takes_one_answer_for_each_question,
     ("opencode-acp", "subagent"): waits_for_its_sub_agent_until_it_is_cancelled,
     ("opencode-acp", "error_cut"): tries_again_until_it_is_cancelled("cut", in_silence=True),
-    ("pi", "plan_approved"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
-    ("pi", "plan_rejected"): tells_its_plan_as_a_message_for_want_of_a_plan_mode,
+    ("pi", "plan_approved"): sends_its_plan_as_a_message_without_a_plan_mode,
+    ("pi", "plan_rejected"): sends_its_plan_as_a_message_without_a_plan_mode,
     ("pi", "switch_agent_mode"): has_one_mode_only,
 }
 
 
 def check_of(agent: str, feature: str) -> Check | None:
-    """The check that stands in for a feature that an agent declares missing."""
+    """The check that replaces the test of a feature that an agent declares missing."""
     return OWN_WAYS.get((agent, feature)) or WITHOUT.get(feature)

@@ -1,4 +1,6 @@
-"""What a live test has to work with: an agent behind a daemon, and prompts that a scripted and a real model both understand."""
+"""The tools of a live test: an agent behind a daemon, and prompts that a scripted and a real model both
+understand.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ from sandbox_agent.testing.scripted_model import (
 )
 
 from .client import DaemonProcess, Fifo, Refused, Session, Turn
-from .tried import ways
+from .tried import behaviour
 
 REAL = os.environ.get("MODEL") == "real"
 
@@ -54,7 +56,7 @@ def _late(scenario: str) -> list[Step]:
     return [Delay(1.0), *(steps("") if callable(steps) else steps)]
 
 
-# A server that says when to come back: some agents would else take over a minute for their tries.
+# The server says when to retry: otherwise some agents would take over a minute for their attempts.
 SERVER_ERROR = HttpError(500, "Scripted server error", retry_after=0)
 SCENARIOS: Mapping[str, Scenario] = {
     "twice": _twice,
@@ -75,7 +77,7 @@ class Live:
 
     def __init__(self, agent: Agent, daemon: DaemonProcess, model: ScriptedModel, workspace: Path) -> None:
         self.agent = agent
-        self.ways = ways(agent.name)
+        self.behaviour = behaviour(agent.name)
         self.daemon = daemon
         self.model = model
         self.workspace = workspace
@@ -91,7 +93,7 @@ class Live:
         return session
 
     def say(self, scenario: str, argument: str, words: str) -> str:
-        """A prompt: a marker for the scripted model, or words that make a real one do the same."""
+        """A prompt: a marker for the scripted model, or text that makes a real one do the same."""
         if REAL:
             return words
         return f"SCENARIO:{scenario}:{quote_plus(argument)}" if argument else f"SCENARIO:{scenario}"
@@ -102,7 +104,7 @@ class Live:
         )
 
     def knows(self, turn: Turn, word: str, messages: int) -> bool:
-        """Whether a turn whose prompt asked for `word` shows that the agent remembers the messages before it."""
+        """Whether a turn whose prompt asked for `word` shows that the agent remembers earlier messages."""
         return word in turn.text.lower() if REAL else f"(user message {messages})" in turn.text
 
     def slow(self, words: int) -> str:
@@ -114,10 +116,10 @@ class Live:
 
     def failing(self, scenario: str) -> str:
         """A prompt whose answer fails."""
-        return self.say("late", scenario, "") if self.ways.fails_late else self.say(scenario, "", "")
+        return self.say("late", scenario, "") if self.behaviour.fails_late else self.say(scenario, "", "")
 
     def begin(self, session: Session, words: int) -> str:
-        """Start a slow answer and return its turn when the agent is at work on it."""
+        """Start a slow answer and return its turn once the agent works on it."""
         turn_id = self.send_slow(session, words)
         self.wait_until_at_work(session, turn_id)
         return turn_id
@@ -125,7 +127,8 @@ class Live:
     def send_slow(self, session: Session, words: int) -> str:
         if self.agent.capabilities.streaming_deltas:
             return session.send(self.slow(words))
-        # Where nothing is seen of a message before its end, a tool comes first: with its result the next one begins.
+        # If a message is visible only when it is complete, use a tool first: the message begins after its
+        # result.
         (self.workspace / "begin.txt").write_text("Go on.\n")
         asked = f"Read the file begin.txt with your tool for it. When you have, write {_numbers(words)}."
         return session.send(self.say("read_then_slow", str(words), asked))
@@ -137,7 +140,9 @@ class Live:
             session.first_result(turn_id)
 
     def begin_deed(self, session: Session) -> str:
-        """A turn whose command has left its trace in `deeds.txt`, and goes on for minutes; its result is not known."""
+        """A turn whose command has left its trace in `deeds.txt` and keeps running for minutes; its result is
+        unknown.
+        """
         fifo = Fifo(self.workspace / "told")
         turn_id = session.send(self.command("echo ran >> deeds.txt; echo done > told; exec sleep 300"))
         assert fifo.read_line() == "done"
@@ -145,15 +150,19 @@ class Live:
         session.first_call(turn_id)
         return turn_id
 
-    def asked_model(self, found: Callable[[Request], bool]) -> Request:
-        """What the model was asked."""
-        return self.model.wait_for(found)
+    def asked_model(self, matches: Callable[[Request], bool]) -> Request:
+        """The model's requests."""
+        return self.model.wait_for(matches)
 
     def asked_times(self, name: str, times: int, within: float = 30) -> None:
-        """Wait until the model was asked so often for the prompt of this name."""
+        """Wait until the model was asked this often for the prompt with this name."""
 
         def often(_: Request) -> bool:
-            asked = [one for one in self.model.requests if one.kind == "turn" and name in one.prompt]
+            asked = [
+                request
+                for request in self.model.requests
+                if request.kind == "turn" and name in request.prompt
+            ]
             return len(asked) >= times
 
         self.model.wait_for(often, within)
@@ -165,13 +174,13 @@ class Live:
         return response.json()
 
     def check_rules(self) -> None:
-        """The ten rules, on all that was stored; and what was streamed is what was stored."""
-        found: list[str] = []
+        """Check the ten rules on all stored events, and that the streamed events are the stored ones."""
+        problems: list[str] = []
         for session in self.sessions:
             at_rest = session.info["state"] in ("idle", "ended")
-            found += violations(session.stored(), complete=at_rest)
+            problems += violations(session.stored(), complete=at_rest)
             session.call("POST", "/terminate")
             stored = session.stored()
-            found += violations(stored)
+            problems += violations(stored)
             assert session.events == stored[: len(session.events)]
-        assert found == []
+        assert problems == []

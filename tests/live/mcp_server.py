@@ -1,4 +1,4 @@
-"""A tiny MCP server over stdio with one tool, `add`. Run by the agents; it imports nothing of ours."""
+"""A tiny MCP server over stdio with one tool, `add`. The agents run it, so it imports nothing of ours."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""The part of the live suite that every run of the tests has, also one that only hands them out to workers.
+"""The part of the live suite that every test run loads, including the process that only distributes tests to
+workers.
 
-The options, and a plugin that collects what ran, holds it against the committed matrix and says what was left out.
+It holds the options, and a plugin that collects results, compares them with the committed matrix and reports
+what was left out.
 """
 
 from __future__ import annotations
@@ -25,13 +27,13 @@ def add_options(parser: pytest.Parser) -> None:
         "--agent",
         action="append",
         choices=CHOICES,
-        help="try everything on this agent (acp: all that speak it; all: every agent); repeatable",
+        help="test everything on this agent (acp: all that speak it; all: every agent); repeatable",
     )
     group.addoption("--write-coverage", action="store_true", help="write the coverage matrix of this run")
 
 
 class CoverageReport:
-    """Collects the outcomes, also those of other workers, and holds them against the committed matrix."""
+    """Collects results, including those of other workers, and compares them with the committed matrix."""
 
     def __init__(self, config: pytest.Config, page: Path = PAGE, readme: Path = README) -> None:
         self._config = config
@@ -56,22 +58,22 @@ class CoverageReport:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if hasattr(self._config, "workerinput"):
-            return  # whoever started the workers has it all
+            return  # the process that started the workers has all results
         if self._left_out and os.environ.get("CI"):
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
         if self._outcomes and not REAL and not self._matches_the_committed():
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
     def _matches_the_committed(self) -> bool:
-        """Whether the files say what ran; with `--write-coverage` they do afterwards."""
+        """Whether the files agree with the run; with `--write-coverage` they are written first."""
         files = {path: path.read_text() for path in (self._page, self._readme) if path.exists()}
-        known = coverage.read(files.get(self._page, ""))
-        matrix = coverage.merged(known, list(self._outcomes.values()))
-        wanted = {
+        committed = coverage.read(files.get(self._page, ""))
+        matrix = coverage.merged(committed, list(self._outcomes.values()))
+        expected = {
             self._page: coverage.page(matrix),
             self._readme: coverage.in_readme(files.get(self._readme, ""), matrix),
         }
-        stale = {path: text for path, text in wanted.items() if files.get(path, "") != text}
+        stale = {path: text for path, text in expected.items() if files.get(path, "") != text}
         names = ", ".join(path.name for path in stale)
         if not stale:
             return True
@@ -80,8 +82,8 @@ class CoverageReport:
             self._said.append(f"wrote {names}")
             return True
         self._said += [
-            f"{names}: not what just ran. If it is right, write it with `make live` (or --write-coverage).",
-            *coverage.differences(known, matrix),
+            f"{names}: differs from what just ran. If the run is right, write it with `make live` (or --write-coverage).",
+            *coverage.differences(committed, matrix),
         ]
         return False
 

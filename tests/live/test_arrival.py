@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.live, pytest.mark.skipif(REAL, reason="a real model co
 
 @pytest.fixture
 def mirror(tmp_path: Path) -> Path:
-    """The publisher's bucket as a folder, with the claude of the cache in it."""
+    """The publisher's bucket as a directory, with the cached claude in it."""
     try:
         program = agent_cache.install("claude").resolve()
     except agent_cache.CannotInstall as error:
@@ -64,7 +64,7 @@ def test_run_fetches_the_agent_and_answers(
         stdin=subprocess.DEVNULL,
     )
     assert (done.returncode, done.stdout) == (0, f"{HELLO}\n"), done.stderr
-    # It is large, and pytest keeps folders.
+    # It is large, and pytest keeps temporary directories.
     shutil.rmtree(tmp_path / "data")
     version = agent_cache.AGENTS["claude"][1]
     assert f"installed claude {version} from mirror\n" in done.stderr

@@ -1,4 +1,4 @@
-"""Codex tells some things late: what it tells of a turn after its end belongs to the turn."""
+"""Codex reports some things late: what it reports of a turn after its end belongs to the turn."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def live(request: pytest.FixtureRequest, tmp_path: Path, scripted_model: Scripte
         pytest.skip("--agent names others")
     if why := cannot_run("codex"):
         request.node.user_properties += [("agent", "codex"), ("left_out", why)]
-        pytest.skip("the agent is not here")
+        pytest.skip("the agent is not installed")
     daemon: DaemonProcess = request.getfixturevalue("shared_daemon")
     live = Live(TRIED["codex"], daemon, scripted_model, tmp_path)
     yield live
     live.check_rules()
 
 
-def test_the_output_of_a_cancelled_command_is_whole(live: Live) -> None:
+def test_the_output_of_a_cancelled_command_is_complete(live: Live) -> None:
     session = live.session(permissionMode="bypass")
     for round in range(3):
         fifo = Fifo(live.workspace / f"told {round}")
@@ -46,21 +46,21 @@ def test_the_output_of_a_cancelled_command_is_whole(live: Live) -> None:
         assert (turn.stop_reason, result.output) == ("interrupted", LINES)
 
 
-@pytest.mark.skipif(REAL, reason="what a real model spends is not known beforehand")
-def test_a_turn_pays_for_its_sub_agents_and_the_next_one_does_not(live: Live) -> None:
-    session = live.session(permissionMode="bypass", model=live.ways.subagent_model)
+@pytest.mark.skipif(REAL, reason="the usage of a real model is not known beforehand")
+def test_a_turns_usage_includes_its_sub_agents_and_the_next_ones_does_not(live: Live) -> None:
+    session = live.session(permissionMode="bypass", model=live.behaviour.subagent_model)
     first = session.run(live.say("subagent", "", SUBAGENT_WORDS))
     second = session.run(live.say("text", "", "Say hello."))
     assert first.usage is not None
     assert second.usage is not None
-    # Every call of the model costs the same: its own two, and the two of the sub-agent.
+    # Every model call costs the same: the agent's own two, and the two of the sub-agent.
     assert first.usage.input_tokens == 4 * (second.usage.input_tokens or 0)
 
 
 @pytest.mark.skipif(REAL, reason="a real model may wait for its sub-agent")
-def test_a_turn_does_not_wait_for_ever_for_its_sub_agents(live: Live) -> None:
-    session = live.session(permissionMode="bypass", model=live.ways.subagent_model)
+def test_a_turns_wait_for_its_sub_agents_is_bounded(live: Live) -> None:
+    session = live.session(permissionMode="bypass", model=live.behaviour.subagent_model)
     turn = session.run(live.say("subagent", "hang", SUBAGENT_WORDS))
     assert turn.stop_reason == "end_turn"
     assert session.info["state"] == "idle"
-    session.call("POST", "/terminate")  # what the sub-agent has begun ends with the session
+    session.call("POST", "/terminate")  # the sub-agent's work ends with the session

@@ -1,4 +1,4 @@
-"""The diffs of real agents: `patch` turns the file as it was into the file as it is, byte by byte."""
+"""The diffs of real agents: `patch` turns the old file into the new one, byte by byte."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ WHOLE = "one\ntwo\nthree\n"
 
 
 class Kind(Struct, frozen=True):
-    """One kind of change: what there is before, and what the model does."""
+    """One kind of change: the file before it, and what the model does."""
 
     before: dict[str, bytes]
     steps: tuple[Step, ...]
     changes: int = 1
-    """How many changes are told, each with its diff."""
+    """How many changes are reported, each with its diff."""
     executable: bool = False
 
 
@@ -84,7 +84,9 @@ def repeat(live: Live, mode: str, kinds: Sequence[str] | dict[str, Kind]) -> Non
     session = live.session(permissionMode=mode)
     wrong = {}
     for name in kinds:
-        if why := try_kind(live, session, name, KINDS[name], mode == "bypass" and live.ways.writes_unseen):
+        if why := try_kind(
+            live, session, name, KINDS[name], mode == "bypass" and live.behaviour.writes_unseen
+        ):
             wrong[name] = why
     assert wrong == {}
 
@@ -92,7 +94,8 @@ def repeat(live: Live, mode: str, kinds: Sequence[str] | dict[str, Kind]) -> Non
 def try_kind(live: Live, session: Session, name: str, kind: Kind, may_be_missed: bool) -> str:
     """What is wrong with the diffs of a kind of change.
 
-    `may_be_missed`: that a file is written is all that the agent tells, and it does not wait until the daemon has looked at it.
+    `may_be_missed`: the agent reports only that a file was written, and does not wait until the daemon has
+    read it.
     """
     before = live.workspace.with_name(f"{name}-before")
     before.mkdir()
@@ -115,7 +118,7 @@ def try_kind(live: Live, session: Session, name: str, kind: Kind, may_be_missed:
 
 
 def run(session: Session, prompt: str) -> Turn:
-    """A turn in which whatever is asked is allowed: where reading is a command, it is asked for."""
+    """A turn in which every request is allowed; some agents read files by commands, which ask."""
     turn_id = session.send(prompt)
     since = len(session.events)
     while True:
@@ -126,7 +129,7 @@ def run(session: Session, prompt: str) -> Turn:
                 return session.finish(turn_id)
             case PermissionRequested(permission_id) as asked:
                 waiting = session.call("GET", "/permissions")["permissions"]
-                if permission_id in {one["permission_id"] for one in waiting}:
+                if permission_id in {permission["permission_id"] for permission in waiting}:
                     session.decide(asked, "once")
 
 

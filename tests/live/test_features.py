@@ -1,4 +1,6 @@
-"""Every feature, once. Each test runs on each agent; see `features.py` for the list and `conftest.py` for the rest."""
+"""One test per feature. Each runs on each agent; see `features.py` for the list and `conftest.py` for the
+rest.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,7 @@ MCP_SERVER = str(Path(__file__).with_name("mcp_server.py"))
 
 
 @feature("text")
-def test_says_what_the_model_says(live: Live) -> None:
+def test_reports_the_models_text(live: Live) -> None:
     session = live.session()
     prompt = live.say("text", "", f"Reply with exactly this, and nothing else: {HELLO}")
     turn = session.run(prompt)
@@ -59,7 +61,7 @@ def test_says_what_the_model_says(live: Live) -> None:
 
 
 @feature("deltas")
-def test_streams_the_answer_as_it_comes(live: Live) -> None:
+def test_streams_the_answer_as_it_arrives(live: Live) -> None:
     turn = live.session().run(live.slow(12))
     (answer,) = (
         item for item in turn.items if item.role == "assistant" and isinstance(item.content[0], Text)
@@ -74,7 +76,7 @@ def test_streams_the_answer_as_it_comes(live: Live) -> None:
 
 
 @feature("thinking")
-def test_thinks_in_an_item_of_its_own(live: Live) -> None:
+def test_thinking_is_a_separate_item(live: Live) -> None:
     words = "Think step by step about whether 3599 is prime, then answer with one word."
     turn = live.session(**({"variant": "high"} if live.real else {})).run(live.say("thinking", "", words))
     assert turn.thoughts
@@ -114,9 +116,9 @@ def test_runs_a_prompt_template_of_the_workspace(live: Live) -> None:
         (live.workspace / folder).mkdir(parents=True)
         (live.workspace / folder / "greet.md").write_text(TEMPLATE)
     session = live.session()
-    offered = {one["name"]: one for one in session.call("GET", "/commands")["commands"]}
+    offered = {command["name"]: command for command in session.call("GET", "/commands")["commands"]}
     assert offered["greet"]["description"].startswith("Greets somebody.")
-    if live.ways.tells_arguments:
+    if live.behaviour.reports_arguments:
         assert offered["greet"]["arguments"] in ("<name>", "$ARGUMENTS")
     turn = session.finish(session.call("POST", "/commands/greet", {"arguments": "the world"})["turnId"])
     assert (turn.stop_reason, turn.prompt, turn.errors) == ("end_turn", "/greet the world", [])
@@ -131,7 +133,7 @@ def test_compacts_when_it_is_asked_to(live: Live) -> None:
     session = live.session()
     for words in ("one", "two"):
         assert session.run(live.echo(f"{'filler ' * 12_000}{words}")).stop_reason == "end_turn"
-    offered = {one["name"] for one in session.call("GET", "/commands")["commands"]}
+    offered = {command["name"] for command in session.call("GET", "/commands")["commands"]}
     assert "compact" in offered
     turn = session.finish(session.call("POST", "/compact")["turnId"])
     assert (turn.stop_reason, turn.prompt, turn.errors) == ("end_turn", "/compact", [])
@@ -158,7 +160,7 @@ def test_runs_queued_messages_in_order(live: Live) -> None:
 
 
 @feature("tools")
-def test_tells_a_call_and_its_result(live: Live) -> None:
+def test_reports_a_call_and_its_result(live: Live) -> None:
     (live.workspace / "note.txt").write_text("the note says plum\n")
     turn = live.session(permissionMode="bypass").run(
         live.say("read", "note.txt", "Read the file note.txt with your tool for it, and repeat it.")
@@ -181,19 +183,19 @@ def test_really_runs_a_command(live: Live) -> None:
     assert (live.workspace / "made.txt").exists()
     (result,) = turn.results
     assert result.output.strip() == "made-it"
-    assert result.exit_code == (0 if live.ways.tells_exit_codes else None)
+    assert result.exit_code == (0 if live.behaviour.reports_exit_codes else None)
 
 
 @feature("failing_command")
-def test_tells_that_a_command_failed(live: Live) -> None:
+def test_reports_that_a_command_failed(live: Live) -> None:
     turn = live.session(permissionMode="bypass").run(live.command("echo to-stderr >&2; exit 3"))
     (item,) = (item for item in turn.items if item.kind == "tool_result")
-    result = ToolResult(turn.calls[0].call_id, live.ways.failed_output, 3)
+    result = ToolResult(turn.calls[0].call_id, live.behaviour.failed_output, 3)
     assert (item.status, item.content) == ("failed", (result,))
 
 
 @feature("file_change")
-def test_tells_a_change_as_a_diff(live: Live) -> None:
+def test_reports_a_change_as_a_diff(live: Live) -> None:
     greeting = live.workspace / "greeting.txt"
     words = (
         "Write a file greeting.txt with the two lines hello and world, with your tool for files. "
@@ -223,19 +225,19 @@ def test_calls_a_tool_of_an_mcp_server(live: Live) -> None:
 
 
 @feature("subagent")
-def test_puts_a_sub_agents_items_below_the_call(live: Live) -> None:
-    session = live.session(permissionMode="bypass", model=live.ways.subagent_model)
+def test_a_sub_agents_items_belong_to_its_call(live: Live) -> None:
+    session = live.session(permissionMode="bypass", model=live.behaviour.subagent_model)
     assert session.run(live.say("subagent", "", SUBAGENT_WORDS)).calls
-    # An agent may let its sub-agent go on after the turn.
+    # An agent may let its sub-agent continue after the turn.
     session.wait(lambda event: _is_result_below_a_call(session, event, "inner-output"))
     assert (live.workspace / "inner.txt").exists()
 
 
 def _is_result_below_a_call(session: Session, event: Event, output: str) -> bool:
-    """Whether an event is the end of the result with this output, and the result stands below another call."""
+    """Whether an event completes the result with this output, and the result belongs to another call."""
     match event.data:
-        case ItemCompleted(Item(parent_id=parent, content=(ToolResult(output=said), *_))) if output in said:
-            items = [one.data.item for one in session.events if isinstance(one.data, ItemCompleted)]
+        case ItemCompleted(Item(parent_id=parent, content=(ToolResult(output=text), *_))) if output in text:
+            items = [event.data.item for event in session.events if isinstance(event.data, ItemCompleted)]
             return parent in [item.item_id for item in items if item.kind == "tool_call"]
     return False
 
@@ -251,11 +253,11 @@ def test_waits_for_a_permission(live: Live) -> None:
     assert not (live.workspace / "allowed.txt").exists()
     assert session.info["state"] == "requires_action"
     waiting = session.call("GET", "/permissions")["permissions"]
-    assert [one["permission_id"] for one in waiting] == [permission.permission_id]
+    assert [each["permission_id"] for each in waiting] == [permission.permission_id]
     session.decide(permission, "once")
     turn = session.finish(turn_id)
     assert (live.workspace / "allowed.txt").exists()
-    assert [one.status for one in turn.asked_client] == ["accept"]
+    assert [each.status for each in turn.asked_client] == ["accept"]
     with pytest.raises(Refused) as refused:
         session.decide(permission, "once")
     assert refused.value.status == 409
@@ -270,7 +272,7 @@ def test_does_not_ask_again_after_always(live: Live) -> None:
     session.decide(session.permission(turn_id), "always")
     turn = session.finish(turn_id)
     assert (live.workspace / "log.txt").read_text() == "again\nagain\n"
-    assert [one.status for one in turn.asked_client] == ["accept_for_session"]
+    assert [each.status for each in turn.asked_client] == ["accept_for_session"]
 
 
 @feature("permission_reject")
@@ -280,7 +282,7 @@ def test_does_not_do_what_was_rejected(live: Live) -> None:
     session.decide(session.permission(turn_id), "reject", message="Not now.")
     turn = session.finish(turn_id)
     assert not (live.workspace / "rejected.txt").exists()
-    assert [one.status for one in turn.asked_client] == ["reject"]
+    assert [each.status for each in turn.asked_client] == ["reject"]
     results = [item for item in turn.items if item.kind == "tool_result"]
     assert [item.status for item in results] == ["failed"]
     assert turn.stop_reason == "end_turn"
@@ -306,17 +308,17 @@ def test_switches_the_permission_mode_while_it_runs(live: Live) -> None:
 
 
 @feature("question_answered")
-def test_asks_and_hears_the_answers(live: Live) -> None:
+def test_asks_and_receives_the_answers(live: Live) -> None:
     session = live.session()
     turn_id = session.send(live.say("question", "", QUESTION_WORDS))
     question = session.question(turn_id)
     asked = question.metadata.questions
-    assert [[choice.label for choice in one.options] for one in asked] == [
+    assert [[choice.label for choice in each.options] for each in asked] == [
         ["Red", "Blue"],
         ["Lint", "Tests", "Types"],
     ]
     assert (question.prompt, question.options) == (asked[0].question, ("Red", "Blue"))
-    assert [one["question_id"] for one in session.call("GET", "/questions")["questions"]] == [
+    assert [each["question_id"] for each in session.call("GET", "/questions")["questions"]] == [
         question.question_id
     ]
     session.answer(question, ["Blue"], ["Tests"])
@@ -331,13 +333,13 @@ def test_asks_and_hears_the_answers(live: Live) -> None:
 
 
 @feature("question_multi_select")
-def test_takes_several_choices_for_one_question(live: Live) -> None:
+def test_accepts_several_choices_for_one_question(live: Live) -> None:
     session = live.session()
     turn_id = session.send(live.say("question", "", QUESTION_WORDS))
     question = session.question(turn_id)
     session.answer(question, ["Red"], ["Lint", "Types"])
     turn = session.finish(turn_id)
-    assert [one.multi_select for one in question.metadata.questions] == [False, True]
+    assert [each.multi_select for each in question.metadata.questions] == [False, True]
     assert session.question_resolved().response == "Red, Lint, Types"
     assert [word for word in ("Lint", "Types") if word in turn.text] == ["Lint", "Types"], turn.text
 
@@ -349,7 +351,7 @@ def test_goes_on_when_a_question_is_rejected(live: Live) -> None:
     session.reject(session.question(turn_id))
     turn = session.finish(turn_id)
     assert session.question_resolved().status == "rejected"
-    assert turn.stop_reason == ("interrupted" if live.ways.ends_when_rejected else "end_turn")
+    assert turn.stop_reason == ("interrupted" if live.behaviour.ends_when_rejected else "end_turn")
     assert turn.errors == []
 
 
@@ -402,12 +404,12 @@ def test_switches_the_agent_mode_while_it_runs(live: Live) -> None:
     session.run(live.echo("Say hello."))
     assert session.call("PATCH", "", {"agentMode": "plan"})["agentMode"] == "plan"
     turn_id = session.send(live.say("plan", "", PLAN_WORDS))
-    told = _plan_told(session, turn_id)
-    assert "greeting.txt" in told
+    plan = _proposed_plan(session, turn_id)
+    assert "greeting.txt" in plan
 
 
-def _plan_told(session: Session, turn_id: str) -> str:
-    """The plan, as a question where the agent waits for an answer, else as a message."""
+def _proposed_plan(session: Session, turn_id: str) -> str:
+    """The plan, as a question if the agent waits for an answer, else as a message."""
     seen = session.wait(
         lambda event: (
             isinstance(event.data, QuestionRequested)
@@ -421,8 +423,8 @@ def _plan_told(session: Session, turn_id: str) -> str:
 
 
 def _text_of(item: Item) -> str:
-    said = [part.text for part in item.content if isinstance(part, Text)]
-    return "".join(said) if item.role == "assistant" else ""
+    texts = [part.text for part in item.content if isinstance(part, Text)]
+    return "".join(texts) if item.role == "assistant" else ""
 
 
 # -- models -----------------------------------------------------------------------------------
@@ -441,7 +443,7 @@ def test_lists_its_models(live: Live) -> None:
 
 @feature("variant")
 def test_passes_the_variant_to_the_model(live: Live) -> None:
-    # Two of them: one alone may be what the agent asks for anyway.
+    # Two of them: a single one may be the agent's default.
     for variant in ("low", "high"):
         session = live.session(variant=variant)
         turn = session.run(live.say("settings", "", "Say hello."))
@@ -455,11 +457,11 @@ def test_passes_the_variant_to_the_model(live: Live) -> None:
 
 @feature("switch_model")
 def test_switches_model_and_variant_while_it_runs(live: Live) -> None:
-    model, shown = live.ways.other_model
+    model, shown = live.behaviour.other_model
     session = live.session()
     prompt = live.say("settings", "", "Say hello.")
     before = session.run(prompt).text
-    assert session.info["model"]  # nobody chose one
+    assert session.info["model"]  # none was chosen
     if "model" in live.agent.chooses:
         with pytest.raises(Refused, match="no model no-such/model"):
             session.call("PATCH", "", {"model": "no-such/model"})
@@ -471,7 +473,7 @@ def test_switches_model_and_variant_while_it_runs(live: Live) -> None:
 
 
 @feature("usage")
-def test_tells_what_a_turn_cost(live: Live) -> None:
+def test_reports_a_turns_usage(live: Live) -> None:
     session = live.session()
     usage = session.run(live.say("usage", "", "Say hello.")).usage
     assert usage is not None
@@ -480,8 +482,8 @@ def test_tells_what_a_turn_cost(live: Live) -> None:
     assert usage.context_tokens
     if not live.real:
         assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) == (5000, 700, 4000)
-    told = session.info["usage"]
-    assert (told["inputTokens"], told["outputTokens"]) == (usage.input_tokens, usage.output_tokens)
+    total = session.info["usage"]
+    assert (total["inputTokens"], total["outputTokens"]) == (usage.input_tokens, usage.output_tokens)
 
 
 # -- files ------------------------------------------------------------------------------------
@@ -523,7 +525,7 @@ def _red_square() -> bytes:
 
 
 @feature("file_attachment")
-def test_tells_the_model_of_an_attached_file(live: Live) -> None:
+def test_names_an_attached_file_to_the_model(live: Live) -> None:
     session = live.session(permissionMode="bypass")
     uploaded = session.call(
         "POST",
@@ -535,8 +537,8 @@ def test_tells_the_model_of_an_attached_file(live: Live) -> None:
     prompt = live.echo("What is the secret word in the attached file? Answer with one word.")
     turn = session.run(prompt, attachments=[{"path": uploaded["path"], "mime": uploaded["mime"]}])
     assert turn.stop_reason == "end_turn"
-    told = "plum" if live.real else Path(uploaded["path"]).name
-    assert told in turn.text, turn.text
+    name = "plum" if live.real else Path(uploaded["path"]).name
+    assert name in turn.text, turn.text
 
 
 # -- stopping ---------------------------------------------------------------------------------
@@ -555,7 +557,7 @@ def test_stops_in_mid_stream(live: Live) -> None:
 
 
 @feature("cancel_tool")
-def test_stops_arunning_command(live: Live) -> None:
+def test_stops_a_running_command(live: Live) -> None:
     session = live.session(permissionMode="bypass")
     turn_id, pid = running_command(live, session)
     session.call("POST", "/cancel")
@@ -602,26 +604,26 @@ def test_runs_two_sessions_at_once(live: Live) -> None:
     assert [turn.stop_reason for turn in ended] == ["end_turn", "end_turn"]
 
 
-# -- things that break ------------------------------------------------------------------------
+# -- failures ---------------------------------------------------------------------------------
 
 
 @feature("error_401")
-def test_tells_that_the_key_is_wrong(live: Live) -> None:
+def test_reports_a_wrong_key(live: Live) -> None:
     _fails_with(live, "error_401", "authentication_failed")
 
 
 @feature("error_429")
-def test_tells_that_the_rate_is_limited(live: Live) -> None:
+def test_reports_a_rate_limit(live: Live) -> None:
     _fails_with(live, "error_429", "rate_limited")
 
 
 @feature("error_500")
-def test_tells_that_the_models_server_failed(live: Live) -> None:
+def test_reports_a_failure_of_the_models_server(live: Live) -> None:
     _fails_with(live, "error_500", "server_error")
 
 
 @feature("error_cut")
-def test_tells_that_the_stream_was_cut(live: Live) -> None:
+def test_reports_a_cut_stream(live: Live) -> None:
     _fails_with(live, "cut", "connection_failed")
 
 
@@ -637,7 +639,7 @@ def _fails_with(live: Live, scenario: str, code: str) -> None:
 
 
 @feature("reader_drops")
-def test_a_reader_that_drops_misses_nothing(live: Live) -> None:
+def test_a_reader_that_reconnects_misses_nothing(live: Live) -> None:
     session = live.session()
     turn_id = live.send_slow(session, 30)
     seen: list[Event] = []
@@ -665,7 +667,7 @@ def test_resumes_after_the_agent_died_between_turns(live: Live) -> None:
 
 
 def _is_title(event: Event) -> bool:
-    """Some agents name a session in their own time."""
+    """Some agents name a session some time later."""
     match event.data:
         case ItemStarted(Item(content=(StatusPart("title"), *_))) | ItemCompleted(
             Item(content=(StatusPart("title"), *_))
@@ -675,7 +677,7 @@ def _is_title(event: Event) -> bool:
 
 
 @feature("agent_killed_turn")
-def test_tells_within_a_second_that_the_agent_died(live: Live) -> None:
+def test_reports_within_a_second_that_the_agent_died(live: Live) -> None:
     mark = new_mark()
     session = live.session(env=mark)
     session.run(live.echo("The secret word is plum. Reply with OK."))
@@ -721,7 +723,7 @@ def test_resumes_after_the_daemon_died(live: Live, own_daemon: DaemonProcess) ->
 
 
 @feature("daemon_killed_first_turn")
-def test_goes_on_where_nothing_was_stored(live: Live, own_daemon: DaemonProcess) -> None:
+def test_continues_when_nothing_was_stored(live: Live, own_daemon: DaemonProcess) -> None:
     mark = new_mark()
     session = live.session(env=mark)
     turn_id = live.begin(session, 400)
@@ -763,14 +765,14 @@ def test_rejects_a_permission_whose_daemon_died(live: Live, own_daemon: DaemonPr
 
 
 def _goes_on(live: Live, session: Session) -> None:
-    """The next message continues the agent's own conversation; an unfinished one may or may not count."""
+    """The next message continues the agent's own conversation; an unfinished turn may or may not count."""
     turn = session.run(live.echo("What is the secret word?"))
     assert live.knows(turn, "plum", 2) or live.knows(turn, "plum", 3), turn.text
 
 
 def _is_rejected_for_ever(session: Session, permission: PermissionRequested, turn: Turn) -> None:
     resolved = turn.data(PermissionResolved)
-    assert [(one.permission_id, one.status) for one in resolved] == [(permission.permission_id, "reject")]
+    assert [(each.permission_id, each.status) for each in resolved] == [(permission.permission_id, "reject")]
     with pytest.raises(Refused) as refused:
         session.decide(permission, "once")
     assert refused.value.status == 409
@@ -786,7 +788,7 @@ def test_every_feature_has_one_test() -> None:
     assert sorted(marks) == sorted(FEATURES)
 
 
-def test_every_declared_gap_is_proved_and_no_other() -> None:
+def test_every_declared_gap_has_a_check_and_no_other_feature_does() -> None:
     declared = {(name, gap) for name, agent in TRIED.items() for gap in agent.gaps}
     assert [gap for gap in declared if check_of(*gap) is None] == []
     assert set(OWN_WAYS) <= declared

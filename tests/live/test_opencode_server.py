@@ -1,4 +1,4 @@
-"""OpenCode's sessions share a server: what they must not share with it."""
+"""OpenCode's sessions share a server: what they must not share."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def live(request: pytest.FixtureRequest, tmp_path: Path, scripted_model: Scripte
         pytest.skip("--agent names others")
     if why := cannot_run(agent):
         request.node.user_properties += [("agent", agent), ("left_out", why)]
-        pytest.skip("the agent is not here")
+        pytest.skip("the agent is not installed")
     daemon: DaemonProcess = request.getfixturevalue("shared_daemon")
     live = Live(TRIED[agent], daemon, scripted_model, tmp_path)
     yield live
     live.check_rules()
 
 
-def test_of_ten_sessions_on_one_server_each_is_asked_for_itself(live: Live) -> None:
+def test_ten_sessions_on_one_server_have_separate_permissions(live: Live) -> None:
     mark = new_mark()
     sessions = [live.session(env=mark) for _ in range(10)]
     server = agent_process(mark)  # there is exactly one
     turns = [session.send(live.say("text", "", f"Reply with exactly this: {HELLO}")) for session in sessions]
-    said = [session.finish(turn_id).text for session, turn_id in zip(sessions, turns, strict=True)]
-    assert said == [HELLO] * 10
+    answers = [session.finish(turn_id).text for session, turn_id in zip(sessions, turns, strict=True)]
+    assert answers == [HELLO] * 10
     first, *others = sessions
     command = live.command("echo once >> log.txt")
     turn_id = first.send(command)
@@ -56,7 +56,7 @@ def test_of_ten_sessions_on_one_server_each_is_asked_for_itself(live: Live) -> N
     assert agent_process(mark) == server
 
 
-def test_another_environment_is_another_server_and_one_that_dies_takes_its_commands_with_it(
+def test_each_environment_has_its_own_server_and_a_dead_server_leaves_no_commands(
     live: Live,
 ) -> None:
     doomed_mark, other_mark = new_mark(), new_mark()
@@ -77,7 +77,7 @@ def test_a_cancel_before_a_servers_first_answer_breaks_nothing(live: Live) -> No
     prompt = live.say("text", "", f"Reply with exactly this: {HELLO}")
     session = live.session(env=new_mark())
     turn_id = session.send(prompt)
-    time.sleep(0.3)  # to cancel while the server sets things up, of which nothing is told
+    time.sleep(0.3)  # cancel during the server's setup, which it does not report
     session.call("POST", "/cancel")
     assert session.finish(turn_id).stop_reason == "interrupted"
     assert session.call("GET", "/commands")["commands"]
@@ -115,11 +115,13 @@ def test_a_compaction_belongs_to_its_turn_and_can_be_cancelled(live: Live) -> No
     assert not turn.text
     for words in ("three", "four"):
         session.run(live.echo(f"{'filler ' * 1200}{words}"))
-    known = len(live.model.requests)
+    earlier = len(live.model.requests)
     live.model.add_scenario("compaction", [Delay(60), *SUMMARY])
     try:
         turn_id = session.call("POST", "/compact")["turnId"]
-        live.model.wait_for(lambda _: any(one.kind == "compaction" for one in live.model.requests[known:]))
+        live.model.wait_for(
+            lambda _: any(request.kind == "compaction" for request in live.model.requests[earlier:])
+        )
         session.call("POST", "/cancel")
         turn = session.finish(turn_id)
     finally:
@@ -129,7 +131,7 @@ def test_a_compaction_belongs_to_its_turn_and_can_be_cancelled(live: Live) -> No
 
 
 @pytest.mark.parametrize("words", ["Yes", "Name it hello.txt. SCENARIO:echo"])
-def test_any_answer_but_approve_rejects_a_plan_and_reaches_the_agent(live: Live, words: str) -> None:
+def test_any_answer_other_than_approve_rejects_a_plan_and_reaches_the_agent(live: Live, words: str) -> None:
     subprocess.run(["git", "init"], cwd=live.workspace, check=True, capture_output=True)
     session = live.session(permissionMode="plan")
     turn_id = session.send(live.say("plan", "", PLAN_WORDS))

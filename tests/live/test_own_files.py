@@ -1,4 +1,6 @@
-"""An agent works in the user's workspace and with the user's own settings: what is theirs is as before when it is done."""
+"""An agent works in the user's workspace and with the user's own settings: both are unchanged when it is
+done.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ OWN_FILES = {
         ".config/amp/settings.json": '{"amp.showCosts": false}\n',
     },
 }
-"""What a user of the agent has at home, beside what it takes to find the model."""
+"""The files in the home of a user of the agent, apart from those that point it to the model."""
 
 
 @pytest.fixture(params=list(OWN_FILES))
@@ -49,7 +51,7 @@ def live(request: pytest.FixtureRequest, tmp_path: Path, scripted_model: Scripte
         pytest.skip("--agent names others")
     if why := cannot_run(request.param):
         request.node.user_properties += [("agent", request.param), ("left_out", why)]
-        pytest.skip("the agent is not here")
+        pytest.skip("the agent is not installed")
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     daemon: DaemonProcess = request.getfixturevalue("shared_daemon")
@@ -58,7 +60,7 @@ def live(request: pytest.FixtureRequest, tmp_path: Path, scripted_model: Scripte
     live.check_rules()
 
 
-def test_what_is_the_users_own_is_as_before(live: Live, tmp_path: Path) -> None:
+def test_the_users_own_files_are_unchanged(live: Live, tmp_path: Path) -> None:
     home, workspace = tmp_path / "home", live.workspace
     env = offline_environment(live.agent.name, live.model.base_url, home)
     for path, text in OWN_FILES[live.agent.name].items():

@@ -1,4 +1,4 @@
-"""What a run of the live suite says at its end, seen from outside: pytest in a process of its own, without agents."""
+"""The report at the end of a live run, seen from outside: pytest in a process of its own, without agents."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .report import CHECKOUT
 from .tried import TRIED, chosen
 
 THROUGH_WORKERS = ("-n", "1", "--dist", "worksteal")
-"""As `make test` does: the process that reports is not the one that runs."""
+"""Like `make test`: the process that reports is not the one that runs the tests."""
 
 
 def run_pytest(*arguments: str, cwd: Path, **environ: str) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    # The other plugins take longer to load than all else here.
+    # The other plugins would take most of the time.
     own = {"CI": "", "MODEL": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(
         [
@@ -51,7 +51,7 @@ def run_pytest(*arguments: str, cwd: Path, **environ: str) -> subprocess.Complet
 
 
 def run_without_npm(tmp_path: Path, **environ: str) -> subprocess.CompletedProcess[str]:
-    """The whole folder of tests, as by `make test`, but for what is not live."""
+    """The whole test directory, as `make test` runs it, except for tests that are not live."""
     programs = tmp_path / "programs"
     programs.mkdir()
     cache = str(tmp_path / "cache")
@@ -73,16 +73,16 @@ ALL_LEFT_OUT = (
 )
 
 
-def test_without_npm_the_agents_are_left_out_with_one_loud_line(tmp_path: Path) -> None:
+def test_without_npm_the_agents_are_left_out_and_reported_in_one_line(tmp_path: Path) -> None:
     run = run_without_npm(tmp_path)
     assert left_out_lines(run) == [ALL_LEFT_OUT], run.stdout
     tried = sum(len(chosen(None, feature)) for feature in FEATURES)
     left_out = re.findall(r"SKIPPED \[(\d+)\] tests/live/conftest.py", run.stdout)
-    assert sum(map(int, left_out)) >= tried  # and what else needs a real agent
+    assert sum(map(int, left_out)) >= tried  # and other tests that need a real agent
     assert run.returncode == pytest.ExitCode.OK
 
 
-def test_without_npm_the_run_fails_where_it_must_be_whole(tmp_path: Path) -> None:
+def test_without_npm_a_run_that_must_be_complete_fails(tmp_path: Path) -> None:
     run = run_without_npm(tmp_path, CI="true")
     assert left_out_lines(run) == [ALL_LEFT_OUT], run.stdout
     assert run.returncode == pytest.ExitCode.TESTS_FAILED
@@ -129,14 +129,14 @@ RIGHT: coverage.Matrix = {"codex": Column("2.0", {"text": "yes", "command": "yes
 def test_a_wrong_matrix_fails_the_run(tmp_path: Path) -> None:
     run = run_suite(suite_with_matrix(tmp_path, WRONG))
     assert "1 passed" in run.stdout
-    assert "coverage.md, README.md: not what just ran" in run.stdout
+    assert "coverage.md, README.md: differs from what just ran" in run.stdout
     assert "codex: the matrix is about version 1.0, 2.0 ran" in run.stdout
     assert "codex, Command: the matrix says fails, not yes" in run.stdout
     assert run.returncode == pytest.ExitCode.TESTS_FAILED
     assert coverage.read((tmp_path / "coverage.md").read_text()) == WRONG
 
 
-def test_a_matrix_that_was_written_passes(tmp_path: Path) -> None:
+def test_a_freshly_written_matrix_passes(tmp_path: Path) -> None:
     written = run_suite(suite_with_matrix(tmp_path, WRONG), "--write-coverage")
     assert "wrote coverage.md, README.md" in written.stdout
     assert written.returncode == pytest.ExitCode.OK
@@ -147,17 +147,17 @@ def test_a_matrix_that_was_written_passes(tmp_path: Path) -> None:
     assert again.returncode == pytest.ExitCode.OK
 
 
-def test_a_run_speaks_only_of_what_it_ran() -> None:
-    known: coverage.Matrix = {
+def test_a_run_changes_only_what_it_ran() -> None:
+    matrix: coverage.Matrix = {
         "claude": Column("1.0", {"text": "yes"}),
         "codex": Column("1.0", {"text": "yes", "command": "no"}),
     }
-    after = coverage.merged(known, [Ran("codex", "1.0", "command", "yes")])
+    after = coverage.merged(matrix, [Ran("codex", "1.0", "command", "yes")])
     assert after == {
         "claude": Column("1.0", {"text": "yes"}),
         "codex": Column("1.0", {"text": "yes", "command": "yes"}),
     }
-    assert coverage.differences(known, after) == ["codex, Command: the matrix says no, not yes"]
+    assert coverage.differences(matrix, after) == ["codex, Command: the matrix says no, not yes"]
     assert coverage.differences(after, after) == []
 
 
@@ -168,7 +168,7 @@ def test_a_cell_that_was_never_tried_is_a_difference() -> None:
     ]
 
 
-def test_a_page_reads_back_as_the_matrix_it_was_made_of() -> None:
+def test_a_page_reads_back_as_its_matrix() -> None:
     gap = next(iter(AGENTS["amp"].gaps))
     matrix: coverage.Matrix = {
         "amp": Column("0.1", {"text": "yes", gap: "no"}),

@@ -1,6 +1,8 @@
-"""The agents that the live suite tries: those of the registry, and programs that only speak ACP, as an operator names them.
+"""The agents of the live suite: those of the registry, and programs that only speak ACP, as an operator names
+them.
 
-An adapter says itself what its agent cannot do. One adapter serves all ACP programs, so what each of those cannot do stands here.
+An adapter declares what its agent cannot do. One adapter serves all ACP programs, so their gaps are declared
+here.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from sandbox_agent.testing import agent_cache
 from .features import FEATURES
 
 REGISTERED = sorted(RECIPES, key=lambda name: (AGENTS[name].stability != "stable", name))
-"""Those that can be fetched, the stable ones first."""
+"""The installable agents, stable ones first."""
 
 
 class AcpProgram(Struct, frozen=True):
@@ -31,24 +33,26 @@ class AcpProgram(Struct, frozen=True):
 
     command: str
     installs: tuple[str, ...]
-    """What of the agents' cache it needs."""
+    """The packages it needs from the agents' cache."""
     env: tuple[str, ...]
-    """Which of the daemon's variables it is to see."""
+    """The daemon's variables that it is given."""
     gaps: dict[str, str]
-    ways: Scripted
+    behaviour: Scripted
     sample: frozenset[str]
-    """What is tried unless `--agent` names it: each session is a process that costs up to five seconds of a core. So `make test` looks
-    whether the adapter still fits, and `make live` takes the minutes for all."""
+    """The features tested unless `--agent` names it. Each session is a process that costs up to five seconds
+    of a core, so `make test` only checks that the adapter still fits, and `make live` takes the minutes for
+    everything.
+    """
 
 
 SAMPLE = frozenset(
     {"text", "file_change", "permission_once", "plan_read_only", "question_answered", "error_401"}
 )
-NO_QUESTIONS = "it offers its model no tool to ask with where it speaks ACP"
+NO_QUESTIONS = "it offers its model no tool for questions over ACP"
 NO_PLANS = "it offers its model no tool to leave plan mode: the plan is a message"
 RETRIES = (
-    "it tells so after five more tries without a word, which take over a minute; "
-    "a cancel or `turnTimeoutMs` ends such a turn before"
+    "it reports the failure after five more tries without any message, which take over a minute; "
+    "a cancel or `turnTimeoutMs` ends such a turn earlier"
 )
 
 ACP_PROGRAMS = {
@@ -60,27 +64,27 @@ ACP_PROGRAMS = {
         msgspec.structs.replace(
             scripted(AGENTS["claude"]),
             other_model=("haiku", "claude-haiku-5-5"),
-            tells_exit_codes=False,  # only in the words with which it says that a command failed
+            reports_exit_codes=False,  # only in the text that reports a failed command
         ),
         SAMPLE
         | {"tools", "permission_reject", "switch_model", "cancel_stream", "daemon_killed", "terminate"},
     ),
     "opencode-acp": AcpProgram(
-        # Without this it asks for nothing.
+        # Without this it asks for no permission.
         """'OPENCODE_PERMISSION={"edit":"ask","bash":"ask"}' opencode acp""",
         ("opencode",),
         ("OPENCODE_*", "ANTHROPIC_*", "OPENAI_*"),
         {
-            "compact": "it offers no such command where it speaks ACP",
+            "compact": "it offers no such command over ACP",
             "question_answered": NO_QUESTIONS,
             "question_multi_select": NO_QUESTIONS,
             "question_rejected": NO_QUESTIONS,
             "plan_approved": NO_PLANS,
             "plan_rejected": NO_PLANS,
-            "subagent": "it shows nothing of a sub-agent and does not pass on what one asks for: the turn waits until it is cancelled",
+            "subagent": "it shows nothing of a sub-agent and does not pass on its requests: the turn waits until it is cancelled",
             "error_cut": RETRIES,
         },
-        msgspec.structs.replace(scripted(AGENTS["opencode"]), tells_arguments=False),
+        msgspec.structs.replace(scripted(AGENTS["opencode"]), reports_arguments=False),
         SAMPLE,
     ),
 }
@@ -103,10 +107,10 @@ def _acp_agents() -> dict[str, Agent]:
 
 
 TRIED: dict[str, Agent] = {**{name: AGENTS[name] for name in REGISTERED}, **_acp_agents()}
-"""By name, in the order in which they are tried."""
+"""By name, in the order of the tests."""
 
 CHOICES = {**{name: (name,) for name in TRIED}, "acp": tuple(ACP_PROGRAMS), "all": tuple(TRIED)}
-"""What `--agent` takes."""
+"""The values that `--agent` accepts."""
 
 ON_EVERY_AGENT = frozenset(
     {
@@ -114,11 +118,11 @@ ON_EVERY_AGENT = frozenset(
         *("multi_turn", "daemon_killed", "error_401", "terminate"),
     }
 )
-"""What `make test` tries on all agents that are registered. Everything else it tries on two of them."""
+"""The features that `make test` tests on all registered agents. It tests every other on two of them."""
 
 
 def chosen(choices: Iterable[str] | None, feature: str) -> list[str]:
-    """The agents to try for a feature: those that `--agent` names, else a sample."""
+    """The agents to test a feature on: those that `--agent` names, else a sample."""
     if choices is None:
         return [name for name in TRIED if _is_sampled(name, feature)]
     named = {name for choice in choices for name in CHOICES[choice]}
@@ -130,30 +134,30 @@ def _is_sampled(name: str, feature: str) -> bool:
         return feature in ACP_PROGRAMS[name].sample
     if feature in ON_EVERY_AGENT:
         return True
-    # Another pair from feature to feature, so that every agent meets a good part of them.
+    # A different pair for each feature, so that every agent is tested for many of them.
     turn = list(FEATURES).index(feature) - REGISTERED.index(name)
     return turn % len(REGISTERED) in (0, 2)
 
 
 def installs(name: str) -> tuple[str, ...]:
-    """What of the agents' cache an agent needs."""
+    """The packages an agent needs from the agents' cache."""
     return ACP_PROGRAMS[name].installs if name in ACP_PROGRAMS else (name,)
 
 
-def ways(name: str) -> Scripted:
-    """What an agent does in its own way."""
-    return ACP_PROGRAMS[name].ways if name in ACP_PROGRAMS else scripted(AGENTS[name])
+def behaviour(name: str) -> Scripted:
+    """An agent's peculiarities."""
+    return ACP_PROGRAMS[name].behaviour if name in ACP_PROGRAMS else scripted(AGENTS[name])
 
 
 @functools.cache
 def cannot_run(name: str) -> str | None:
-    """Why an agent cannot be tried on this machine; puts it into the cache where that is possible."""
+    """Why an agent cannot be tested on this machine; installs it into the cache if possible."""
     for program in installs(name):
         try:
             agent_cache.install(program)
         except agent_cache.CannotInstall as error:
-            # On a developer's machine the agent that is there is better than none.
+            # On a developer's machine, an installed agent of another version is better than none.
             if os.environ.get("CI") or shutil.which(program) is None:
-                # The same reason is told once for all agents: it does not begin with the name of one.
+                # Strip the agent's name, so that a shared reason is reported once for all agents.
                 return str(error).partition("could not be installed. ")[2] or str(error)
     return None

@@ -609,7 +609,7 @@ class ToyWorld:
         for row in rows:
             checker.check(decode_event(row.body))
         # The toy talks nonsense on purpose; that it is told as such is no fault.
-        assert [one for one in checker.found if "unparsed" not in one] == []
+        assert [one for one in checker.violations if "unparsed" not in one] == []
         self.checkers[id] = (checker, seen + len(rows))
         turns = self._turns_of(id)
         assert len(turns) == len(set(turns))
@@ -698,7 +698,7 @@ class ToyWorld:
             loaded = self.actors.get(id)
             if self.store.session(id) is not None and (loaded is None or loaded.scribe.nothing_open()):
                 checker.finish()
-                assert [one for one in checker.found if "unparsed" not in one] == []
+                assert [one for one in checker.violations if "unparsed" not in one] == []
 
 
 def _bytes(told: Any) -> bytes:

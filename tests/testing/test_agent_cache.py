@@ -1,4 +1,4 @@
-"""The cache of pinned agents, filled from a registry of this machine."""
+"""The cache of pinned agents, filled from a registry on this machine."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_an_agent_is_fetched_once(registry: Site) -> None:
     assert registry.downloads(".tgz") == 1
 
 
-def test_many_at_once_fetch_it_once_too(registry: Site) -> None:
+def test_concurrent_installs_fetch_it_once(registry: Site) -> None:
     threads = [threading.Thread(target=install, args=("claude",)) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -63,7 +63,7 @@ def test_many_at_once_fetch_it_once_too(registry: Site) -> None:
     assert registry.downloads(".tgz") == 1
 
 
-def test_codex_keeps_its_tree_together_but_for_the_voice(registry: Site) -> None:
+def test_codex_keeps_its_tree_without_the_voice_files(registry: Site) -> None:
     tree = install("codex").resolve().parents[1]
     assert sorted(str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file()) == [
         "bin/codex",
@@ -82,7 +82,7 @@ def test_pi_runs_on_a_node_of_its_own(registry: Site) -> None:
     ]
 
 
-def test_what_fails_is_told_in_the_installers_words(registry: Site) -> None:
+def test_a_failure_has_the_installers_message(registry: Site) -> None:
     with pytest.raises(CannotInstall) as failed:
         install("opencode")
     assert str(failed.value) == (

@@ -1,4 +1,6 @@
-"""The mock agent's process, driven over real pipes: its frames decode, and what they become keeps the ten rules."""
+"""The mock agent's process, driven over real pipes: its frames decode, and the resulting events keep the ten
+rules.
+"""
 
 from __future__ import annotations
 
@@ -70,12 +72,12 @@ Respond = Callable[[Frame], Command | None]
 
 
 def accept_all(frame: Frame) -> Command | None:
-    """A client that says yes, and chooses the first option."""
+    """A client that accepts everything, and chooses the first option."""
     match frame:
         case AskFrame(id):
             return DecisionCommand(id, "once")
         case QuestionFrame(id, questions):
-            return AnswerCommand(id, tuple((one.options[0].label,) for one in questions))
+            return AnswerCommand(id, tuple((question.options[0].label,) for question in questions))
         case PlanFrame(id):
             return AnswerCommand(id, (("approve",),))
     return None
@@ -95,7 +97,7 @@ def cancel_on(kind: type[Frame]) -> Respond:
 
 
 class Client:
-    """Starts the mock agent in a folder of its own and speaks to it."""
+    """Starts the mock agent in a directory of its own and talks to it."""
 
     def __init__(self, home: Path) -> None:
         self.workspace = home / "workspace"
@@ -130,12 +132,12 @@ class Client:
         return None if line is None else frames.decode(line)
 
     def until_ready(self) -> list[Frame | None]:
-        """What it tells before it is ready: the history of a conversation that is resumed."""
-        told: list[Frame | None] = []
+        """The frames before it is ready: the history of a resumed conversation."""
+        frames: list[Frame | None] = []
         while (frame := self.frame()) != ReadyFrame("talk"):
             assert frame is not None
-            told.append(frame)
-        return told
+            frames.append(frame)
+        return frames
 
     def ask(self, text: str, *files: Attachment, respond: Respond = accept_all) -> list[Frame]:
         """The frames of one turn, or those until the process ends."""
@@ -150,7 +152,7 @@ class Client:
         return seen
 
     def exit_code(self) -> int:
-        """Close the agent's input and wait for its end."""
+        """Close the agent's input and wait until it exits."""
         assert self._process is not None
         process, self._process = self._process, None
         return process.finish(TIMEOUT)
@@ -161,9 +163,9 @@ class Client:
             self.exit_code()
 
     def events(self) -> list[Event]:
-        """What a client of the daemon would read of all this."""
-        told = translate(AGENTS["mock"], self.recording.lines)
-        return [decode_event(msgspec.json.encode(one.event)) for one in told]
+        """The events that a client of the daemon would read."""
+        recorded = translate(AGENTS["mock"], self.recording.lines)
+        return [decode_event(msgspec.json.encode(line.event)) for line in recorded]
 
 
 @pytest.fixture
@@ -180,7 +182,7 @@ def agent(client: Client) -> Client:
     return client
 
 
-def said(seen: Sequence[Frame | None]) -> list[str]:
+def texts_of(seen: Sequence[Frame | None]) -> list[str]:
     """The texts of a turn, from their deltas."""
     texts: dict[str, str] = {}
     for frame in seen:
@@ -190,15 +192,15 @@ def said(seen: Sequence[Frame | None]) -> list[str]:
 
 
 def outline(seen: Sequence[Frame]) -> list[str]:
-    """The types of a turn's frames, runs of the same type as one."""
+    """The types of a turn's frames, with repetitions collapsed."""
     names = [str(frame.__struct_config__.tag) for frame in seen]
     return [name for place, name in enumerate(names) if place == 0 or names[place - 1] != name]
 
 
 def of(kind: type[Frame], seen: Sequence[Frame]) -> Any:
     """The only frame of a kind."""
-    (found,) = (frame for frame in seen if isinstance(frame, kind))
-    return found
+    (only,) = (frame for frame in seen if isinstance(frame, kind))
+    return only
 
 
 def stop_reasons(events: list[Event]) -> list[str]:
@@ -242,7 +244,7 @@ OUTLINES = {
 }
 
 
-def test_every_keyword_that_answers_can_be_asked_in_one_conversation(agent: Client) -> None:
+def test_every_keyword_with_an_answer_works_in_one_conversation(agent: Client) -> None:
     assert {prompt: outline(agent.ask(prompt)) for prompt in OUTLINES} == OUTLINES
     assert agent.exit_code() == 0
     events = agent.events()
@@ -251,7 +253,7 @@ def test_every_keyword_that_answers_can_be_asked_in_one_conversation(agent: Clie
     assert stop_reasons(events) == reasons
 
 
-def test_every_keyword_is_asked_by_a_test_and_stands_in_the_docs() -> None:
+def test_every_keyword_is_tested_and_documented() -> None:
     asked_elsewhere = {"demo", "unparsed", "nested", "slow", "crash", "hang", "orphan", "end"}
     assert mock_agent.KEYWORDS.keys() == {
         *(prompt.split()[0] for prompt in OUTLINES if prompt != "anything else"),
@@ -259,14 +261,14 @@ def test_every_keyword_is_asked_by_a_test_and_stands_in_the_docs() -> None:
     }
     page = (DOCS / "mock-agent.md").read_text()
     assert re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE) == [
-        one.usage for one in mock_agent.KEYWORDS.values()
+        each.usage for each in mock_agent.KEYWORDS.values()
     ]
 
 
 def test_help_names_every_keyword(agent: Client) -> None:
-    (text,) = said(agent.ask("HELP!"))
+    (text,) = texts_of(agent.ask("HELP!"))
     assert re.findall(r"^- `([^`]+)`: ", text, re.MULTILINE) == [
-        one.usage for one in mock_agent.KEYWORDS.values()
+        each.usage for each in mock_agent.KEYWORDS.values()
     ]
 
 
@@ -280,12 +282,12 @@ def test_demo_shows_a_bit_of_everything(agent: Client, respond: Respond) -> None
     assert violations(agent.events()) == []
 
 
-def test_an_argument_that_is_no_number_is_said_to_be_wrong(agent: Client) -> None:
-    (text,) = said(agent.ask("flood gates"))
+def test_an_argument_that_is_not_a_number_is_refused(agent: Client) -> None:
+    (text,) = texts_of(agent.ask("flood gates"))
     assert text.startswith("I did not understand that: `flood [N] [BYTES]`")
 
 
-# -- what is asked ------------------------------------------------------------------------------
+# -- requests -----------------------------------------------------------------------------------
 
 
 def test_an_accepted_command_really_runs(agent: Client) -> None:
@@ -295,14 +297,14 @@ def test_an_accepted_command_really_runs(agent: Client) -> None:
     assert call == Call(call.id, "bash", {"command": "echo one two"})
     assert ask == AskFrame(ask.id, "bash", {"command": "echo one two"}, "command", call.id)
     assert of(Result, seen) == Result(call.id, "one two\n", 0)
-    assert said(seen) == ["The command said: one two"]
+    assert texts_of(seen) == ["The command said: one two"]
 
 
 def test_a_rejected_command_fails_and_the_turn_goes_on(agent: Client) -> None:
     seen = agent.ask("permission", respond=reject_all)
     output = "The user rejected this call. (not today)"
     assert of(Result, seen) == Result(of(Call, seen).id, output, failed=True)
-    assert said(seen) == ["You did not allow bash (not today), so I leave it."]
+    assert texts_of(seen) == ["You did not allow bash (not today), so I leave it."]
     assert of(TurnEnd, seen).stop_reason == "end_turn"
 
 
@@ -326,7 +328,7 @@ def test_an_edit_is_written_when_it_is_accepted(agent: Client) -> None:
 @pytest.mark.parametrize(
     "mode, asked", [("default", ["edit", "command"]), ("acceptEdits", ["edit", "command"]), ("bypass", [])]
 )
-def test_the_permission_mode_says_what_is_asked(agent: Client, mode: Any, asked: list[str]) -> None:
+def test_the_permission_mode_decides_what_is_asked(agent: Client, mode: Any, asked: list[str]) -> None:
     agent.send(SetCommand(Settings("/", permission_mode=mode)))
     seen = agent.ask("edit") + agent.ask("permission")
     assert [frame.kind for frame in seen if isinstance(frame, AskFrame)] == asked
@@ -340,17 +342,17 @@ def test_answers_to_several_questions_are_understood(agent: Client) -> None:
         return AnswerCommand(frame.id, (("Large",), ("Cheese", "Olives"), ("in an hour",)))
 
     seen = agent.ask("multi", respond=choose)
-    assert [one.multi_select for one in of(QuestionFrame, seen).questions] == [False, True, False]
-    assert said(seen) == ["You chose: Large; Cheese, Olives; in an hour."]
+    assert [question.multi_select for question in of(QuestionFrame, seen).questions] == [False, True, False]
+    assert texts_of(seen) == ["You chose: Large; Cheese, Olives; in an hour."]
     rejected = agent.ask("question", respond=reject_all)
-    assert said(rejected) == ["You rejected the question (not today). I go on without an answer."]
+    assert texts_of(rejected) == ["You rejected the question (not today). I go on without an answer."]
 
 
 def test_a_plan_is_carried_out_only_when_approved(agent: Client) -> None:
     approved = agent.ask("plan")
-    assert said(approved)[-1] == "The plan was approved, and it is done."
+    assert texts_of(approved)[-1] == "The plan was approved, and it is done."
     rejected = agent.ask("plan", respond=reject_all)
-    assert said(rejected)[-1] == "The plan was not approved (not today). I keep planning."
+    assert texts_of(rejected)[-1] == "The plan was not approved (not today). I keep planning."
     assert not any(isinstance(frame, Call) for frame in rejected)
 
 
@@ -368,7 +370,7 @@ def test_a_plan_is_carried_out_only_when_approved(agent: Client) -> None:
         ("pace 10 60000", TextFrame, ["text"]),
     ],
 )
-def test_cancel_withdraws_what_is_pending(
+def test_cancel_withdraws_pending_requests(
     agent: Client, prompt: str, awaited: type[Frame], before_the_end: list[str]
 ) -> None:
     seen = agent.ask(prompt, respond=cancel_on(awaited))
@@ -376,7 +378,7 @@ def test_cancel_withdraws_what_is_pending(
     assert of(TurnEnd, seen).stop_reason == "interrupted"
     # A second cancel finds nothing to stop, and the conversation goes on.
     agent.send(CancelCommand())
-    assert said(agent.ask("still there?")) == ["You said: still there? (message 2 of this conversation)"]
+    assert texts_of(agent.ask("still there?")) == ["You said: still there? (message 2 of this conversation)"]
     assert agent.exit_code() == 0
     events = agent.events()
     assert violations(events) == []
@@ -392,7 +394,7 @@ def test_a_flood_can_be_cancelled(agent: Client) -> None:
     assert frame.stop_reason == "interrupted"
 
 
-def test_a_prompt_that_comes_during_a_turn_waits(agent: Client) -> None:
+def test_a_prompt_during_a_turn_waits(agent: Client) -> None:
     agent.send(PromptCommand("question"))
     question = agent.frame()
     assert isinstance(question, QuestionFrame)
@@ -405,8 +407,8 @@ def test_a_prompt_that_comes_during_a_turn_waits(agent: Client) -> None:
     second: list[Frame | None] = []
     while not isinstance(frame := agent.frame(), TurnEnd):
         second.append(frame)
-    assert said(first) == ["You chose: Blue."]
-    assert said(second) == ["You said: second (message 2 of this conversation)"]
+    assert texts_of(first) == ["You chose: Blue."]
+    assert texts_of(second) == ["You said: second (message 2 of this conversation)"]
 
 
 # -- resume -------------------------------------------------------------------------------------
@@ -420,9 +422,9 @@ def test_a_resumed_conversation_remembers(client: Client) -> None:
     assert client.exit_code() == 3
     client.start(resume=True)
     told_again = client.until_ready()
-    assert said(told_again) == ["You said: first (message 1 of this conversation)"]
-    assert said(client.ask("third")) == ["You said: third (message 3 of this conversation)"]
-    assert said(client.ask("memory")) == ["You said before:\n\n1. first\n2. crash 3\n3. third"]
+    assert texts_of(told_again) == ["You said: first (message 1 of this conversation)"]
+    assert texts_of(client.ask("third")) == ["You said: third (message 3 of this conversation)"]
+    assert texts_of(client.ask("memory")) == ["You said before:\n\n1. first\n2. crash 3\n3. third"]
     assert client.exit_code() == 0
     events = client.events()
     assert violations(events) == []
@@ -437,14 +439,14 @@ def test_a_prompt_is_stored_before_its_turn_shows_anything(agent: Client) -> Non
     assert stored == '{"prompt": "hang"}\n'
 
 
-def test_half_a_stored_line_is_forgotten(client: Client) -> None:
+def test_half_a_stored_line_is_ignored(client: Client) -> None:
     client.state.mkdir()
     stored = client.state / "talk.jsonl"
     stored.write_text('{"prompt": "one"}\n{"answer": "You sa')
     for expected in ("You said before:\n\n1. one", "You said before:\n\n1. one\n2. memory"):
         client.start(resume=True)
         client.until_ready()
-        assert said(client.ask("memory")) == [expected]
+        assert texts_of(client.ask("memory")) == [expected]
         assert client.exit_code() == 0
 
 
@@ -475,36 +477,36 @@ def test_a_conversation_without_a_prompt_leaves_nothing(agent: Client) -> None:
 def test_settings_show_in_the_answers(agent: Client) -> None:
     agent.send(SetCommand(Settings("/", agent_mode="plan", model="mock-2", variant="high")))
     said_so = "Planning: You said: hi (message 1 of this conversation, model mock-2, variant high)"
-    assert said(agent.ask("hi")) == [said_so]
+    assert texts_of(agent.ask("hi")) == [said_so]
     agent.send(SetCommand(Settings("/")))
-    assert said(agent.ask("hi")) == ["You said: hi (message 2 of this conversation)"]
+    assert texts_of(agent.ask("hi")) == ["You said: hi (message 2 of this conversation)"]
 
 
-def test_images_are_made_and_seen(agent: Client, tmp_path: Path) -> None:
+def test_images_are_created_and_described(agent: Client, tmp_path: Path) -> None:
     (image,) = of(Result, agent.ask("image")).images
     path = tmp_path / "one.png"
     path.write_bytes(base64.b64decode(image.data))
     size = path.stat().st_size
-    assert said(agent.ask("image", Attachment(str(path), "image/png"))) == [
+    assert texts_of(agent.ask("image", Attachment(str(path), "image/png"))) == [
         f"I saw one.png (a PNG of 8 by 8 pixels, {size} bytes)."
     ]
     text = tmp_path / "a.txt"
     text.write_text("12345")
     seen = agent.ask("look", Attachment(str(text), filename="notes.txt"), Attachment("/nowhere/b.txt"))
-    assert said(seen) == [
+    assert texts_of(seen) == [
         "You said: look (message 3 of this conversation, with notes.txt (a file, 5 bytes), "
         "with b.txt (not readable))"
     ]
 
 
-def test_usage_follows_from_the_lengths_of_the_texts(agent: Client) -> None:
+def test_usage_depends_only_on_text_lengths(agent: Client) -> None:
     turns = [agent.ask(prompt) for prompt in ("four", "thinking", "usage")]
-    told = [of(TurnEnd, seen).usage for seen in turns]
-    assert [(one.input_tokens, one.cache_read_tokens) for one in told] == [(1, 0), (3, 1), (5, 3)]
-    assert [(one.output_tokens, one.reasoning_tokens) for one in told] == [(12, 0), (27, 22), (6, 0)]
+    usages = [of(TurnEnd, seen).usage for seen in turns]
+    assert [(usage.input_tokens, usage.cache_read_tokens) for usage in usages] == [(1, 0), (3, 1), (5, 3)]
+    assert [(usage.output_tokens, usage.reasoning_tokens) for usage in usages] == [(12, 0), (27, 22), (6, 0)]
     status = of(StatusFrame, turns[2])
     window = {"context_window": 200_000}
-    assert status == StatusFrame("usage", msgspec.to_builtins(told[2]) | window, "this turn")
+    assert status == StatusFrame("usage", msgspec.to_builtins(usages[2]) | window, "this turn")
 
 
 def test_a_sub_agents_frames_name_the_call_that_started_it(agent: Client) -> None:
@@ -522,10 +524,10 @@ def test_a_sub_agents_frames_name_the_call_that_started_it(agent: Client) -> Non
     ]
 
 
-# -- what goes wrong ----------------------------------------------------------------------------
+# -- failures -----------------------------------------------------------------------------------
 
 
-def test_nonsense_is_reported_and_the_turn_goes_on(agent: Client) -> None:
+def test_invalid_lines_are_reported_and_the_turn_goes_on(agent: Client) -> None:
     agent.send(PromptCommand("unparsed"))
     while b"turn_end" not in (agent.read() or b"turn_end"):
         pass
@@ -536,7 +538,7 @@ def test_nonsense_is_reported_and_the_turn_goes_on(agent: Client) -> None:
         "ValidationError",
     ]
     assert [item.kind for item in completed(events)] == ["message", "message", "unknown", "message"]
-    assert all("agent.unparsed" in one for one in violations(events))
+    assert all("agent.unparsed" in violation for violation in violations(events))
 
 
 def test_a_reported_error_ends_the_turn(agent: Client) -> None:
@@ -569,7 +571,7 @@ def test_a_crash_leaves_two_lines_on_stderr(agent: Client, prompt: str, code: in
 
 def test_the_agent_can_end_the_conversation(agent: Client) -> None:
     seen = agent.ask("end")
-    assert said(seen) == ["Goodbye."]
+    assert texts_of(seen) == ["Goodbye."]
     assert agent.frame() == End()
     assert agent.frame() is None
     assert agent.exit_code() == 0
@@ -611,8 +613,8 @@ def ignores(pid: int, number: int) -> bool:
 
 
 @needs_proc
-def test_orphans_outlive_their_turn_out_of_reach(agent: Client) -> None:
-    (text,) = said(agent.ask("orphan"))
+def test_orphans_outlive_their_turn_outside_the_process_group(agent: Client) -> None:
+    (text,) = texts_of(agent.ask("orphan"))
     pids = {kind: int(pid) for kind, pid in re.findall(r"- (\w+) (\d+)", text)}
     try:
         groups = {kind: os.getpgid(pid) for kind, pid in pids.items()}
@@ -648,7 +650,7 @@ def test_a_big_line_is_as_long_as_asked(agent: Client, size: str) -> None:
 
 
 def test_a_flood_is_complete_and_in_order(agent: Client) -> None:
-    (text,) = said(agent.ask("flood 20000"))
+    (text,) = texts_of(agent.ask("flood 20000"))
     assert text == "".join(f"{n:015d} " for n in range(20_000))
 
 
@@ -656,30 +658,30 @@ def test_a_flood_is_complete_and_in_order(agent: Client) -> None:
 def test_flood_takes_the_size_of_a_delta(agent: Client, size: int, first: str) -> None:
     seen = agent.ask(f"flood 12 {size}")
     assert [len(frame.delta) for frame in seen if isinstance(frame, TextFrame)] == [size] * 12
-    assert said(seen)[0].startswith(first)
+    assert texts_of(seen)[0].startswith(first)
 
 
 def test_pace_keeps_its_schedule(agent: Client) -> None:
-    (text,) = said(agent.ask("pace 7 40 3"))
-    told = [one.split("@") for one in text.split()]
-    assert [int(place) for place, _ in told] == list(range(7))
-    began = float(told[0][1])
-    # It may be late, when the machine is busy, but never early.
-    assert [float(time) - began > n // 3 * 0.04 - 0.01 for n, (_, time) in enumerate(told)] == [True] * 7
+    (text,) = texts_of(agent.ask("pace 7 40 3"))
+    deltas = [word.split("@") for word in text.split()]
+    assert [int(place) for place, _ in deltas] == list(range(7))
+    began = float(deltas[0][1])
+    # It may be late on a busy machine, but never early.
+    assert [float(time) - began > n // 3 * 0.04 - 0.01 for n, (_, time) in enumerate(deltas)] == [True] * 7
 
 
 def test_a_prompt_of_megabytes_arrives_whole(agent: Client) -> None:
-    (text,) = said(agent.ask("x" * 3_000_000))
+    (text,) = texts_of(agent.ask("x" * 3_000_000))
     assert text == "You said: " + "x" * 3_000_000 + " (message 1 of this conversation)"
 
 
-def test_a_command_that_is_no_json_is_skipped(agent: Client) -> None:
+def test_a_command_that_is_not_json_is_skipped(agent: Client) -> None:
     agent.send_line(b"[1]")
     agent.send_line(b"nonsense")
-    assert said(agent.ask("hi")) == ["You said: hi (message 1 of this conversation)"]
+    assert texts_of(agent.ask("hi")) == ["You said: hi (message 1 of this conversation)"]
 
 
-def test_it_must_be_told_where_and_who() -> None:
+def test_state_and_conversation_are_required_arguments() -> None:
     assert mock_agent.main(["--state", "/nowhere"]) == 2
     assert mock_agent.main(["--state", "/nowhere", "--conversation", "../up"]) == 2
 

@@ -26,20 +26,20 @@ def test_everything_an_agent_keeps_is_below_its_home(agent: str, tmp_path: Path)
 def test_every_address_an_agent_is_given_is_the_scripted_models(agent: str, tmp_path: Path) -> None:
     environment = offline_environment(agent, f"{URL}/", tmp_path)
     written = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
-    told = "\n".join([*environment.values(), *written])
-    assert URL in told
-    assert told.count("://") == told.count(URL)
-    assert f"{URL}//" not in told
+    settings = "\n".join([*environment.values(), *written])
+    assert URL in settings
+    assert settings.count("://") == settings.count(URL)
+    assert f"{URL}//" not in settings
 
 
-def test_settings_are_for_their_owner_alone(tmp_path: Path) -> None:
+def test_settings_are_readable_only_by_their_owner(tmp_path: Path) -> None:
     for agent in AGENTS:
         offline_environment(agent, URL, tmp_path / agent)
     modes = {path.stat().st_mode & 0o777 for path in tmp_path.rglob("*") if path.is_file()}
     assert modes == {0o600}
 
 
-def test_codex_reads_its_key_from_a_variable_that_it_is_given(tmp_path: Path) -> None:
+def test_codex_reads_its_key_from_the_environment(tmp_path: Path) -> None:
     environment = offline_environment("codex", URL, tmp_path)
     config = tomllib.loads((Path(environment["CODEX_HOME"]) / "config.toml").read_text())
     provider = config["model_providers"][config["model_provider"]]

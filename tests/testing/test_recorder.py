@@ -1,4 +1,4 @@
-"""The recorder writes down what passes between a terminal and an agent."""
+"""The recorder stores what passes between a terminal and an agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checker of the rules finds what is wrong: each broken session breaks exactly the rule it was made to break."""
+"""The rule checker finds violations: each broken session violates exactly the rule it was made to violate."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ ANSWERED = PermissionResolved("perm_1", "bash", "accept", PermissionMetadata("ba
 DELTA = ItemDelta("itm_1", None, "hi")
 
 
-def said(
+def message(
     status: ItemStatus, *parts: ContentPart, parent: str | None = None, native: str | None = None
 ) -> Item:
     return Item("itm_1", native, parent, "message", "assistant", status, parts)
 
 
-STARTED = ItemStarted(said("in_progress"))
-DONE = ItemCompleted(said("completed", Text("hi")))
+STARTED = ItemStarted(message("in_progress"))
+DONE = ItemCompleted(message("completed", Text("hi")))
 CALL = Item("itm_1", None, None, "tool_call", "assistant", "in_progress", (ToolCall("bash", "", "c"),))
 RESULT = Item("itm_2", None, None, "tool_result", "tool", "in_progress", (ToolResult("c", ""),))
 
@@ -55,8 +55,8 @@ RETURNED = (ItemStarted(RESULT), completed(RESULT))
 
 def events(*data: AnyData) -> list[Event]:
     return [
-        Event(f"evt_{n}", n, "2026-01-01T00:00:00.000Z", "s", None, "agent", False, one.TYPE, one)
-        for n, one in enumerate(data, start=1)
+        Event(f"evt_{n}", n, "2026-01-01T00:00:00.000Z", "s", None, "agent", False, each.TYPE, each)
+        for n, each in enumerate(data, start=1)
     ]
 
 
@@ -70,12 +70,12 @@ def events(*data: AnyData) -> list[Event]:
     ],
     ids=["begun", "begun and ended", "a turn", "a result from the background"],
 )
-def test_nothing_is_found_where_nothing_is_wrong(data: tuple[AnyData, ...]) -> None:
+def test_a_valid_session_has_no_violations(data: tuple[AnyData, ...]) -> None:
     assert violations(events(*data)) == []
 
 
 @pytest.mark.parametrize(
-    "data, found",
+    "data, expected",
     [
         ((BEGIN, END), ["1: sequence 1 is not session.started"]),
         ((S, S), ["2: session.started is not sequence 1"]),
@@ -97,7 +97,7 @@ def test_nothing_is_found_where_nothing_is_wrong(data: tuple[AnyData, ...]) -> N
         ((S, BEGIN, STARTED, DELTA, DONE, DONE, END), ["6: itm_1 completes, but is not open"]),
         ((S, BEGIN, STARTED, DONE, END), ["4: deltas of itm_1 do not add up to its text"]),
         (
-            (S, BEGIN, STARTED, ItemCompleted(said("completed")), END),
+            (S, BEGIN, STARTED, ItemCompleted(message("completed")), END),
             ["4: message itm_1 is empty", "4: message itm_1 has no text"],
         ),
         ((S, BEGIN, STARTED, ItemDelta("itm_1", None, ""), DELTA, DONE, END), ["4: empty delta for itm_1"]),
@@ -107,17 +107,17 @@ def test_nothing_is_found_where_nothing_is_wrong(data: tuple[AnyData, ...]) -> N
                 BEGIN,
                 STARTED,
                 DELTA,
-                ItemCompleted(said("completed", Text("h"), Reasoning("i", "public"))),
+                ItemCompleted(message("completed", Text("h"), Reasoning("i", "public"))),
                 END,
             ),
             ["5: itm_1 mixes text and thinking"],
         ),
         (
-            (S, BEGIN, STARTED, DELTA, ItemCompleted(said("completed", Text("hi"), parent="itm_0")), END),
+            (S, BEGIN, STARTED, DELTA, ItemCompleted(message("completed", Text("hi"), parent="itm_0")), END),
             ["5: itm_1 changed kind, role or parent"],
         ),
         (
-            (S, BEGIN, ItemStarted(said("in_progress", native="a")), DELTA, DONE, END),
+            (S, BEGIN, ItemStarted(message("in_progress", native="a")), DELTA, DONE, END),
             ["5: itm_1 changed native id"],
         ),
         ((S, BEGIN, *CALLED, END), ["5: calls without a result: ['c']"]),
@@ -129,8 +129,8 @@ def test_nothing_is_found_where_nothing_is_wrong(data: tuple[AnyData, ...]) -> N
         ((S, AgentUnparsed("no JSON", "stdout")), ["2: agent.unparsed at stdout: no JSON"]),
     ],
 )
-def test_what_is_wrong_is_found_where_it_shows(data: tuple[AnyData, ...], found: list[str]) -> None:
-    assert violations(events(*data)) == found
+def test_a_violation_is_reported_at_its_sequence(data: tuple[AnyData, ...], expected: list[str]) -> None:
+    assert violations(events(*data)) == expected
 
 
 def test_envelopes_are_checked_too() -> None:
@@ -145,5 +145,5 @@ def test_envelopes_are_checked_too() -> None:
     ]
 
 
-def test_a_session_that_goes_on_may_have_things_open() -> None:
+def test_an_unfinished_session_may_have_open_items() -> None:
     assert violations(events(S, BEGIN, STARTED, DELTA, ASKED), complete=False) == []

@@ -1,4 +1,4 @@
-"""The scripted model on each wire, as the agents ask it: over HTTP, with the tools that they offer."""
+"""The scripted model on each API, as the agents use it: over HTTP, with the tools that they offer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sandbox_agent.testing.scripted_model import (
 )
 
 Json = dict[str, Any]
-# One for all, because making one reads the machine's certificates; and it leaves no connection open.
+# One for all, because creating one reads the machine's certificates; it leaves no connection open.
 HTTP = httpx2.Client(limits=httpx2.Limits(max_keepalive_connections=0))
 WIRES = ("messages", "responses", "chat")
 PATHS = {"messages": "/v1/messages", "responses": "/v1/responses", "chat": "/v1/chat/completions"}
@@ -44,8 +44,8 @@ def schema(*names: str, **nested: Json) -> Json:
 
 
 def asks(*names: str, options: Json) -> Json:
-    one = schema(*names, options={"type": "array", "items": options})
-    return {"type": "array", "items": one}
+    question = schema(*names, options={"type": "array", "items": options})
+    return {"type": "array", "items": question}
 
 
 LABELLED = schema("label", "description")
@@ -98,21 +98,24 @@ WIRE_OF = {
 FREE_TEXT_TOOL = {"type": "custom", "name": "apply_patch"}
 
 
-def request_of(wire: str, *said: Json, tools: dict[str, Json] | None = None, stream: bool = True) -> Json:
-    """A request with this history; an entry is in the words of its wire."""
+def request_of(wire: str, *entries: Json, tools: dict[str, Json] | None = None, stream: bool = True) -> Json:
+    """A request with this history; an entry is in the format of its API."""
     offered = tools or {}
     match wire:
         case "messages":
-            defined = [{"name": name, "input_schema": one} for name, one in offered.items()]
+            defined = [{"name": name, "input_schema": parameters} for name, parameters in offered.items()]
         case "responses":
-            defined = [{"type": "function", "name": name, "parameters": one} for name, one in offered.items()]
+            defined = [
+                {"type": "function", "name": name, "parameters": parameters}
+                for name, parameters in offered.items()
+            ]
         case _:
             defined = [
-                {"type": "function", "function": {"name": name, "parameters": one}}
-                for name, one in offered.items()
+                {"type": "function", "function": {"name": name, "parameters": parameters}}
+                for name, parameters in offered.items()
             ]
     history = "input" if wire == "responses" else "messages"
-    return {"model": "some-model", "stream": stream, history: list(said), "tools": defined}
+    return {"model": "some-model", "stream": stream, history: list(entries), "tools": defined}
 
 
 def user(text: str) -> Json:
@@ -120,10 +123,10 @@ def user(text: str) -> Json:
 
 
 def agent_request(agent: str, prompt: str) -> Json:
-    """The first request of an agent for a prompt, with the folder it tells its model."""
+    """An agent's first request for a prompt, with the directory it reports to its model."""
     wire = WIRE_OF[agent]
-    told = user("<environment_context>\n<cwd>/tmp/ws</cwd>\n</environment_context>")
-    request = request_of(wire, told, user(prompt), tools=TOOLS.get(agent))
+    context = user("<environment_context>\n<cwd>/tmp/ws</cwd>\n</environment_context>")
+    request = request_of(wire, context, user(prompt), tools=TOOLS.get(agent))
     if agent == "codex":
         request["tools"] += [FREE_TEXT_TOOL, {"type": "tool_search"}]
     if agent == "codex code mode":
@@ -145,7 +148,7 @@ def post(model: ScriptedModel, wire: str, request: Json) -> httpx2.Response:
 
 
 def events(model: ScriptedModel, wire: str, request: Json) -> list[Json]:
-    """The events of a reply, with the names that are made up anew each time made equal."""
+    """The events of a reply, with generated ids normalized."""
     reply = post(model, wire, request)
     assert reply.status_code == 200, reply.text
     text = re.sub(r"(?<=[_-])[0-9a-f]{12}", "ID", reply.text)
@@ -153,7 +156,7 @@ def events(model: ScriptedModel, wire: str, request: Json) -> list[Json]:
 
 
 def reply_to(model: ScriptedModel, wire: str, request: Json) -> Json:
-    """A reply said at once."""
+    """A reply without streaming."""
     reply = post(model, wire, {**request, "stream": False})
     assert reply.status_code == 200, reply.text
     return dict(reply.json())
@@ -170,14 +173,16 @@ def text_of(wire: str, reply: Json) -> str:
     return "|".join(parts)
 
 
-def say(model: ScriptedModel, wire: str, *said: Json, tools: dict[str, Json] | None = None) -> str:
-    return text_of(wire, reply_to(model, wire, request_of(wire, *said, tools=tools)))
+def say(model: ScriptedModel, wire: str, *history: Json, tools: dict[str, Json] | None = None) -> str:
+    return text_of(wire, reply_to(model, wire, request_of(wire, *history, tools=tools)))
 
 
 def calls_of(wire: str, reply: Json) -> list[tuple[str, Any]]:
     match wire:
         case "messages":
-            return [(one["name"], one["input"]) for one in reply["content"] if one["type"] == "tool_use"]
+            return [
+                (block["name"], block["input"]) for block in reply["content"] if block["type"] == "tool_use"
+            ]
         case "responses":
             return [_responses_call(item) for item in reply["output"] if item["type"].endswith("_call")]
         case _:
@@ -220,7 +225,7 @@ def result_of(wire: str, reply: Json, output: str) -> list[Json]:
             return [message, *results]
 
 
-# What comes over the wires
+# Streaming on each API
 
 
 def test_messages_streams_a_text_and_a_call(model: ScriptedModel) -> None:
@@ -264,7 +269,7 @@ def test_messages_streams_a_text_and_a_call(model: ScriptedModel) -> None:
     ]
 
 
-def test_messages_says_the_same_at_once(model: ScriptedModel) -> None:
+def test_messages_replies_the_same_without_streaming(model: ScriptedModel) -> None:
     reply = reply_to(model, "messages", request_of("messages", user("SCENARIO:thinking")))
     assert (reply["stop_reason"], reply["content"]) == (
         "end_turn",
@@ -330,8 +335,8 @@ def test_responses_streams_a_text(model: ScriptedModel) -> None:
 def test_chat_streams_thinking_text_and_a_call(model: ScriptedModel) -> None:
     model.add_scenario("all", [*SCENARIOS["thinking"][:1], Text("Hi"), Command("ls")])  # type: ignore[index]
     request = request_of("chat", user("SCENARIO:all"), tools={"bash": schema("command")})
-    said = events(model, "chat", request)
-    assert [event["choices"][0] | {"index": 0} for event in said if event["choices"]] == [
+    received = events(model, "chat", request)
+    assert [event["choices"][0] | {"index": 0} for event in received if event["choices"]] == [
         {"index": 0, "delta": delta, "finish_reason": None}
         for delta in (
             {"role": "assistant", "content": ""},
@@ -353,7 +358,7 @@ def test_chat_streams_thinking_text_and_a_call(model: ScriptedModel) -> None:
             {"tool_calls": [{"index": 0, "function": {"arguments": '{"command":"ls"}'}}]},
         )
     ] + [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]
-    assert said[-1]["usage"]["total_tokens"] == 120
+    assert received[-1]["usage"]["total_tokens"] == 120
 
 
 @pytest.mark.parametrize(
@@ -390,11 +395,11 @@ def test_chat_streams_thinking_text_and_a_call(model: ScriptedModel) -> None:
         ),
     ],
 )
-def test_usage_is_told_in_the_terms_of_the_wire(model: ScriptedModel, wire: str, usage: Json) -> None:
+def test_usage_has_the_format_of_each_api(model: ScriptedModel, wire: str, usage: Json) -> None:
     assert reply_to(model, wire, request_of(wire, user("SCENARIO:usage")))["usage"] == usage
 
 
-# The words of each agent
+# The tools of each agent
 
 COMMAND = "touch a"
 CALLS: dict[str, dict[str, list[tuple[str, Any]]]] = {
@@ -540,7 +545,7 @@ def test_questions_have_the_members_that_the_agent_knows(
     )
 
 
-def test_claude_writes_its_plan_into_the_file_that_it_was_told(model: ScriptedModel) -> None:
+def test_claude_writes_its_plan_to_the_given_file(model: ScriptedModel) -> None:
     request = agent_request("claude", "SCENARIO:plan")
     request["messages"].insert(
         0, user("<system-reminder>Plan file: /home/.claude/plans/a-b.md</system-reminder>")
@@ -560,22 +565,22 @@ def test_claude_writes_its_plan_into_the_file_that_it_was_told(model: ScriptedMo
     ]
 
 
-def test_codex_says_its_plan(model: ScriptedModel) -> None:
+def test_codex_sends_its_plan_as_text(model: ScriptedModel) -> None:
     reply = reply_to(model, "responses", agent_request("codex", "SCENARIO:plan"))
     assert text_of("responses", reply).split("|")[1] == (
         "<proposed_plan>\n# Plan\n\n1. Create greeting.txt\n2. Check it\n</proposed_plan>"
     )
 
 
-def test_codex_finds_a_tool_that_is_held_back_before_it_calls_it(model: ScriptedModel) -> None:
+def test_codex_loads_a_deferred_tool_before_it_calls_it(model: ScriptedModel) -> None:
     request = agent_request("codex", "SCENARIO:mcp")
     search = reply_to(model, "responses", request)["output"]
-    found = {
+    tools = {
         "type": "tool_search_output",
         "call_id": search[0]["call_id"],
         "tools": [{"type": "namespace", "name": "mcp__demo", "tools": [{"name": "add"}]}],
     }
-    request["input"] += [*search, found]
+    request["input"] += [*search, tools]
     assert calls_of("responses", reply_to(model, "responses", request)) == [
         ("mcp__demoadd", {"a": 2, "b": 3})
     ]
@@ -598,7 +603,7 @@ def test_a_prompt_without_a_marker_is_echoed_with_the_count_of_messages(
     assert say(model, wire, *history) == "You said: and now? (user message 2)"
 
 
-def test_what_the_agent_puts_beside_a_prompt_is_no_prompt(model: ScriptedModel) -> None:
+def test_text_an_agent_adds_to_a_prompt_is_not_a_prompt(model: ScriptedModel) -> None:
     blocks = [
         {"type": "text", "text": "<system-reminder>\nBe nice.\n</system-reminder>"},
         {"type": "text", "text": "hello <system-reminder>really</system-reminder>"},
@@ -611,15 +616,15 @@ def test_what_the_agent_puts_beside_a_prompt_is_no_prompt(model: ScriptedModel) 
     assert say(model, "messages", *history) == "You said: hello (user message 1)"
 
 
-def test_of_two_prompts_that_claude_joined_the_last_counts(model: ScriptedModel) -> None:
+def test_the_last_of_two_joined_prompts_counts(model: ScriptedModel) -> None:
     blocks = [{"type": "text", "text": "SCENARIO:error_400"}, {"type": "text", "text": "hello"}]
     assert say(model, "messages", {"role": "user", "content": blocks}) == "You said: hello (user message 2)"
 
 
 def test_calls_of_one_reply_are_one_round_even_with_results_between_them(model: ScriptedModel) -> None:
     request = agent_request("codex", "SCENARIO:parallel:2")
-    said, first, second, *results = result_of("responses", reply_to(model, "responses", request), "result")
-    request["input"] += [said, first, results[0], second, results[1]]
+    text, first, second, *results = result_of("responses", reply_to(model, "responses", request), "result")
+    request["input"] += [text, first, results[0], second, results[1]]
     assert text_of("responses", reply_to(model, "responses", request)) == "All done."
 
 
@@ -634,7 +639,7 @@ def test_a_task_is_the_prompt_of_a_codex_sub_agent(model: ScriptedModel) -> None
     assert say(model, "responses", task).startswith("Hello from the scripted model.")
 
 
-def test_a_script_may_stand_in_the_prompt(model: ScriptedModel) -> None:
+def test_a_prompt_can_contain_a_script(model: ScriptedModel) -> None:
     script = '[{"type": "text", "text": "one"}, {"type": "next"}, {"type": "text", "text": "two"}]'
     prompt = user(f"Please:\nSCRIPT:{script}\nThank you.")
     rounds = [
@@ -644,13 +649,13 @@ def test_a_script_may_stand_in_the_prompt(model: ScriptedModel) -> None:
     assert rounds == ["one", "two"]
 
 
-def test_a_scenario_that_it_does_not_know_it_says_so_and_what_it_knows(model: ScriptedModel) -> None:
+def test_an_unknown_scenario_is_answered_with_the_known_ones(model: ScriptedModel) -> None:
     assert say(model, "chat", user("SCENARIO:dance")) == (
         f"There is no scenario dance. There are: {', '.join(sorted(SCENARIOS))}"
     )
 
 
-def test_a_script_that_is_none_is_explained(model: ScriptedModel) -> None:
+def test_an_invalid_script_is_explained(model: ScriptedModel) -> None:
     assert say(model, "chat", user('SCRIPT:[{"type": "text"}]')) == (
         "That is not a script: Object missing required field `text` - at `$[0]`"
     )
@@ -672,7 +677,7 @@ def test_a_reply_past_the_end_says_so(model: ScriptedModel) -> None:
         ("chat", {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}),
     ],
 )
-def test_it_says_what_images_it_saw(model: ScriptedModel, wire: str, image: Json) -> None:
+def test_it_names_the_images_it_received(model: ScriptedModel, wire: str, image: Json) -> None:
     text = {"type": "input_text" if wire == "responses" else "text", "text": "SCENARIO:image"}
     seen = say(model, wire, {"role": "user", "content": [text, image]})
     assert (seen, say(model, wire, user("SCENARIO:image"))) == (
@@ -681,7 +686,7 @@ def test_it_says_what_images_it_saw(model: ScriptedModel, wire: str, image: Json
     )
 
 
-# What goes wrong
+# Failures
 
 SERVER_ERROR = {"message": "Scripted server error", "type": "server_error", "param": None, "code": None}
 
@@ -701,7 +706,7 @@ SERVER_ERROR = {"message": "Scripted server error", "type": "server_error", "par
         ("chat", {"error": SERVER_ERROR}),
     ],
 )
-def test_an_error_is_told_in_the_terms_of_the_wire(model: ScriptedModel, wire: str, body: Json) -> None:
+def test_an_error_has_the_format_of_each_api(model: ScriptedModel, wire: str, body: Json) -> None:
     reply = post(model, wire, request_of(wire, user("SCENARIO:error_500")))
     assert (reply.status_code, reply.json()) == (500, body)
 
@@ -723,7 +728,7 @@ def test_a_delay_before_an_http_error_is_waited_for(model: ScriptedModel) -> Non
 @pytest.mark.parametrize("wire", WIRES)
 def test_an_error_may_happen_once_for_each_prompt(model: ScriptedModel, wire: str) -> None:
     first, second = (request_of(wire, user(f"SCENARIO:error_429_once:{n}")) for n in (1, 2))
-    assert [post(model, wire, one).status_code for one in (first, first, second, first, second)] == [
+    assert [post(model, wire, request).status_code for request in (first, first, second, first, second)] == [
         429,
         200,
         429,
@@ -741,12 +746,12 @@ def test_a_stream_is_cut_before_its_text_is_closed(model: ScriptedModel, wire: s
         pytest.raises(httpx2.RemoteProtocolError),
     ):
         received.extend(reply.iter_lines())
-    said = "\n".join(received)
-    assert '"hing."' in said
-    assert not re.search(r"content_block_stop|output_text.done|finish_reason\":\"", said)
+    text = "\n".join(received)
+    assert '"hing."' in text
+    assert not re.search(r"content_block_stop|output_text.done|finish_reason\":\"", text)
 
 
-def test_a_cut_may_spare_those_who_ask_without_a_stream(model: ScriptedModel) -> None:
+def test_a_cut_may_spare_requests_without_a_stream(model: ScriptedModel) -> None:
     whole = "Half an answer, then nothing."
     assert say(model, "messages", user("SCENARIO:cut_stream")) == whole
     with pytest.raises(httpx2.TransportError):
@@ -810,21 +815,21 @@ def test_a_reply_may_end_early(model: ScriptedModel, wire: str, ends: list[Any])
     assert [end("max_tokens"), end("refusal")] == ends
 
 
-def test_a_model_of_no_such_name_is_not_found(model: ScriptedModel) -> None:
+def test_an_unknown_model_is_not_found(model: ScriptedModel) -> None:
     reply = post(model, "messages", request_of("messages", user("hi")) | {"model": "no-such-model"})
     assert (reply.status_code, reply.json()["error"]["type"]) == (404, "not_found_error")
 
 
-def test_a_request_that_is_none_gets_400(model: ScriptedModel) -> None:
+def test_an_invalid_request_gets_400(model: ScriptedModel) -> None:
     reply = HTTP.post(model.base_url + "/v1/messages", content=b"{}")
     assert (reply.status_code, reply.json()["error"]["type"]) == (400, "invalid_request_error")
 
 
-# What agents ask for themselves
+# Agents' own model calls
 
 
 @pytest.mark.parametrize(
-    ("system", "last", "said"),
+    ("system", "last", "answer"),
     [
         ("You are a title generator.", "SCENARIO:command", "Scripted title"),
         ("Generate a short title as JSON.", "SCENARIO:command", '{"title":"Scripted title"}'),
@@ -840,10 +845,10 @@ def test_a_request_that_is_none_gets_400(model: ScriptedModel) -> None:
         ),
     ],
 )
-def test_the_calls_that_agents_make_for_themselves_play_no_scenario(
-    model: ScriptedModel, system: str, last: str, said: str
+def test_agents_own_model_calls_play_no_scenario(
+    model: ScriptedModel, system: str, last: str, answer: str
 ) -> None:
-    assert say(model, "chat", {"role": "system", "content": system}, user(last)) == said
+    assert say(model, "chat", {"role": "system", "content": system}, user(last)) == answer
 
 
 def test_amp_gets_its_title_by_a_tool(model: ScriptedModel) -> None:
@@ -853,7 +858,7 @@ def test_amp_gets_its_title_by_a_tool(model: ScriptedModel) -> None:
     ]
 
 
-def test_a_probe_of_one_token_gets_a_word(model: ScriptedModel) -> None:
+def test_a_probe_of_one_token_gets_one_word(model: ScriptedModel) -> None:
     request = request_of("messages", user("SCENARIO:command")) | {"max_tokens": 1}
     assert text_of("messages", reply_to(model, "messages", request)) == "ok"
 
@@ -861,13 +866,13 @@ def test_a_probe_of_one_token_gets_a_word(model: ScriptedModel) -> None:
 def test_tokens_are_counted_and_models_are_listed(model: ScriptedModel) -> None:
     counted = HTTP.post(model.base_url + "/v1/messages/count_tokens?beta=true", content=b"x" * 400).json()
     listed = HTTP.get(model.base_url + "/v1/models").json()
-    assert (counted, [one["id"] for one in listed["data"]]) == (
+    assert (counted, [listed_model["id"] for listed_model in listed["data"]]) == (
         {"input_tokens": 100},
         ["scripted-1", "scripted-2", "scripted-a", "scripted-r"],
     )
 
 
-def test_amps_service_keeps_threads_and_passes_requests_on(model: ScriptedModel) -> None:
+def test_amps_service_stores_threads_and_forwards_requests(model: ScriptedModel) -> None:
     def service(method: str, **params: Any) -> Any:
         body = {"method": method, "params": params}
         return HTTP.post(f"{model.base_url}/api/internal?{method}", json=body).json()
@@ -891,7 +896,7 @@ def test_amps_service_keeps_threads_and_passes_requests_on(model: ScriptedModel)
 # The server
 
 
-def test_it_notes_what_was_asked(model: ScriptedModel) -> None:
+def test_it_records_requests(model: ScriptedModel) -> None:
     request = agent_request("claude", "SCENARIO:text") | {"output_config": {"effort": "high"}}
     post(model, "messages", request)
     assert model.requests == (
@@ -917,11 +922,11 @@ def test_effort_is_read_on_every_wire(model: ScriptedModel) -> None:
         "responses": {"reasoning": {"effort": "low"}},
         "chat": {"reasoning_effort": "high"},
     }
-    said = [
+    answers = [
         text_of(wire, reply_to(model, wire, request_of(wire, user("SCENARIO:settings")) | setting))
         for wire, setting in settings.items()
     ]
-    assert said == [f"Model some-model, effort {effort}." for effort in ("4000", "low", "high")]
+    assert answers == [f"Model some-model, effort {effort}." for effort in ("4000", "low", "high")]
 
 
 def test_a_request_can_be_waited_for(model: ScriptedModel) -> None:
@@ -933,20 +938,20 @@ def test_a_request_can_be_waited_for(model: ScriptedModel) -> None:
         model.wait_for(lambda request: request.prompt == "something else", timeout=0)
 
 
-def test_conversations_at_the_same_time_do_not_meet(model: ScriptedModel) -> None:
+def test_concurrent_conversations_do_not_mix(model: ScriptedModel) -> None:
     model.add_scenario("turns", [Text("one"), Next(), Delay(0.01), Text("two")])
     prompt, answer = user("SCENARIO:turns"), {"role": "assistant", "content": "one"}
-    said: list[tuple[str, str]] = []
+    replies: list[tuple[str, str]] = []
 
     def converse() -> None:
-        said.append((say(model, "chat", prompt), say(model, "chat", prompt, answer)))
+        replies.append((say(model, "chat", prompt), say(model, "chat", prompt, answer)))
 
     threads = [threading.Thread(target=converse) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert said == [("one", "two")] * 8
+    assert replies == [("one", "two")] * 8
 
 
 def test_closing_cuts_a_reply_that_hangs() -> None:
@@ -961,7 +966,7 @@ def test_closing_cuts_a_reply_that_hangs() -> None:
     assert first == "event: message_start"
 
 
-def test_it_is_a_command_too(tmp_path: Path) -> None:
+def test_it_runs_as_a_command(tmp_path: Path) -> None:
     scenarios = tmp_path / "scenarios.json"
     scenarios.write_text('{"mine": [{"type": "text", "text": "From a file."}]}')
     command = [sys.executable, "-m", "sandbox_agent.testing.scripted_model", "--scenarios", str(scenarios)]

@@ -1,4 +1,4 @@
-"""The registry: every agent, one line each. Everything else reads it."""
+"""The registry of agents, one line each. Everything else reads it."""
 
 from __future__ import annotations
 
@@ -16,4 +16,6 @@ AGENTS: dict[str, Agent] = {
 }
 
 TRANSLATORS: dict[str, Agent] = {**AGENTS, "acp": Acp("acp", ["acp"])}
-"""Whose recordings can be read: also those of ACP agents, which only the operator's own names make agents."""
+"""Agents whose recordings can be read. This includes ACP, which has no entry in `AGENTS` until the operator
+names a program.
+"""

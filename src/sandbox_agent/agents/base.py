@@ -1,13 +1,14 @@
-"""What an agent is to us: a few facts (`Agent`) and a protocol without I/O (`Wire`).
+"""What an adapter provides: facts about the agent (`Agent`) and a protocol without I/O (`Wire`).
 
 A `Wire` speaks over one link to one process and carries one conversation (a process per session) or many (a
-shared server). Native frames go in through `receive`; what comes out waits in three places until the caller takes it:
-events in the scribe of each conversation, frames for the agent in `outbox`, and news for the runtime in
-`notices`. The same class reads recordings: `sent` understands what a client once wrote, the reverse of `prompt`,
-`decide`, `answer` and `cancel`.
+shared server). Native frames go in through `receive`. The output waits in three places until the caller takes
+it: events in the scribe of each conversation, frames for the agent in `outbox`, and messages to the runtime
+in `notices`. The same class reads recordings: `sent` understands what a client wrote, and is the inverse of
+`prompt`, `decide`, `answer` and `cancel`.
 
-What a frame is, `frames.py` says: mostly one line of the process's stdin or stdout. Everything here is pure: ids and clocks come from
-the `World` that a wire is given, and files that go with a prompt are read before the wire is asked.
+`frames.py` defines what a frame is: usually one line of the process's stdin or stdout. Everything here is
+pure. Ids and clocks come from the `World` that a wire is given, and the files for a prompt are read before
+the wire is called.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ from .scribe import Frame, Scribe
 logger = logging.getLogger("sandbox_agent.agents")
 
 Files = Mapping[str, bytes]
-"""What was read for a prompt, by path; a file that is gone is not in it."""
+"""The files read for a prompt, by path; a missing file is left out."""
 
 # -- a conversation ---------------------------------------------------------------------------
 
 
 class Start(Struct, frozen=True):
-    """What it takes to begin a conversation, or with `resume` to go on with the one the agent knows by `native_id`."""
+    """The parameters of a new conversation or, with `resume`, of the one the agent knows as `native_id`."""
 
     scribe: Scribe
     settings: Settings
@@ -49,9 +50,9 @@ class Start(Struct, frozen=True):
 
 
 class Conversation:
-    """One conversation on a wire: its scribe, its settings, and whatever an adapter needs to remember.
+    """One conversation on a wire: its scribe, its settings, and the adapter's own state in subclasses.
 
-    Adapters subclass it for their own state. `native_id` is the agent's name for it, null until known.
+    `native_id` is the agent's id for it, None until known.
     """
 
     def __init__(self, wire: Wire, start: Start) -> None:
@@ -59,9 +60,9 @@ class Conversation:
         self.settings = start.settings
         self.resumed = start.resume
         self.cancelling = False
-        """A cancel was asked for in the running turn; the next prompt clears it."""
+        """A cancel was requested in the running turn; the next prompt clears it."""
         self.can_resume = True
-        """Another process could go on with it: one that is idle may be stopped."""
+        """Another process can resume it, so an idle process may be stopped."""
         self._metadata = start.metadata
         self.scribe.frame = wire.frame
         self.scribe.calls.changes.directory = start.settings.directory
@@ -77,12 +78,14 @@ class Conversation:
         self.scribe.native_session_id = value
 
     def announce(self, source: Source) -> None:
-        """Write `session.started`, once in a session's life. A shared server's adapter does so when the agent reports it."""
+        """Write `session.started`, once per session. A shared server's adapter does so when the agent reports
+        it.
+        """
         if not self.scribe.started:
             self.scribe.start_session(self._metadata, source)
 
 
-# -- news for the runtime ---------------------------------------------------------------------
+# -- notices for the runtime ------------------------------------------------------------------
 
 
 class Ready(Struct, frozen=True):
@@ -92,7 +95,9 @@ class Ready(Struct, frozen=True):
 
 
 class StartFailed(Struct, frozen=True):
-    """The conversation could not be opened. `gone` = the agent does not know the conversation we asked to resume."""
+    """The conversation could not be opened. `gone` means that the agent does not know the conversation to
+    resume.
+    """
 
     conversation: Conversation
     message: str
@@ -100,21 +105,21 @@ class StartFailed(Struct, frozen=True):
 
 
 class Ending(Struct, frozen=True):
-    """The process is about to end by itself: it takes no more prompts."""
+    """The process is about to end by itself: it accepts no more prompts."""
 
     conversation: Conversation
     unread: Failure | None = None
-    """Why it ends, when that has nothing to do with the running turn, whose prompt it never read."""
+    """Why it ends, if that is unrelated to the running turn, whose prompt it never read."""
 
 
 class Closed(Struct, frozen=True):
-    """Nothing of the conversation runs any more: see `Wire.confirms_close`."""
+    """Nothing runs for the conversation any more: see `Wire.confirms_close`."""
 
     conversation: Conversation
 
 
 class Wait(Struct, frozen=True):
-    """The wire holds something back: `Wire.waited` is to be called after so many seconds."""
+    """The wire holds something back: call `Wire.waited` after this many seconds."""
 
     conversation: Conversation
     seconds: float
@@ -137,7 +142,7 @@ Notice = Ready | StartFailed | Ending | Closed | Wait | Listed | ListFailed
 
 
 class Began(Struct, frozen=True):
-    """The client began (or resumed) a conversation."""
+    """The client began or resumed a conversation."""
 
     conversation: Conversation
 
@@ -175,10 +180,13 @@ class Wire(ABC):
     """The protocol of one link. Subclasses implement `feed` and the commands; everything here is pure."""
 
     interrupts_by_signal: ClassVar[bool] = False
-    """The agent has no word for "stop": after `cancel` the runtime sends SIGINT. The process ends with it, and the next prompt resumes."""
+    """The agent has no message for "stop": after `cancel` the runtime sends SIGINT. The process ends, and the
+    next prompt resumes.
+    """
 
     confirms_close: ClassVar[bool] = False
-    """`Closed` follows `close`: the agent says when it has ended what it ran for the conversation."""
+    """`Closed` follows `close`: the agent reports when it has stopped everything it ran for the conversation.
+    """
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -186,49 +194,54 @@ class Wire(ABC):
         self.outbox: list[OutFrame] = []
         self.notices: list[Notice] = []
         self.recorded_start: Callable[[Settings, str | None], Start] | None = None
-        """Set when a recording is read: makes the `Start` of a conversation that a client began in it."""
+        """Set when reading a recording: makes the `Start` of a conversation that a client began in it."""
 
-    # What the runtime calls, in this order.
+    # Called by the runtime, in this order.
 
     def connected(self) -> None:  # noqa: B027 - most agents need no handshake
-        """The link is up: say what the protocol wants first."""
+        """The link is up: send what the protocol requires first."""
 
     @abstractmethod
     def open(self, start: Start) -> Conversation:
-        """Begin a conversation, or go on with an old one; `Ready` or `StartFailed` follows."""
+        """Begin or resume a conversation; `Ready` or `StartFailed` follows."""
 
     def wants(self, prompt: Prompt) -> tuple[str, ...]:
-        """The files that `prompt` puts into its message and does not just name: they are read before it is called."""
+        """The files that `prompt` embeds in its message, rather than just names: they are read before it is
+        called.
+        """
         return ()
 
     @abstractmethod
     def prompt(self, conversation: Conversation, prompt: Prompt, files: Files) -> None:
-        """Hand a prompt to the agent. The session has opened the turn and written the user's message.
+        """Send a prompt to the agent. The session has opened the turn and written the user's message.
 
-        Only one that says so is a command (`Prompt.command`): the agent must take any other as text, also if it begins with `/`.
+        Only a prompt marked as one is a command (`Prompt.command`): the agent must treat any other as text,
+        even if it begins with `/`.
         """
 
     @abstractmethod
     def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:
-        """Tell the agent what was decided about the permission under `key`."""
+        """Send the agent the decision about the permission under `key`."""
 
     @abstractmethod
     def answer(self, conversation: Conversation, key: str, answer: Answer) -> None:
-        """Tell the agent the answer to the question under `key`."""
+        """Send the agent the answer to the question under `key`."""
 
     @abstractmethod
     def cancel(self, conversation: Conversation) -> None:
-        """Ask the agent to end the running turn; its own end of turn follows."""
+        """Ask the agent to end the running turn; the agent's own end of turn follows."""
 
     def configure(self, conversation: Conversation, settings: Settings) -> bool:
-        """Switch model, variant, mode while the process runs. False: it must be restarted for that."""
+        """Switch model, variant or mode while the process runs. False means that the process must be
+        restarted.
+        """
         return False
 
     def close(self, conversation: Conversation) -> None:  # noqa: B027 - a process of its own just ends
         """End this conversation, its commands and its sub-agents on a shared server."""
 
-    def waited(self, conversation: Conversation) -> None:  # noqa: B027 - most agents tell everything in order
-        """The time of a `Wait` is over: tell what is still held back."""
+    def waited(self, conversation: Conversation) -> None:  # noqa: B027 - most agents send everything in order
+        """The time of a `Wait` is over: write what is still held back."""
 
     def list_catalogue(self, directory: str) -> None:
         """Ask for models, modes and commands; `Listed` or `ListFailed` follows."""
@@ -236,58 +249,60 @@ class Wire(ABC):
 
     @abstractmethod
     def feed(self, frame: InFrame) -> None:
-        """Translate one native frame. May raise on nonsense: `receive` makes it an event."""
+        """Translate one native frame. May raise on invalid input: `receive` makes that an event."""
 
     def conversation_of(self, frame: InFrame) -> Conversation | None:
-        """Whose frame this is, as far as one can tell: it gets the event when the frame is nonsense."""
+        """The conversation a frame belongs to, if that can be determined; it gets the event if the frame is
+        invalid.
+        """
         return next(iter(self.conversations()), None)
 
     @abstractmethod
     def conversations(self) -> Iterable[Conversation]:
         """Every conversation on this wire."""
 
-    # What the recording reader calls.
+    # Called by the reader of recordings.
 
     def launched(self, argv: list[str]) -> Iterator[Action]:
-        """A process was started with this command line (some say more in it than in their frames)."""
+        """A process was started with this command line, which for some agents says more than their frames."""
         yield from ()
 
     def sent(self, frame: bytes) -> Iterator[Action]:
-        """A client wrote this frame: the reverse of the commands above."""
+        """A client wrote this frame: the inverse of the commands above."""
         yield from ()
 
     def recorded_frame(self, frame: bytes) -> InFrame:
-        """A frame of the agent as a recording holds it."""
+        """A frame of the agent as a recording stores it."""
         return frame
 
-    # What is the same for all.
+    # The same for all agents.
 
     def receive(self, frame: InFrame) -> None:
-        """Feed a frame; nonsense becomes `agent.unparsed` and the conversation goes on."""
+        """Feed a frame; invalid input becomes `agent.unparsed` and the conversation goes on."""
         self.frame.bytes = frame if type(frame) is bytes else native_of(frame)
         try:
             self.feed(frame)
         except Exception as error:
-            # The agent's nonsense is an event, and a fault of ours must not take the session with it.
+            # Invalid input from the agent is an event, and a bug of ours must not end the session.
             if not isinstance(error, (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)):
                 logger.exception("a frame could not be translated: %.500r", self.frame.bytes)
             if (conversation := self.conversation_of(frame)) is not None:
                 location = f"{type(self).__module__.rsplit('.', 1)[-1]}.feed"
-                conversation.announce("daemon")  # nothing comes before it, nonsense neither
+                conversation.announce("daemon")  # nothing comes before it, not even an unparsed frame
                 conversation.scribe.unparsed(f"{type(error).__name__}: {error}", location)
         finally:
             self.frame.bytes = None
 
     def send(self, message: object) -> None:
-        """Put a JSON message into the outbox."""
+        """Add a JSON message to the outbox."""
         self.outbox.append(msgspec.json.encode(message))
 
 
-# -- the facts --------------------------------------------------------------------------------
+# -- facts ------------------------------------------------------------------------------------
 
 
 class Place(Struct, frozen=True):
-    """Where an agent is run from: its program, our data folder, the environment it will see."""
+    """Where an agent runs: its program, our data directory, and its environment."""
 
     executable: Path
     data_dir: Path
@@ -298,9 +313,10 @@ class HttpServer(Struct, frozen=True):
     """How to reach an agent that is an HTTP server on this machine."""
 
     ready: str
-    """A pattern for the line on its stdout that says it listens; its group is the address."""
+    """A pattern for the line on stdout that says it listens; its group is the address."""
     events: str
-    """The path of its stream of events (SSE), which begins with one at once: then it misses none that follow."""
+    """The path of its event stream (SSE). The stream begins with an event at once, and misses none after it.
+    """
     user: str
     password: str
 
@@ -310,90 +326,98 @@ class Launch(Struct, frozen=True):
 
     argv: list[str]
     env: dict[str, str] = {}
-    """Added to the environment the child sees anyway."""
+    """Added to the environment the child inherits."""
     server: HttpServer | None = None
-    """Its frames go over HTTP; without this, over stdin and stdout."""
+    """Frames go over HTTP; without this, over stdin and stdout."""
     files: dict[str, bytes] = {}
-    """Files to write, readable by the owner alone, before the start: what the process list must not show.
-    One that begins with `#!` is made executable, again for the owner alone."""
+    """Files to write before the start, readable by the owner alone, to keep secrets out of the process list.
+    A file that begins with `#!` is made executable, also for the owner alone.
+    """
     delegate: bool = False
-    """The agent asks through programs of ours: the runtime listens for them (see `amp`)."""
+    """The agent asks through our own programs: the runtime listens for them (see `amp`)."""
 
 
 class Agent(ABC):
     """The facts about one agent. Instances hold no state: the registry keeps one of each."""
 
-    # Facts of the class, but for agents that the operator names: those are facts of the instance.
+    # Set on the class, except for agents that the operator names, which set them on the instance.
     name: str
     title: str
     capabilities: ClassVar[Capabilities]
     stability: ClassVar[Literal["stable", "experimental"]] = "experimental"
     tested_version: ClassVar[str | None] = None
     executables: tuple[str, ...] = ()
-    """Names the program goes by, in the install folder and on PATH."""
+    """Names of the program, in the install directory and on PATH."""
     env_families: tuple[str, ...] = ()
-    """Prefixes of the variables that belong to this agent: a child sees its own family and no other."""
+    """Prefixes of this agent's environment variables: a child sees only its own family."""
     modes: ClassVar[tuple[Mode, ...]] = (Mode("build", "Build", "Write code and run commands."),)
     permission_modes: ClassVar[tuple[str, ...]] = ("default", "acceptEdits", "plan", "bypass")
     commands: ClassVar[tuple[Command, ...]] = ()
-    """Commands that it always has; more may be in its catalogue."""
+    """Commands that it always has; its catalogue may list more."""
     credentials: ClassVar[Sources | None] = Sources()
-    """Where it finds its keys; None when it needs none, or when that is its own business."""
+    """Where it finds its keys; None if it needs none, or if we do not know."""
     needs_credentials: ClassVar[bool] = True
-    """Without a key it can do nothing."""
+    """It cannot do anything without a key."""
     chooses: ClassVar[frozenset[Literal["model", "variant"]]] = frozenset()
-    """What it chooses from its own list alone: anything else it would leave aside, or fail at."""
+    """Settings that must come from its own list: it would ignore any other value, or fail."""
     ignores: ClassVar[frozenset[Literal["model", "variant"]]] = frozenset()
-    """What it lets nobody choose."""
+    """Settings that it does not let clients choose."""
     quiet: ClassVar[Mapping[str, str]] = {}
-    """Variables that keep it from the network where it is only asked for its version."""
+    """Variables that keep it off the network while we ask for its version."""
     gaps: Mapping[str, str] = {}
-    """Features of the live suite that this agent cannot have, each with the reason; the suite checks that it is so."""
+    """Features of the live suite that this agent does not have, each with the reason; the suite verifies it.
+    """
     makes_in_git: ClassVar[tuple[str, ...]] = ()
-    """Files that it makes in the `.git` of the user's repository: removed where they were not before."""
+    """Files that it creates in the `.git` of the user's repository: removed unless they existed before."""
     notes: ClassVar[tuple[str, ...]] = ()
-    """What a user should know of this agent before choosing it; for docs/agents.md."""
+    """What a user should know before choosing this agent; for docs/agents.md."""
     reads_from_workspace: ClassVar[str] = ""
-    """The settings that it takes from the folder it works in; for docs/security.md."""
+    """The settings it reads from its working directory; for docs/security.md."""
 
     @abstractmethod
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
-        """The command line. A shared server is started without a conversation: it ignores the last two."""
+        """The command line. A shared server is started without a conversation and ignores the last two
+        arguments.
+        """
 
     @abstractmethod
     def wire(self, world: World) -> Wire:
-        """A protocol for a new process."""
+        """A wire for a new process."""
 
     def choose_native_id(self, world: World) -> str | None:
-        """A conversation id of our choice, for agents that let the client choose."""
+        """A conversation id of our choice, for agents that let the client choose it."""
         return None
 
     def rewrites(self, directory: str, environ: Mapping[str, str]) -> Iterable[str]:
-        """The user's own settings that it writes to when it reads them: they are put back."""
+        """The user's own settings that it overwrites when it reads them: they are restored."""
         return ()
 
     def rewritten(self, settings: bytes) -> bytes:
-        """What it makes of them."""
+        """The content it replaces them with."""
         return settings
 
     def is_gone(self, stderr: str) -> bool:
-        """Whether a process that ended at its start says that it does not know the conversation to resume."""
+        """Whether a process that ended at its start reports that the conversation to resume does not exist."""
         return False
 
     def modes_of(self, version: str | None) -> tuple[Mode, ...]:
-        """The modes that this version has without being asked."""
+        """The modes of this version that are known without asking the agent."""
         return self.modes
 
     def takes_model(self, model: str, catalogue: Catalogue) -> bool:
-        """Whether it would work with this model, where it `chooses` from its list. One that lists none may have any."""
-        return not catalogue.models or model in {one.id for one in catalogue.models}
+        """Whether it supports this model, if it `chooses` from its list. An agent that lists no models may
+        support any.
+        """
+        return not catalogue.models or model in {each.id for each in catalogue.models}
 
     def takes_variant(self, variant: str, model: str | None, catalogue: Catalogue) -> bool:
-        """Whether it would work with this variant; a model that is not listed may have any that another one has."""
-        known = {one.id: one.variants or () for one in catalogue.models}
-        listed = known.get(model or catalogue.default_model or "")
-        found = {one for variants in known.values() for one in variants} if listed is None else listed
-        return variant in found or not known
+        """Whether it supports this variant; a model that is not listed may have any variant that another one
+        has.
+        """
+        by_model = {each.id: each.variants or () for each in catalogue.models}
+        listed = by_model.get(model or catalogue.default_model or "")
+        choices = {each for variants in by_model.values() for each in variants} if listed is None else listed
+        return variant in choices or not by_model
 
     def metadata(self, version: str | None, settings: Settings) -> SessionMetadata:
         return SessionMetadata(
@@ -403,5 +427,5 @@ class Agent(ABC):
             settings.permission_mode,
             settings.model,
             settings.variant,
-            settings.directory or None,  # a recording may not tell
+            settings.directory or None,  # a recording may not name it
         )

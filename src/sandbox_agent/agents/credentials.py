@@ -1,6 +1,8 @@
-"""What agents log in with: where each keeps its keys, declared as data, and what its files say. Nothing is read here.
+"""How agents authenticate: where each keeps its keys, declared as data, and how to read its files. Does no
+I/O.
 
-`runtime/credentials.py` looks the sources up. A value is shown to whoever asks on the command line and goes nowhere else.
+`runtime/credentials.py` reads the sources. A value is shown only on the command line, on request, and goes
+nowhere else.
 """
 
 from __future__ import annotations
@@ -30,23 +32,24 @@ PROVIDER_VARIABLES = {
     "openrouter": "OPENROUTER_API_KEY",
     "xai": "XAI_API_KEY",
 }
-"""Where other programs look for the key of a provider that agents name in their files."""
+"""The usual variables for the keys of providers that agents name in their files."""
 
 
 class Credential(Struct, frozen=True):
     kind: Kind
-    """A `reference` says that the credential is elsewhere: a cloud's own login, a command that prints the key."""
+    """A `reference` means that the credential is elsewhere: a cloud login, or a command that prints the key.
+    """
     value: str | None = None
     env: str | None = None
-    """The variable in which other programs take the value."""
+    """The variable that other programs read the value from."""
     provider: str | None = None
-    """Whose key it is, where the agent can have several."""
+    """The provider it belongs to, if the agent can have several."""
     expires_at: float | None = None
-    """Seconds since 1970; None when it does not expire or does not say."""
+    """Seconds since 1970; None if it does not expire or does not say."""
     renewable: bool = False
-    """The agent can get a new one by itself when it has expired."""
+    """The agent can renew it when it has expired."""
     source: str = ""
-    """A variable's name or a file's path: filled in by whoever looked there."""
+    """A variable's name or a file's path, filled in by the reader."""
 
     def has_expired(self, now: float) -> bool:
         return self.expires_at is not None and self.expires_at <= now
@@ -61,16 +64,16 @@ class KeyVariable(Struct, frozen=True):
 
 
 class KeyFile(Struct, frozen=True):
-    """A file that an agent keeps. Its folder can be moved by a variable."""
+    """A file that an agent keeps. A variable can move its directory."""
 
     folder_variable: str
     default_folder: str
-    """Under the home folder."""
+    """Relative to the home directory."""
     name: str
     read: Callable[[bytes], Iterator[Credential]]
-    """Content that is not what the agent writes raises `msgspec.DecodeError` or `ValueError`."""
+    """Raises `msgspec.DecodeError` or `ValueError` if the content is not what the agent writes."""
     about: str = ""
-    """What in it is looked at, where the name does not say so; for docs/credentials.md."""
+    """What the file holds, if its name does not say so; for docs/credentials.md."""
 
     def path(self, environ: Mapping[str, str], home: Path) -> Path:
         moved = environ.get(self.folder_variable)
@@ -82,14 +85,14 @@ class Sources(Struct, frozen=True):
 
     variables: tuple[KeyVariable, ...] = ()
     provider_families: tuple[str, ...] = ()
-    """Prefixes of the variables of model providers: which of them hold a key shows in how they end."""
+    """Prefixes of the variables of model providers: a suffix marks those that hold a key."""
     files: tuple[KeyFile, ...] = ()
     login: str = "`{program}`"
-    """How a person logs in, with the program's own command."""
+    """How a user logs in, with the program's own command."""
 
     @property
     def usual_variable(self) -> str:
-        """The variable that most people put a key into."""
+        """The variable that usually holds the key."""
         keys = (variable.name for variable in self.variables if variable.kind == "api_key")
         return next(keys, PROVIDER_VARIABLES["anthropic"])
 
@@ -113,7 +116,7 @@ def _variable(name: str, value: str, kind: Kind) -> Credential:
 
 
 def from_milliseconds(time: float | None) -> float | None:
-    """A moment as JavaScript counts it. Agents write 0 when they do not know."""
+    """Converts milliseconds since 1970. Agents write 0 for an unknown time."""
     return time / 1000 if time else None
 
 
@@ -122,7 +125,7 @@ class _Claims(Struct):
 
 
 def token_expiry(token: str) -> float | None:
-    """When a JSON web token expires, if it is one and says so. Its signature is not ours to check."""
+    """When a JSON web token expires, if it is one and says so. We do not check its signature."""
     parts = token.split(".")
     if len(parts) != 3:
         return None

@@ -1,7 +1,7 @@
-"""Unified diffs that `patch -p1` applies: made from a file before and after, and read from what agents tell.
+"""Unified diffs that `patch -p1` applies: made from a file before and after, and read from what agents send.
 
-Lines end at `\\n` and nowhere else, so a `\\r` stays where it is. Git's extended headers are there where a plain diff cannot say it:
-a file that is renamed, made executable, or empty and new or gone.
+Lines end only at `\n`, so a `\r` is part of its line. Git's extended headers are used where a plain diff is
+not enough: a file that is renamed, made executable, or is empty and created or deleted.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from ..schema.world import FileState
 
 CONTEXT = 3
 MOST_COMPARED = 1_000_000
-"""Lines before times lines after that are compared one by one; beyond it the lines between the first and the last change are
-replaced as a whole. Such a diff is longer than it must be, and just as right."""
+"""The limit for comparing line by line: old lines times new lines. Above it, all lines from the first to the
+last change are replaced as a whole. Such a diff is longer than necessary, but correct.
+"""
 _NOTHING = "/dev/null"
 _NO_NEWLINE = "\\ No newline at end of file\n"
 
@@ -28,7 +29,7 @@ class DoesNotFit(ValueError):
 
 
 class Hunk(Struct, frozen=True):
-    """Lines with their leading ` `, `-` or `+`, and where they stand."""
+    """Lines with their leading ` `, `-` or `+`, and their position."""
 
     old_start: int
     old_lines: int
@@ -44,7 +45,7 @@ class Hunk(Struct, frozen=True):
 
 
 class Names(Struct, frozen=True):
-    """The names of a file before and after, as headers have them."""
+    """The names of a file before and after, as in diff headers."""
 
     old: str
     new: str
@@ -59,7 +60,7 @@ class Names(Struct, frozen=True):
 
 
 def names_in(directory: str, path: str, to: str | None = None) -> Names:
-    """`a/` and `b/` and the path below the directory; a path outside of it stands as it is."""
+    """`a/` and `b/` and the path below the directory; a path outside of it is unchanged."""
     return Names(_name("a/", directory, path), _name("b/", directory, to or path))
 
 
@@ -67,7 +68,7 @@ def names_in(directory: str, path: str, to: str | None = None) -> Names:
 
 
 def diff_of_files(names: Names, before: FileState, after: FileState) -> str | None:
-    """The change from one state of a file to another. None when there is none, or when it is not text."""
+    """The change from one state of a file to another. None if nothing changed, or if it is not text."""
     try:
         old, new = text_of(before), text_of(after)
     except UnicodeDecodeError:
@@ -79,7 +80,7 @@ def diff_of_files(names: Names, before: FileState, after: FileState) -> str | No
 def diff_of_texts(
     names: Names, old: str | None, new: str | None, executable: tuple[bool, bool] = (False, False)
 ) -> str | None:
-    """The change from one text to another, where None is a file that does not exist. None when nothing changed."""
+    """The change from one text to another, where None is a file that does not exist. None if nothing changed."""
     body = "".join(hunk.text for hunk in _hunks(old or "", new or ""))
     created, deleted = old is None and new is not None, new is None and old is not None
     head = _extended(names, created, deleted, bool(body), executable)
@@ -105,16 +106,16 @@ def _extended(
         return "" if has_body and not executable[1] else f"{names.git}new file mode {new_mode}\n"
     if deleted:
         return "" if has_body else f"{names.git}deleted file mode {old_mode}\n"
-    said = ""
+    headers = ""
     if executable[0] != executable[1]:
-        said += f"old mode {old_mode}\nnew mode {new_mode}\n"
+        headers += f"old mode {old_mode}\nnew mode {new_mode}\n"
     if (moved := names.old.removeprefix("a/")) != (to := names.new.removeprefix("b/")):
-        said += f"rename from {_quoted(moved)}\nrename to {_quoted(to)}\n"
-    return names.git + said if said else ""
+        headers += f"rename from {_quoted(moved)}\nrename to {_quoted(to)}\n"
+    return names.git + headers if headers else ""
 
 
 def _hunks(old: str, new: str) -> Iterator[Hunk]:
-    """What differs, compared only between the first and the last line that do, and the lines around those."""
+    """The differences, compared only between the first and the last changed line, with lines of context."""
     a, b = _lines(old), _lines(new)
     shortest = min(len(a), len(b))
     start = next((n for n in range(shortest) if a[n] != b[n]), shortest)
@@ -163,22 +164,22 @@ def _signed(sign: str, lines: Iterable[str]) -> Iterator[str]:
             yield _NO_NEWLINE[:-1]
 
 
-# -- what an agent tells ----------------------------------------------------------------------
+# -- diffs from agents ------------------------------------------------------------------------
 
 
-class Told(Struct, frozen=True):
-    """A diff of one file, read."""
+class ParsedDiff(Struct, frozen=True):
+    """A parsed diff of one file."""
 
     old: str | None
     new: str | None
-    """The names in its headers, where it has some."""
+    """The names in its headers, if any."""
     hunks: tuple[Hunk, ...]
     created: bool = False
     deleted: bool = False
 
     @property
     def paths(self) -> tuple[str, str] | None:
-        """The file before and after, without the letters that diffs put before their names."""
+        """The paths before and after, without the `a/` and `b/` prefixes."""
         old, new = (self.new if self.created else self.old), (self.old if self.deleted else self.new)
         return (_LETTER.sub("", old), _LETTER.sub("", new)) if old and new else None
 
@@ -191,27 +192,27 @@ class Told(Struct, frozen=True):
         return head + (names.heads(created=self.created, deleted=self.deleted) if body else "") + body
 
     def after(self, before: str | None) -> str | None:
-        """The file that the diff makes of another one; raises DoesNotFit."""
-        return self._turned(before, "-", "+", self.created, self.deleted)
+        """The file after applying the diff; raises DoesNotFit."""
+        return self._applied(before, "-", "+", self.created, self.deleted)
 
     def before(self, after: str | None) -> str | None:
-        """The file of which the diff made this one; raises DoesNotFit."""
-        return self._turned(after, "+", "-", self.deleted, self.created)
+        """The file before the diff was applied; raises DoesNotFit."""
+        return self._applied(after, "+", "-", self.deleted, self.created)
 
-    def _turned(self, text: str | None, gone: str, come: str, begins: bool, ends: bool) -> str | None:
+    def _applied(self, text: str | None, gone: str, come: str, begins: bool, ends: bool) -> str | None:
         if begins and text is not None:
             raise DoesNotFit
         lines = _lines(text or "")
         made: list[str] = []
         done = 0
-        # Some agents leave carriage returns out of what they tell, and put them back into the file.
+        # Some agents leave carriage returns out of their diffs, and put them back into the file.
         loose = not any("\r" in line for hunk in self.hunks for line in hunk.lines)
         crlf = loose and sum(line.endswith("\r\n") for line in lines) * 2 > len(lines)
         for hunk in self.hunks:
-            found = [(sign, line) for sign, line in _told_lines(hunk) if sign != come]
-            at = _place(lines, [line for _, line in found], hunk, gone, done, loose)
+            old_lines = [(sign, line) for sign, line in _file_lines(hunk) if sign != come]
+            at = _place(lines, [line for _, line in old_lines], hunk, gone, done, loose)
             made += lines[done:at]
-            for sign, line in _told_lines(hunk):
+            for sign, line in _file_lines(hunk):
                 if sign == come:
                     made.append(_with_cr(line) if crlf else line)
                 else:
@@ -225,9 +226,9 @@ class Told(Struct, frozen=True):
         return None if ends else whole
 
 
-def read_diffs(text: str) -> list[Told]:
-    """The diffs in a text, one for each file; hunks without any header are a file without a name."""
-    files: list[Told] = []
+def read_diffs(text: str) -> list[ParsedDiff]:
+    """The diffs in a text, one per file; hunks without a header belong to a file without a name."""
+    files: list[ParsedDiff] = []
     old = new = alone = None
     created = deleted = False
     hunks: list[Hunk] = []
@@ -238,19 +239,21 @@ def read_diffs(text: str) -> list[Told]:
         nonlocal old, new, alone, created, deleted, hunks
         if hunks or created or deleted or old:
             names = old or alone, new or alone
-            files.append(Told(*names, tuple(hunks), created or old == _NOTHING, deleted or new == _NOTHING))
+            files.append(
+                ParsedDiff(*names, tuple(hunks), created or old == _NOTHING, deleted or new == _NOTHING)
+            )
         old, new, alone, created, deleted, hunks = None, None, None, False, False, []
 
     while at < len(lines):
         line = lines[at]
-        if found := _HUNK.match(line):
-            hunk, at = _read_hunk(found, lines, at + 1)
+        if match := _HUNK.match(line):
+            hunk, at = _read_hunk(match, lines, at + 1)
             hunks.append(hunk)
             continue
         if line.startswith(("diff --git ", "Index: ")) or (line.startswith("--- ") and (hunks or old)):
             finish()
         if line.startswith("diff --git "):
-            alone = _alone(line.removeprefix("diff --git ").rstrip("\r"))
+            alone = _only_name(line.removeprefix("diff --git ").rstrip("\r"))
         elif line.startswith("--- "):
             old = _read_name(line[4:])
         elif line.startswith("+++ "):
@@ -265,9 +268,9 @@ def read_diffs(text: str) -> list[Told]:
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
-def _read_hunk(found: re.Match[str], lines: list[str], at: int) -> tuple[Hunk, int]:
-    old_start, new_start = int(found[1]), int(found[3])
-    old_lines, new_lines = int(found[2] or 1), int(found[4] or 1)
+def _read_hunk(match: re.Match[str], lines: list[str], at: int) -> tuple[Hunk, int]:
+    old_start, new_start = int(match[1]), int(match[3])
+    old_lines, new_lines = int(match[2] or 1), int(match[4] or 1)
     taken: list[str] = []
     old, new = old_lines, new_lines
     while at < len(lines) and (old > 0 or new > 0 or lines[at].startswith("\\")):
@@ -281,26 +284,26 @@ def _read_hunk(found: re.Match[str], lines: list[str], at: int) -> tuple[Hunk, i
     return Hunk(old_start, old_lines - max(old, 0), new_start, new_lines - max(new, 0), tuple(taken)), at
 
 
-def _told_lines(hunk: Hunk) -> Iterator[tuple[str, str]]:
-    """The lines of a hunk as the file has them, each with its sign."""
+def _file_lines(hunk: Hunk) -> Iterator[tuple[str, str]]:
+    """The lines of a hunk as they are in the file, each with its sign."""
     for n, line in enumerate(hunk.lines):
         if not line.startswith("\\"):
             cut = n + 1 < len(hunk.lines) and hunk.lines[n + 1].startswith("\\")
             yield line[:1], line[1:] + ("" if cut else "\n")
 
 
-def _place(lines: list[str], wanted: list[str], hunk: Hunk, gone: str, least: int, loose: bool) -> int:
-    """Where a hunk's lines stand: where it says, or in the one other place that there is."""
+def _place(lines: list[str], old_lines: list[str], hunk: Hunk, gone: str, least: int, loose: bool) -> int:
+    """The position of a hunk's lines: the stated one or, if they occur exactly once, their actual one."""
     if loose:
-        lines, wanted = [_bare(line) for line in lines], [_bare(line) for line in wanted]
+        lines, old_lines = [_bare(line) for line in lines], [_bare(line) for line in old_lines]
     start, count = (hunk.old_start, hunk.old_lines) if gone == "-" else (hunk.new_start, hunk.new_lines)
     at = start - 1 if count else start
-    if least <= at <= len(lines) and lines[at : at + len(wanted)] == wanted:
+    if least <= at <= len(lines) and lines[at : at + len(old_lines)] == old_lines:
         return at
     others = [
         n
-        for n in range(least, len(lines) - len(wanted) + 1)
-        if wanted and lines[n] == wanted[0] and lines[n : n + len(wanted)] == wanted
+        for n in range(least, len(lines) - len(old_lines) + 1)
+        if old_lines and lines[n] == old_lines[0] and lines[n : n + len(old_lines)] == old_lines
     ]
     if len(others) != 1:
         raise DoesNotFit
@@ -308,7 +311,9 @@ def _place(lines: list[str], wanted: list[str], hunk: Hunk, gone: str, least: in
 
 
 def same_lines(one: str | None, other: str | None) -> bool:
-    """The same text but for how its lines end, and the last one. A file that is not there is as good as an empty one."""
+    """Whether two texts are equal except for line endings and the final newline. A missing file equals an
+    empty one.
+    """
     return [_bare(line) for line in _lines(one or "")] == [_bare(line) for line in _lines(other or "")]
 
 
@@ -342,28 +347,28 @@ def _name(prefix: str, directory: str, path: str) -> str:
 
 
 def _named(name: str) -> str:
-    """As a header has it: a tab tells where a name with spaces ends."""
+    """As in a header: a tab marks the end of a name with spaces."""
     quoted = _quoted(name)
     return f"{quoted}\t" if " " in name and quoted == name else quoted
 
 
 def _quoted(name: str, more: str = "") -> str:
-    """As Git quotes it: what would break a line, and `more`."""
+    """Quoted like Git: characters that would break the line, and those in `more`."""
     if not _UNSAFE.search(name) and not (more and more in name):
         return name
-    return '"' + _UNSAFE.sub(lambda found: _ESCAPES.get(found[0]) or f"\\{ord(found[0]):03o}", name) + '"'
+    return '"' + _UNSAFE.sub(lambda match: _ESCAPES.get(match[0]) or f"\\{ord(match[0]):03o}", name) + '"'
 
 
-def _alone(told: str) -> str | None:
-    """The name of the one file in a Git header, which an empty file has nowhere else. A space may be part of it."""
-    half = len(told) // 2
-    old, new = told[:half], told[half + 1 :]
-    return old if told[half : half + 1] == " " and _LETTER.sub("", old) == _LETTER.sub("", new) else None
+def _only_name(header: str) -> str | None:
+    """The name of the one file in a Git header; an empty file has no other header. It may contain spaces."""
+    half = len(header) // 2
+    old, new = header[:half], header[half + 1 :]
+    return old if header[half : half + 1] == " " and _LETTER.sub("", old) == _LETTER.sub("", new) else None
 
 
-def _read_name(told: str) -> str:
-    """A name without the time, or whatever follows it behind a tab."""
-    return told.rstrip("\r").partition("\t")[0]
+def _read_name(header: str) -> str:
+    """A name without the time, or anything else after a tab."""
+    return header.rstrip("\r").partition("\t")[0]
 
 
 _LETTER = re.compile(r"\A[ab]/")

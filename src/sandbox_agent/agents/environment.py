@@ -1,4 +1,4 @@
-"""The environment that an agent's process sees: a small safe base and what belongs to it."""
+"""The environment of an agent's process: a small safe base and the agent's own variables."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ BASE_PREFIXES = ("XDG_", "LC_")
 
 
 def environment(agent: Agent, ours: Mapping[str, str], session: Mapping[str, str]) -> dict[str, str]:
-    """A small safe base, the agent's own family of variables, and what the session adds; nothing else of ours."""
+    """A small safe base, the agent's own family of variables, and what the session adds; no other variable of
+    the daemon.
+    """
     return {**dict(_allowed(agent, ours)), **session}
 
 
 def own_family(agent: Agent, ours: Mapping[str, str]) -> dict[str, str]:
-    """The variables of ours that belong to the agent: its keys, and what else it is told that way."""
+    """The daemon's variables that belong to the agent: its keys and its other settings."""
     return dict(_named(agent.env_families, ours))
 
 
@@ -29,10 +31,10 @@ def _allowed(agent: Agent, ours: Mapping[str, str]) -> Iterator[tuple[str, str]]
 
 
 def _named(families: Collection[str], ours: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """A family that ends with an underscore is a prefix, any other the name of one variable."""
+    """A family that ends with an underscore is a prefix, any other is the name of one variable."""
     names = {family for family in families if not family.endswith("_")}
     prefixes = tuple(family for family in families if family.endswith("_"))
     for name, value in ours.items():
-        # Our own settings hold the token: they are for no agent, whatever its families are.
+        # Our own settings include the token: no agent gets them, whatever its families are.
         if (name in names or name.startswith(prefixes)) and not name.startswith(PREFIX):
             yield name, value

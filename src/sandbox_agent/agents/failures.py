@@ -1,6 +1,6 @@
-"""What a failed model call was, read from the sentence an agent reports it with.
+"""Classifies a failed model call by the text in which an agent reports it.
 
-Pi and Amp pass on what the provider said: `429: {json}`, `500 {json}`, or plain words.
+Pi and Amp pass on the provider's answer: `429: {json}`, `500 {json}`, or plain text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CODES: dict[int, ErrorCode] = {
     503: "overloaded",
     529: "overloaded",
 }
-# In this order: what a provider words more precisely than its status comes first.
+# The order matters: wordings that are more precise than the status come first.
 _WORDS: dict[str, ErrorCode] = {
     r"context (limit|window|length)|(prompt|input|request) is too (long|large)|maximum context|too many tokens": "context_too_long",
     r"model.{0,80}(not found|does not exist|unknown)|unknown model|no such model": "model_not_found",
@@ -47,7 +47,7 @@ class Failure(Struct, frozen=True):
 
 
 class _Body(Struct):
-    """What providers put into an error body, at its top or under `error`."""
+    """The fields of a provider's error body, at its top level or under `error`."""
 
     type: str | None = None
     code: str | int | None = None
@@ -56,15 +56,15 @@ class _Body(Struct):
 
 
 def is_too_long(message: str) -> bool:
-    """Whether a provider says that it was given more than its model can take."""
+    """Whether a provider reports that the input exceeds the model's context."""
     return _code(message, None) == "context_too_long"
 
 
 def read_failure(message: str) -> Failure:
-    """Name the failure that an agent reports in this sentence."""
-    found = _STATUS.match(message)
-    status = int(found[1]) if found else None
-    details = _provider_details(message[found.end() :] if found else message)
+    """The failure that an agent reports in this text."""
+    match = _STATUS.match(message)
+    status = int(match[1]) if match else None
+    details = _provider_details(message[match.end() :] if match else message)
     if status is not None:
         details["status"] = status
     return Failure(message, _code(message, status), details or None)
@@ -89,6 +89,6 @@ def _provider_details(text: str) -> dict[str, Any]:
         body = msgspec.json.decode(text, type=_Body)
     except msgspec.DecodeError:
         return {}
-    told = body.error or body
-    facts = {"code": told.code, "type": told.type, "provider_status": told.status}
+    error = body.error or body
+    facts = {"code": error.code, "type": error.type, "provider_status": error.status}
     return {name: value for name, value in facts.items() if value is not None}

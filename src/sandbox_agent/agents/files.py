@@ -1,4 +1,4 @@
-"""Files that go with prompts and results, told inline."""
+"""Files in prompts and results, sent inline."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import mimetypes
 from ..schema.inputs import Attachment, Prompt
 
 SEEN_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""What models can look at."""
+"""Image types that models accept."""
 
 
 def mime_of(file: Attachment) -> str | None:
@@ -17,12 +17,12 @@ def mime_of(file: Attachment) -> str | None:
 
 
 def images_in(prompt: Prompt) -> tuple[str, ...]:
-    """The paths of the pictures that go with a prompt."""
+    """The paths of the images in a prompt."""
     return tuple(file.path for file in prompt.attachments if mime_of(file) in SEEN_IMAGES)
 
 
 def bytes_in(data: str) -> bytes | None:
-    """What is told as base64; None where there is nothing, or it is broken."""
+    """Decodes base64; None if it is missing or invalid."""
     try:
         return base64.b64decode(data, validate=True) or None
     except binascii.Error:

@@ -1,8 +1,9 @@
 """Frames: what passes between a wire and the link to its agent.
 
-A line of a process's stdin or stdout, without its newline, is just bytes. What goes over HTTP, or through the program by which an
-agent asks for permission, has a shape of its own, so that nobody reads again what somebody has read before. A recording holds the
-same frames as JSON: `encode_frame` writes them, and the wire that they belong to reads them (`Wire.recorded_frame`).
+A line of a process's stdin or stdout, without its newline, is plain bytes. Frames over HTTP, or from the
+program through which an agent asks for permission, are structs, so that they are decoded only once. A
+recording stores the same frames as JSON: `encode_frame` writes them, and their wire reads them
+(`Wire.recorded_frame`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 UNREADABLE = "The request could not be read."
-"""The answer to an agent that waits for one to a request that we could not make sense of."""
+"""The answer to a request that we could not read, because the agent waits for one."""
 
 # -- to the agent -----------------------------------------------------------------------------
 
@@ -21,9 +22,9 @@ class HttpRequest(Struct, frozen=True, omit_defaults=True):
     path: str
     body: Raw = Raw(b"null")
     id: str | None = None
-    """Comes back with the reply."""
+    """Returned with the reply."""
     long: bool = False
-    """Answered only when its work is done: what follows does not wait for that."""
+    """Answered only when its work is done: later requests do not wait for it."""
 
 
 class DelegateReply(Struct, frozen=True, tag_field="type", tag="delegate_reply", omit_defaults=True):
@@ -33,7 +34,7 @@ class DelegateReply(Struct, frozen=True, tag_field="type", tag="delegate_reply",
     allow: bool
     message: str | None = None
     answers: tuple[tuple[str, ...], ...] | None = None
-    """To questions for the user; None where they were rejected."""
+    """Answers to questions for the user; None if they were rejected."""
 
 
 OutFrame = bytes | HttpRequest | DelegateReply
@@ -42,11 +43,11 @@ OutFrame = bytes | HttpRequest | DelegateReply
 
 
 class HttpReply(Struct, frozen=True, omit_defaults=True):
-    """The answer to an `HttpRequest`; status 0 when there was none."""
+    """The answer to an `HttpRequest`; status 0 if there was none."""
 
     status: int
     request: str = msgspec.field(name="for")
-    """Method and path of what it answers."""
+    """Method and path of the request."""
     id: str | None = None
     body: Raw = Raw(b"null")
 
@@ -58,13 +59,13 @@ class ServerEvent(Struct, frozen=True):
 
 
 class Lost(Struct, frozen=True):
-    """The server's stream of events broke off and is there again: some may have been missed."""
+    """The server's event stream broke and was reopened: events may have been missed."""
 
     reason: str
 
 
 class DelegateAsk(Struct, frozen=True):
-    """A program by which an agent asks for permission, or asks the user, wants to know something."""
+    """A request from a program through which an agent asks for permission, or asks the user."""
 
     id: str
     body: bytes
@@ -76,7 +77,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def encode_frame(frame: InFrame | OutFrame) -> bytes:
-    """A frame as a recording holds it."""
+    """A frame as a recording stores it."""
     match frame:
         case bytes():
             return frame
@@ -98,7 +99,7 @@ def _facts_in(body: bytes) -> dict[str, Raw]:
 
 
 def native_of(frame: InFrame) -> bytes:
-    """The native payload in a frame, which the events it causes carry as `raw`."""
+    """The native payload of a frame, which the resulting events carry as `raw`."""
     match frame:
         case bytes():
             return frame

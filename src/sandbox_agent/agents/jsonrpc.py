@@ -1,7 +1,7 @@
 """JSON-RPC between a wire and its agent: requests of either side, each with one answer.
 
-`read` says what a frame is; `Rpc` keeps what waits: our requests, with what we meant by them, and the agent's, with what it asked.
-Both are bounded: an agent that answers nothing, or asks without end, costs no memory.
+`read` classifies a frame. `Rpc` keeps the open requests: ours, with their purpose, and the agent's, with
+their content. Both are bounded: an agent that never answers, or asks without end, costs no memory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_WAITING = 1_000
 class RpcError(Struct, frozen=True, omit_defaults=True):
     message: str = ""
     code: int | None = None
-    data: Any = None  # whatever the agent adds
+    data: Any = None  # agents may send anything here
 
 
 # -- what is written --------------------------------------------------------------------------
@@ -34,7 +34,7 @@ class RpcError(Struct, frozen=True, omit_defaults=True):
 
 class Message(Struct, frozen=True, kw_only=True):
     version: str | UnsetType = field(name="jsonrpc", default=UNSET)
-    """Some leave it out."""
+    """Some agents leave it out."""
 
 
 class Request(Message, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ class Notification(Message, frozen=True, kw_only=True):
 
 class Answer(Message, frozen=True, kw_only=True):
     id: RequestId
-    result: Any  # what the request wants, by its method
+    result: Any  # depends on the method of the request
 
 
 class Refusal(Message, frozen=True, kw_only=True):
@@ -62,7 +62,7 @@ class Refusal(Message, frozen=True, kw_only=True):
 
 
 class Reply(Struct, frozen=True):
-    """The answer to a request; one without an id answers what could not be read."""
+    """The answer to a request; without an id, it answers a frame that could not be read."""
 
     id: RequestId | None
     error: RpcError | None
@@ -70,14 +70,14 @@ class Reply(Struct, frozen=True):
 
 
 class Note(Struct, frozen=True):
-    """Something told: nobody waits for an answer."""
+    """A notification: no answer is expected."""
 
     method: str
     params: Raw
 
 
 class Call(Struct, frozen=True):
-    """Something asked: whoever asks waits for the answer."""
+    """A request: the sender waits for the answer."""
 
     id: RequestId
     method: str
@@ -105,68 +105,72 @@ def read(frame: bytes) -> Reply | Note | Call:
 
 
 def key_of(id: RequestId) -> str:
-    """What the scribe knows a request by."""
+    """The scribe's key of a request."""
     return msgspec.json.encode(id).decode()
 
 
-# -- what waits -------------------------------------------------------------------------------
+# -- open requests ----------------------------------------------------------------------------
 
-Meant = TypeVar("Meant")
-Asked = TypeVar("Asked")
+Purpose = TypeVar("Purpose")
+Incoming = TypeVar("Incoming")
 
 
-class Rpc(Generic[Meant, Asked]):
+class Rpc(Generic[Purpose, Incoming]):
     def __init__(
         self,
         send: Callable[[object], None],
         name_request: Callable[[int], RequestId] = int,
         version: str | UnsetType = UNSET,
     ) -> None:
-        self.asked: dict[str, Asked] = {}
-        """What the agent waits for, by key."""
+        self.open_requests: dict[str, Incoming] = {}
+        """Requests from the agent, by key."""
         self._send = send
         self._name_request = name_request
         self._version = version
         self._count = 0
-        self._meant: dict[RequestId, Meant] = {}
+        self._purposes: dict[RequestId, Purpose] = {}
 
     # Our requests.
 
-    def request(self, method: str, params: object, meant: Meant) -> Request:
-        """A request to send, now or later; its answer is told by what was meant."""
+    def request(self, method: str, params: object, purpose: Purpose) -> Request:
+        """A request to send, now or later; `purpose` comes back with its answer."""
         self._count += 1
         id = self._name_request(self._count)
-        self.expect(id, meant)
+        self.expect(id, purpose)
         return Request(id=id, method=method, params=params, version=self._version)
 
-    def call(self, method: str, params: object, meant: Meant) -> None:
-        self._send(self.request(method, params, meant))
+    def call(self, method: str, params: object, purpose: Purpose) -> None:
+        self._send(self.request(method, params, purpose))
 
-    def expect(self, id: RequestId, meant: Meant) -> None:
-        """An answer to this request may come; a recorded client names its own."""
-        if len(self._meant) >= MOST_WAITING:
-            del self._meant[next(iter(self._meant))]
-        self._meant[id] = meant
+    def expect(self, id: RequestId, purpose: Purpose) -> None:
+        """Expect an answer to this request; a recorded client chooses its own id."""
+        if len(self._purposes) >= MOST_WAITING:
+            del self._purposes[next(iter(self._purposes))]
+        self._purposes[id] = purpose
 
-    def answered(self, id: RequestId | None) -> Meant | None:
-        """What was meant by the request that is answered; None where nobody asked."""
-        return None if id is None else self._meant.pop(id, None)
+    def answered(self, id: RequestId | None) -> Purpose | None:
+        """The purpose of the answered request; None if there was no such request."""
+        return None if id is None else self._purposes.pop(id, None)
 
     def notify(self, method: str, params: object = UNSET) -> None:
         self._send(Notification(method=method, params=params, version=self._version))
 
-    # The agent's.
+    # Requests from the agent.
 
     def read_surface(self, frame: bytes) -> Reply | None:
-        """Of what is nested too deep to be read: an answer without its depths, or nothing; a request is refused."""
-        told = read(shallow(frame))
-        if isinstance(told, Call):
-            self.refuse(told.id, "the request is nested too deep", INVALID_PARAMS)
-        return told if isinstance(told, Reply) else None
+        """Reads a frame that is nested too deep by its outermost fields: an answer, or None; a request is
+        refused.
+        """
+        message = read(shallow(frame))
+        if isinstance(message, Call):
+            self.refuse(message.id, "the request is nested too deep", INVALID_PARAMS)
+        return message if isinstance(message, Reply) else None
 
     def attend(self, call: Call, put: Callable[[Call], None]) -> None:
-        """Put a request to whom it concerns. What cannot be understood, or told, is refused: its agent waits for an answer."""
-        if len(self.asked) >= MOST_WAITING:
+        """Pass a request to its handler. A request that cannot be understood or shown is refused, because the
+        agent waits for an answer.
+        """
+        if len(self.open_requests) >= MOST_WAITING:
             self.refuse(call.id, "too many requests wait for an answer")
             return
         try:

@@ -1,4 +1,4 @@
-"""What can be read of a frame that has another shape than we know: whoever waits for it must not wait forever."""
+"""Reads what it can of a frame with an unknown shape, so that nothing waits for it forever."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ Kind = TypeVar("Kind", bound=msgspec.Struct)
 
 
 def surface_of(frame: bytes) -> Any:
-    """A frame without its depths; None where it is no JSON."""
+    """A frame without its deeper levels; None if it is not JSON."""
     try:
         return msgspec.json.decode(shallow(frame))
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 
 
-def readable_part(kind: type[Kind], told: Any, **otherwise: Any) -> Kind:
-    """A struct of the fields that can be read; `otherwise` gives values for some that cannot."""
+def readable_part(kind: type[Kind], value: Any, **otherwise: Any) -> Kind:
+    """A struct of the fields that can be read; `otherwise` gives defaults for those that cannot."""
     fields = dict(otherwise)
     for field in msgspec.structs.fields(kind):
-        if isinstance(told, dict) and field.encode_name in told:
+        if isinstance(value, dict) and field.encode_name in value:
             try:
-                fields[field.name] = msgspec.convert(told[field.encode_name], field.type)
+                fields[field.name] = msgspec.convert(value[field.encode_name], field.type)
             except msgspec.ValidationError:
                 continue
     return kind(**fields)

@@ -1,7 +1,7 @@
-"""The mock agent: a real process (`testing/mock_agent.py`) that speaks JSON lines of our own.
+"""The mock agent: a real process (`testing/mock_agent.py`) with a JSON lines protocol of our own.
 
-It shows every feature without a key. The frames below are the whole protocol; the keywords it answers to are in the
-process itself.
+It shows every feature without a key. The frames below are the whole protocol; the process defines the
+keywords it answers to.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class ReadyFrame(Frame, frozen=True, tag="ready"):
 
 
 class Gone(Frame, frozen=True, tag="gone"):
-    """The conversation we asked to resume is not there."""
+    """The conversation to resume does not exist."""
 
     message: str
 
@@ -93,7 +93,7 @@ class Call(Frame, frozen=True, tag="call"):
     name: str
     input: Any
     parent: str | None = None
-    """The call of the sub-agent that makes this call, if one does."""
+    """The call whose sub-agent makes this one, if any."""
 
 
 class Output(Frame, frozen=True, tag="output"):
@@ -137,7 +137,7 @@ class PlanFrame(Frame, frozen=True, tag="plan"):
 
 
 class Withdrawn(Frame, frozen=True, tag="withdrawn"):
-    """The mock does not wait for this answer any more."""
+    """The mock no longer waits for this answer."""
 
     id: str
 
@@ -159,11 +159,11 @@ class TurnEnd(Frame, frozen=True, tag="turn_end"):
 
 
 class End(Frame, frozen=True, tag="end"):
-    """The agent ends the conversation itself."""
+    """The agent itself ends the conversation."""
 
 
 class Heartbeat(Frame, frozen=True, tag="heartbeat"):
-    """Says nothing to a reader: ignored."""
+    """Carries no information: ignored."""
 
 
 AnyFrame = (
@@ -230,7 +230,7 @@ class MockWire(Wire):
         super().__init__(world)
         self._conversation: Conversation | None = None
         self._replays = False
-        """The agent tells what was said before: what it resumes is in the log already."""
+        """The agent replays the conversation it resumes, which is already in the log."""
 
     def conversations(self) -> Iterable[Conversation]:
         return () if self._conversation is None else (self._conversation,)
@@ -306,7 +306,7 @@ class MockWire(Wire):
         if scribe.turn is None and self._belongs_to_a_turn(message):
             raise msgspec.ValidationError("it has no turn to belong to")
         if type(message) is TextFrame and message.parent is None:
-            # Nearly all that is said: not worth a look at every case.
+            # Most frames are text, so skip the other cases.
             scribe.text(message.id, message.delta)
             return
         match message:
@@ -336,7 +336,7 @@ class MockWire(Wire):
                 scribe.result_delta(id, delta)
             case Result(id, output, exit_code, failed, files, images):
                 extra: list[ContentPart] = [*files]
-                extra += [scribe.image(base64.b64decode(one.data), one.mime) for one in images]
+                extra += [scribe.image(base64.b64decode(image.data), image.mime) for image in images]
                 scribe.result(id, output, exit_code=exit_code, failed=failed, extra=extra)
             case AskFrame(id, tool, input, kind, call, paths, diff):
                 rule = Rule(tool, arguments_of(input))
@@ -365,7 +365,7 @@ class MockWire(Wire):
                 pass
 
     def _belongs_to_a_turn(self, message: AnyFrame) -> bool:
-        """All that is said and done, but for what a sub-agent or a call from before goes on with."""
+        """Everything except updates of sub-agents and of calls that began earlier."""
         match message:
             case TextFrame(_, _, parent) | TextEnd(_, _, parent) | Call(_, _, _, parent):
                 return self._parent(parent) is None
@@ -409,8 +409,8 @@ class Mock(Agent):
     )
     commands = (COMPACT,)
     modes = (
-        Mode("build", "Build", "Answers by the keywords in the prompt; `help` lists them."),
-        Mode("plan", "Plan", "Says that it plans."),
+        Mode("build", "Build", "Answers according to keywords in the prompt; `help` lists them."),
+        Mode("plan", "Plan", "Pretends to plan."),
     )
     catalogue = Catalogue(
         models=(

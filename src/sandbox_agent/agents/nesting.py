@@ -1,4 +1,4 @@
-"""JSON that is nested too deep to be read: what stands near its surface, so that whoever waits for an answer gets one."""
+"""Reads the outer levels of JSON that is nested too deep to decode, so that its sender still gets an answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _token = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
 
 
 def shallow(frame: bytes, levels: int = 8) -> bytes:
-    """The same JSON with `null` for what lies deeper than this many levels."""
+    """The same JSON with `null` in place of everything below this level."""
     kept: list[bytes] = []
     depth = begin = 0
     for token in _token.finditer(frame):

@@ -1,7 +1,7 @@
 """A recording of a real agent, line by line.
 
-The format (docs/recordings.md): one JSON object per line, `{"dir", "t", "msg"}`; `dir` is `in` (client to agent), `out` (agent to
-client), `cmd` (a process started), `exit`, `err` (a line of stderr) or `note`.
+The format (docs/recordings.md): one JSON object per line, `{"dir", "t", "msg"}`; `dir` is `in` (client to
+agent), `out` (agent to client), `cmd` (a process started), `exit`, `err` (a line of stderr) or `note`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Line(Struct, frozen=True):
 
     @property
     def frame(self) -> bytes:
-        """What passed; a line that was not JSON is recorded as a string."""
+        """The frame; a line that was not JSON is recorded as a string."""
         raw = bytes(self.msg)
         return msgspec.json.decode(raw, type=str).encode() if raw.startswith(b'"') else raw
 

@@ -1,6 +1,8 @@
-"""How a real agent is tried on the scripted model: the settings that keep it on this machine, and the ways it has of its own.
+"""How a real agent runs on the scripted model: the settings that keep it on this machine, and its
+peculiarities.
 
-Each agent that can be fetched has one `Scripted`, `SCRIPTED` in `agents/<name>/scripted.py`. Only tests and tools load it.
+Each installable agent has one `Scripted`, `SCRIPTED` in `agents/<name>/scripted.py`. Only tests and tools
+load it.
 """
 
 from __future__ import annotations
@@ -19,49 +21,55 @@ KEY = "sk-scripted"
 
 
 class Offline(Struct, frozen=True):
-    """Settings of one agent. The variables are of its own family, so they pass the daemon's filter of the environment."""
+    """Settings of one agent. The variables belong to its own family, so they pass the daemon's filter of the
+    environment.
+    """
 
     env: Mapping[str, str]
     files: Mapping[Path, str] = {}
-    """To be written before it starts."""
+    """Files to write before it starts."""
 
 
 class Scripted(Struct, frozen=True):
-    """What the live suite must know of an agent; the defaults are what most agents do."""
+    """What the live suite must know about an agent; the defaults fit most agents."""
 
     offline: Callable[[str, Path], Offline]
-    """The settings for a model's address, without `/v1`, and a home."""
+    """Makes the settings from a model's address, without `/v1`, and a home directory."""
     other_model: tuple[str, str] = ("other", "other")
     """A model that is not the default, by the agent's name for it and by the provider's."""
     subagent_model: str | None = None
-    """The model that is offered sub-agents, where the default is not."""
-    tells_exit_codes: bool = True
-    """It tells the exit code of a command that went well."""
+    """The model that is offered sub-agents, if not the default."""
+    reports_exit_codes: bool = True
+    """It reports the exit code of a successful command."""
     failed_output: str = "to-stderr\n"
-    """What it makes of a command that writes `to-stderr` and ends with 3."""
+    """Its output for a command that writes `to-stderr` and exits with 3."""
     writes_unseen: bool = False
-    """In `bypass` it writes a file at once, and tells nothing but that it did: a busy daemon may look too late to make the diff."""
+    """In `bypass` it writes a file at once and reports only that it did: a busy daemon may read the file too
+    late to make the diff.
+    """
     ends_when_rejected: bool = False
-    """A question that is rejected ends the turn: its model is asked no more."""
-    tells_arguments: bool = True
-    """It tells which arguments a command takes."""
+    """A rejected question ends the turn: the model is not called again."""
+    reports_arguments: bool = True
+    """It reports which arguments a command takes."""
     fails_late: bool = False
-    """A resumed process begins with the message that failed, until it has read the new one. Where the model fails at once, as
-    none does over a network, that may be too late, and the new turn fails over the old message."""
+    """A resumed process begins with the message that failed, until it has read the new one. If the model
+    fails at once, as none does over a network, that may be too late, and the new turn fails because of the
+    old message.
+    """
 
 
 def scripted(agent: Agent) -> Scripted:
-    """What an agent's folder says; ValueError where it says nothing."""
+    """The `Scripted` of an agent's package; ValueError if it has none."""
     name = f"{type(agent).__module__}.scripted"
     try:
-        found: Scripted = import_module(name).SCRIPTED
+        declared: Scripted = import_module(name).SCRIPTED
     except ModuleNotFoundError as error:
         if error.name != name:
             raise
         raise ValueError(f"{agent.name} does not say how it runs on a scripted model: no {name}") from None
-    return found
+    return declared
 
 
 def pretty(value: dict[str, Any]) -> str:
-    """Settings in JSON, as a person would write them."""
+    """Formats settings as indented JSON."""
     return msgspec.json.format(msgspec.json.encode(value)).decode()

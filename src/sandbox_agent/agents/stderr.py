@@ -1,4 +1,4 @@
-"""What an agent wrote to stderr, bounded: everything when short, else the first 20 and the last 50 lines."""
+"""An agent's stderr, bounded: all of it if short, otherwise the first 20 and the last 50 lines."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ LINE_LIMIT = 2_000
 
 
 class StderrTail:
-    """Keeps the two ends of a stream of lines."""
+    """Keeps both ends of a stream of lines."""
 
     def __init__(self) -> None:
         self._head: list[str] = []
         self._tail: deque[str] = deque(maxlen=TAIL_LINES)
         self._total = 0
-        self._open = False  # the last line goes on with the next piece
+        self._open = False  # the last line continues with the next piece
 
     def feed(self, text: str) -> None:
-        """Take whole lines."""
+        """Add whole lines."""
         for line in text.splitlines():
             self._total += 1
             (self._head if len(self._head) < HEAD_LINES else self._tail).append(line[:LINE_LIMIT])
 
     def feed_piece(self, text: str) -> None:
-        """Take a piece of a stream, cut wherever the pipe happened to cut it."""
+        """Add a piece of a stream, wherever the pipe split it."""
         if self._open:
             rest, newline, text = text.partition("\n")
             lines = self._tail or self._head

@@ -1,4 +1,4 @@
-"""A title for a tool call: one line that says what it is about, found in its input."""
+"""Finds a title for a tool call in its input: one line that says what the call is about."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ TELLING: dict[ToolKind, tuple[str, ...]] = {
     "task": _ERRANDS,
     "other": (*_COMMANDS, *_PATHS, *_PATTERNS, *_PAGES, *_ERRANDS),
 }
-"""Names of inputs that say what a call of a kind is about, the most telling first; most agents use the same."""
+"""Names of inputs that describe a call of each kind, the most descriptive first; most agents use the same
+names.
+"""
 
 
 def title_of(name: str, input: Any, kind: ToolKind = "other") -> str:
-    """The command, the path, the query: the first of the telling inputs that there is; else the tool's name."""
+    """The first descriptive input that is present (a command, a path, a query), else the tool's name."""
     if isinstance(input, dict):
         for key in TELLING[kind]:
             match input.get(key):

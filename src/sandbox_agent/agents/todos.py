@@ -1,4 +1,4 @@
-"""A list of things to do: every agent has words of its own for it, and readers get one form."""
+"""To-do lists: agents use different formats, and readers get one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STATUSES: dict[str, Status] = {
     "done": "completed",
 }
 DROPPED = {"cancelled", "canceled", "deleted"}
-"""Nobody will do it: it is not on the list any more."""
+"""The entry is cancelled: leave it out."""
 
 
 class Entry(Struct, frozen=True):
@@ -30,8 +30,8 @@ class Entry(Struct, frozen=True):
     status: Status
 
 
-class _Told(Struct, frozen=True):
-    """An entry in any agent's words."""
+class _NativeEntry(Struct, frozen=True):
+    """An entry in any agent's format."""
 
     content: str = ""
     step: str = ""
@@ -44,17 +44,17 @@ class _Told(Struct, frozen=True):
         return Entry(text, STATUSES.get(self.status, "pending"))
 
 
-def entries_of(told: Any) -> tuple[Entry, ...] | None:
-    """The entries of a list, as far as they are any; None where it is no list."""
+def entries_of(value: Any) -> tuple[Entry, ...] | None:
+    """The readable entries of a list; None if it is not a list."""
     try:
-        found = msgspec.convert(told, tuple[_Told, ...])
+        given = msgspec.convert(value, tuple[_NativeEntry, ...])
     except msgspec.ValidationError:
         return None
-    return tuple(entry for one in found if one.status not in DROPPED and (entry := one.entry()).text)
+    return tuple(entry for each in given if each.status not in DROPPED and (entry := each.entry()).text)
 
 
 def tell(
     scribe: Scribe, entries: Iterable[Entry], explanation: str | None = None, *, parent: str | None = None
 ) -> None:
-    """The list as it is now, whole each time."""
+    """Report the current list as a whole."""
     scribe.status("plan", {"entries": tuple(entries)}, explanation, parent=parent)

@@ -190,7 +190,7 @@ class Core:
         before = offer.before
         self.record, self._saved, self._told = before.record, before.saved, before.told
         self.queue, self.phase, self.count = before.queue, before.phase, before.count
-        self.scribe.back(before.mark)
+        self.scribe.restore(before.mark)
         self.last = offer.number - 1
         self._owed = deque(one for one in self._owed if one[0] != offer.number)
         return offer
@@ -198,7 +198,12 @@ class Core:
     def take_pieces(self) -> list[Draft] | None:
         """What was written, if it goes to the log as it is; None when there is something to decide about."""
         pen = self.scribe.pen
-        if pen.notable or pen.wish is not None or self.offer is not None or type(self.phase) in UNHEARD:
+        if (
+            pen.notable
+            or pen.requested_end is not None
+            or self.offer is not None
+            or type(self.phase) in UNHEARD
+        ):
             return None
         if pen.used is not self.record.used:
             return None

@@ -100,10 +100,10 @@ def terminate(core: Core, command: Terminate | Delete) -> None:
             _end(core, SessionEnded("terminated", "daemon"))
 
 
-def agent_left(core: Core, wish: SessionEnded) -> None:
+def agent_left(core: Core, requested_end: SessionEnded) -> None:
     """The agent has ended the conversation."""
     core.stop()
-    _end(core, wish)
+    _end(core, requested_end)
 
 
 def _end(core: Core, end: SessionEnded) -> None:

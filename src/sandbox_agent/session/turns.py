@@ -120,8 +120,8 @@ def heard(core: Core, _: Heard) -> None:
         scribe.take()
         return
     replies = requests.judge(core)
-    if scribe.wish is not None:
-        life.agent_left(core, scribe.wish)
+    if scribe.requested_end is not None:
+        life.agent_left(core, scribe.requested_end)
         return
     told = [data for _, data in scribe.notable]
     number = core.fact()

@@ -1,7 +1,7 @@
-"""The real agents, in the versions that the tests are made for, installed from npm into a cache folder.
+"""The real agents, in the versions that the tests are made for, installed from npm into a cache directory.
 
-`python -m sandbox_agent.testing.agent_cache [NAME...]` fetches them as `install-agent` does, but from npm's registry alone, so
-that every machine tests the same builds; what is there already is left alone.
+`python -m sandbox_agent.testing.agent_cache [NAME...]` fetches them as `install-agent` does, but only from
+the npm registry, so that every machine tests the same builds. Agents already in the cache are left alone.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ AGENTS: dict[str, tuple[Agent, str]] = {
 
 
 class CannotInstall(Exception):
-    """Why an agent could not be put into the cache."""
+    """An agent could not be installed into the cache; the message says why."""
 
 
 def cache_folder() -> Path:
-    """`SANDBOX_AGENT_TEST_CACHE`, else `.cache/agents` of the checkout, else the user's cache folder."""
+    """`SANDBOX_AGENT_TEST_CACHE`, else `.cache/agents` of the checkout, else the user's cache directory."""
     if chosen := os.environ.get(CACHE_VARIABLE):
         return Path(chosen).absolute()
     checkout = Path(__file__).resolve().parents[3]
@@ -79,12 +79,12 @@ def folder(name: str) -> Path:
     """Where the pinned version of an agent is unpacked."""
     cache, pinned = cache_folder(), AGENTS[name][1]
     shelved = Shelf(cache).folder(name, pinned)
-    # Caches of version 0.1.0 are laid out otherwise, and are too large to be fetched again for that.
+    # Caches of version 0.1.0 have another layout, and are too large to be fetched again for that.
     return shelved if shelved.is_dir() else cache / "trees" / f"{name}-{pinned}"
 
 
 def installed(name: str, cache: Path | None = None) -> Path | None:
-    """The program of an agent, where its pinned version, or one put there by hand, is in the cache."""
+    """The program of an agent, if its pinned version, or one put there by hand, is in the cache."""
     cache = cache or cache_folder()
     program = cache / "bin" / name
     if not program.exists():
@@ -96,12 +96,12 @@ def installed(name: str, cache: Path | None = None) -> Path | None:
 
 
 def install(name: str, cache: Path | None = None) -> Path:
-    """Put an agent into the cache, unless it is there, and return its program."""
+    """Install an agent into the cache if it is not there, and return its program."""
     cache = cache or cache_folder()
     if present := installed(name, cache):
         return present
     agent, pinned = AGENTS[name]
-    from_npm = {known: msgspec.structs.replace(recipe, downloads=None) for known, recipe in RECIPES.items()}
+    from_npm = {name: msgspec.structs.replace(recipe, downloads=None) for name, recipe in RECIPES.items()}
     recipes = {**from_npm, "claude-agent-acp": ACP_ADAPTER}
     installer = Installer(cache, os.environ.get(f"{PREFIX}MIRROR"), recipes=recipes)
     try:
@@ -111,10 +111,10 @@ def install(name: str, cache: Path | None = None) -> Path:
 
 
 def version(program: Path) -> str:
-    """What a program says of its version."""
+    """The version a program reports."""
     quiet = {variable: value for agent, _ in AGENTS.values() for variable, value in agent.quiet.items()}
     with tempfile.TemporaryDirectory(prefix="sandbox-agent-home-") as home:
-        said = subprocess.run(
+        result = subprocess.run(
             [program, "--version"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -123,9 +123,9 @@ def version(program: Path) -> str:
             cwd=home,
             env={"PATH": os.environ["PATH"], "HOME": home, **quiet},
         )
-    if said.returncode:
-        raise CannotInstall(f"{program} --version ended with {said.returncode}: {said.stderr.strip()}")
-    return said.stdout.strip().splitlines()[0]
+    if result.returncode:
+        raise CannotInstall(f"{program} --version ended with {result.returncode}: {result.stderr.strip()}")
+    return result.stdout.strip().splitlines()[0]
 
 
 def _beginning(program: Path) -> bytes:

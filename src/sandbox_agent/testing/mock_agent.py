@@ -1,9 +1,10 @@
 """The mock agent's process: a coding agent without a model, which shows every feature without a key.
 
-The first word of a prompt says what it does (`help` lists the words); anything else is echoed. It speaks the JSON lines
-that `agents/mock.py` declares. Standard library only, and little of it, so that it starts in a few milliseconds:
+The first word of a prompt says what it does (`help` lists the keywords); anything else is echoed. It speaks
+the JSON lines protocol that `agents/mock.py` declares. It uses only a little of the standard library, so that
+it starts in a few milliseconds:
 
-    python -I -S mock_agent.py --state DIR (--conversation ID | --resume ID)
+python -I -S mock_agent.py --state DIR (--conversation ID | --resume ID)
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sys
 import time
 from collections import deque
 
-TYPE_CHECKING = False  # typing itself would cost more time than this program takes to start
+TYPE_CHECKING = False  # importing typing would take longer than this program needs to start
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any, NoReturn
@@ -33,7 +34,7 @@ class Interrupted(Exception):
 
 
 class BadArguments(Exception):
-    """What follows the keyword is not what it wants."""
+    """The arguments of a keyword are invalid."""
 
 
 # -- the conversation on disk -------------------------------------------------------------------
@@ -54,7 +55,7 @@ class Conversation:
     def load(self) -> None:
         with open(self._path, "rb+") as file:
             *lines, torn = file.read().split(b"\n")
-            # A process that was killed while it wrote leaves half a line: it was never acted upon.
+            # A process that was killed while writing leaves half a line: nothing was done with it.
             file.truncate(file.tell() - len(torn))
         entries = [json.loads(line) for line in lines]
         self.prompts = [entry["prompt"] for entry in entries if "prompt" in entry]
@@ -70,7 +71,7 @@ class Conversation:
     def _append(self, entry: dict[str, str]) -> None:
         os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
         with open(self._path, "a", encoding="utf-8") as file:
-            # Closed, so that it survives a kill; real agents do not wait for the disk either.
+            # Closed, so that it survives a kill; real agents do not sync to disk either.
             file.write(json.dumps(entry) + "\n")
 
 
@@ -83,7 +84,7 @@ def encode(type: str, **fields: object) -> bytes:
 
 
 class Pipes:
-    """Frames out, commands in. What is written waits in a buffer until we would wait ourselves."""
+    """Frames out, commands in. Output is buffered until we would wait for input."""
 
     def __init__(self) -> None:
         self.commands: deque[dict[str, Any]] = deque()
@@ -96,7 +97,7 @@ class Pipes:
         sys.stdout.buffer.flush()
 
     def next_command(self, timeout: float | None) -> dict[str, Any] | None:
-        """The next command, or None when none comes in time. The process ends when none can come any more."""
+        """The next command, or None if none arrives in time. The process ends when its input does."""
         self.flush()
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self.commands:
@@ -126,7 +127,7 @@ class Pipes:
 
 
 class Reply:
-    """What the client said to a permission, a question or a plan."""
+    """The client's answer to a permission, a question or a plan."""
 
     def __init__(self, command: dict[str, Any]) -> None:
         self.id: object = command.get("id")
@@ -140,7 +141,7 @@ class Reply:
 
 
 class Turn:
-    """One prompt and all that is done about it. Ids hold the message's number: they are unique in a conversation."""
+    """One prompt and the work on it. Ids include the message's number, so they are unique in a conversation."""
 
     def __init__(self, agent: MockAgent, text: str, files: list[dict[str, str]]) -> None:
         self.agent = agent
@@ -148,8 +149,8 @@ class Turn:
         self.files = files
         self.arguments = text.split()[1:]
         self.number = len(agent.conversation.prompts)
-        self.said: list[str] = []
-        self.said_length = 0
+        self.texts: list[str] = []
+        self.output_length = 0
         self._thought_length = 0
         self._ids = 0
         self._open_calls: list[str] = []
@@ -162,25 +163,25 @@ class Turn:
         self.agent.pipes.write(encode(type, **present))
 
     def say(self, text: str, parent: str | None = None) -> None:
-        """Say something whole: several deltas, then the text again."""
+        """Send a complete text: several deltas, then the whole text."""
         if parent is None:
             text = self._prefix() + text
-            self.said.append(text)
-        self.said_length += len(text)
+            self.texts.append(text)
+        self.output_length += len(text)
         id = self.new_id("text")
         for piece in pieces(text):
             self.write("text", id=id, delta=piece, parent=parent)
         self.write("text_end", id=id, text=text, parent=parent)
 
-    def begin_saying(self, text: str) -> str:
-        """Begin a text that goes on; returns its id."""
+    def begin_text(self, text: str) -> str:
+        """Begin a text that will be continued; returns its id."""
         id = self.new_id("text")
-        self.go_on_saying(id, self._prefix() + text)
+        self.continue_text(id, self._prefix() + text)
         return id
 
-    def go_on_saying(self, id: str, text: str) -> None:
-        self.said.append(text)
-        self.said_length += len(text)
+    def continue_text(self, id: str, text: str) -> None:
+        self.texts.append(text)
+        self.output_length += len(text)
         self.write("text", id=id, delta=text)
 
     def think(self, text: str) -> None:
@@ -213,14 +214,14 @@ class Turn:
     # What it asks.
 
     def allowed(self, tool: str, input: dict[str, object], kind: str, call: str, **shown: object) -> bool:
-        """Ask for permission, unless nothing needs one. Rejected: the call fails."""
+        """Ask for permission, unless none is needed. If rejected, the call fails."""
         if self.agent.settings.get("permissionMode") == "bypass":
             return True
         reply = self._ask("ask", tool=tool, input=input, kind=kind, call=call, **shown)
-        return self.heeded(reply, tool, call)
+        return self.proceeds(reply, tool, call)
 
-    def heeded(self, reply: Reply, tool: str, call: str) -> bool:
-        """Whether the call may go on; a rejected one fails."""
+    def proceeds(self, reply: Reply, tool: str, call: str) -> bool:
+        """Whether the call may proceed; a rejected one fails."""
         if not reply.accepted:
             self.result(call, f"The user rejected this call.{reply.comment}", failed=True)
             self.say(f"You did not allow {tool}{reply.comment}, so I leave it.")
@@ -244,24 +245,24 @@ class Turn:
         return self.next_reply()
 
     def request(self, type: str, **fields: object) -> str:
-        """Ask for something without waiting for it; the id that the reply will carry."""
+        """Ask for something without waiting; returns the id that the reply will carry."""
         id = self.new_id(type)
         self._pending.append(id)
         self.write(type, id=id, **fields)
         return id
 
     def next_reply(self) -> Reply:
-        """The next answer to something that was asked."""
+        """The next reply to a request."""
         while True:
             reply = self.listen(None)
             if reply is not None and reply.id in self._pending:
                 self._pending.remove(str(reply.id))
                 return reply
 
-    # What it hears meanwhile.
+    # What it hears in the meantime.
 
     def listen(self, timeout: float | None) -> Reply | None:
-        """Act on the next command; None when none came in time, or it was no reply."""
+        """Act on the next command; None if none arrived in time, or it was not a reply."""
         command = self.agent.pipes.next_command(timeout)
         match command:
             case None:
@@ -275,7 +276,7 @@ class Turn:
                 return None
 
     def pause_until(self, moment: float) -> None:
-        """Wait, on the monotonic clock; a cancel is noticed even when it is late already."""
+        """Wait until a time of the monotonic clock; a cancel is noticed even if that has passed."""
         self.listen(max(0.0, moment - time.monotonic()))
         while (left := moment - time.monotonic()) > 0:
             self.listen(left)
@@ -283,17 +284,17 @@ class Turn:
     # How it ends.
 
     def give_up(self) -> None:
-        """The turn was cancelled: take back what waits for an answer, and fail what runs."""
+        """The turn was cancelled: withdraw open requests, and fail running calls."""
         for id in self._pending:
             self.write("withdrawn", id=id)
         for call in reversed(self._open_calls.copy()):
             self.result(call, "interrupted", failed=True)
 
     def usage(self) -> dict[str, object]:
-        """Numbers that depend on nothing but the lengths of the texts: four characters are a token."""
+        """Numbers that depend only on the lengths of the texts: four characters are a token."""
         earlier = tokens(sum(map(len, self.agent.conversation.prompts[:-1])))
         thought = tokens(self._thought_length)
-        spent_in, spent_out = earlier + tokens(len(self.text)), thought + tokens(self.said_length)
+        spent_in, spent_out = earlier + tokens(len(self.text)), thought + tokens(self.output_length)
         return {
             "input_tokens": spent_in,
             "output_tokens": spent_out,
@@ -309,11 +310,11 @@ class Turn:
 
     def _prefix(self) -> str:
         planning = self.agent.settings.get("agentMode") == "plan"
-        return "Planning: " if planning and not self.said else ""
+        return "Planning: " if planning and not self.texts else ""
 
 
 def pieces(text: str) -> Iterator[str]:
-    """A text as a model would stream it; a long one in no more than about forty pieces."""
+    """A text in pieces as a model would stream it; a long one in no more than about forty."""
     step = max(12, len(text) // 40 + 1)
     return (text[start : start + step] for start in range(0, len(text), step))
 
@@ -330,7 +331,7 @@ class Keyword:
         self.usage = usage
         self.shows = shows
         self.act = act
-        """Returns the stop reason where it is not `end_turn`."""
+        """Returns the stop reason if it is not `end_turn`."""
 
 
 KEYWORDS: dict[str, Keyword] = {}
@@ -345,7 +346,7 @@ def keyword(usage: str, shows: str) -> Callable[[Act], Act]:
 
 
 def number(turn: Turn, position: int, default: int) -> int:
-    """A number among the arguments; `k` and `m` at its end stand for 1024 and 1024 * 1024."""
+    """A number among the arguments; a suffix `k` or `m` stands for 1024 or 1024 * 1024."""
     if position >= len(turn.arguments):
         return default
     text = turn.arguments[position].lower()
@@ -358,13 +359,13 @@ def number(turn: Turn, position: int, default: int) -> int:
 
 @keyword("help", "this list")
 def help(turn: Turn) -> None:
-    rows = [f"- `{one.usage}`: {one.shows}" for one in KEYWORDS.values()]
+    rows = [f"- `{each.usage}`: {each.shows}" for each in KEYWORDS.values()]
     turn.say("The first word of a prompt says what I do:\n\n" + "\n".join(rows) + "\n\nI echo anything else.")
 
 
 @keyword("demo", "a bit of everything in one turn; it asks for two permissions and one answer")
 def demo(turn: Turn) -> None:
-    turn.arguments = []  # they would be the arguments of every part
+    turn.arguments = []  # otherwise every part would get them as arguments
     think(turn)
     markdown(turn)
     tool(turn)
@@ -466,12 +467,12 @@ def pair(turn: Turn) -> None:
     while waiting:
         reply = turn.next_reply()
         call, words = waiting.pop(str(reply.id))
-        if turn.heeded(reply, words, call):
+        if turn.proceeds(reply, words, call):
             turn.result(call, words.removeprefix("echo ") + "\n", exit_code=0)
     turn.say("Both are answered.")
 
 
-@keyword("late [SECONDS]", "a command that has run; its result comes so many seconds (5) after that")
+@keyword("late [SECONDS]", "a command that has run; its result arrives SECONDS (5) later")
 def late(turn: Turn) -> None:
     import subprocess
 
@@ -480,7 +481,7 @@ def late(turn: Turn) -> None:
     call = turn.call("bash", arguments)
     if not turn.allowed("bash", arguments, "command", call):
         return
-    turn.agent.pipes.flush()  # the call is told before it is made
+    turn.agent.pipes.flush()  # the call is reported before it is made
     ran = subprocess.run(["sh", "-c", str(arguments["command"])], check=False)
     turn.output(call, "it ran")
     turn.pause_until(time.monotonic() + seconds)
@@ -543,7 +544,7 @@ def picture(side: int) -> str:
 
 
 def describe(file: dict[str, str]) -> str:
-    """An attachment in words: its name, and what its bytes say about it."""
+    """Describes an attachment: its name, and facts about its content."""
     name = file.get("filename") or os.path.basename(file["path"])
     try:
         with open(file["path"], "rb") as opened:
@@ -600,19 +601,19 @@ def nested(turn: Turn) -> None:
 
 @keyword("slow", "text that takes five seconds; a cancel ends it at once")
 def slow(turn: Turn) -> None:
-    id = turn.begin_saying("Counting slowly:")
+    id = turn.begin_text("Counting slowly:")
     began = time.monotonic()
     for count in range(1, 11):
         turn.write("heartbeat")
         turn.pause_until(began + count * 0.5)
-        turn.go_on_saying(id, f" {count}")
+        turn.continue_text(id, f" {count}")
     turn.write("text_end", id=id)
 
 
 @keyword("crash [CODE]", "the process dies in the middle of a sentence with this exit code (1 unless given)")
 def crash(turn: Turn) -> NoReturn:
     code = number(turn, 0, 1)
-    turn.begin_saying("I do not feel so w")
+    turn.begin_text("I do not feel so w")
     turn.agent.pipes.flush()
     print("mock agent: something is terribly wrong\nmock agent: giving up", file=sys.stderr, flush=True)
     sys.exit(code)
@@ -621,7 +622,7 @@ def crash(turn: Turn) -> NoReturn:
 @keyword("hang", "ignores everything but SIGKILL")
 def hang(turn: Turn) -> NoReturn:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    turn.begin_saying("I do not listen any more.")
+    turn.begin_text("I do not listen any more.")
     turn.agent.pipes.flush()
     while True:
         time.sleep(3600)
@@ -636,14 +637,16 @@ def orphan(turn: Turn) -> None:
 
 
 def leave_sleeping(kind: str) -> int:
-    """Start a process that sleeps; returns its pid. The plain one holds our pipes open, as a shell's job would."""
-    told, tell = os.pipe()
+    """Start a process that sleeps; returns its pid. The plain one holds our pipes open, as a shell's job
+    would.
+    """
+    reading, tell = os.pipe()
     child = os.fork()
     if child == 0:
         become_sleeper(kind, tell)
     os.close(tell)
-    pid = int(os.read(told, 32))
-    os.close(told)
+    pid = int(os.read(reading, 32))
+    os.close(reading)
     if pid != child:
         os.waitpid(child, 0)
     return pid
@@ -656,7 +659,7 @@ def become_sleeper(kind: str, tell: int) -> NoReturn:
         elif kind in ("session", "daemon"):
             os.setsid()
         if kind == "daemon" and os.fork():
-            os._exit(0)  # its parent ends, so that it belongs to nobody
+            os._exit(0)  # its parent exits, so that it becomes an orphan
         if kind != "plain":
             nowhere = os.open(os.devnull, os.O_RDWR)
             for pipe in (0, 1, 2):
@@ -672,13 +675,13 @@ def bigline(turn: Turn) -> None:
     id = turn.new_id("text")
     empty = encode("text", id=id, delta="")
     filling = b"x" * max(1, number(turn, 0, 1024 * 1024) - len(empty))
-    turn.said_length += len(filling)
+    turn.output_length += len(filling)
     before, after = empty[:-3], empty[-3:]
     turn.agent.pipes.write(b"%b%b%b" % (before, filling, after))
     turn.write("text_end", id=id)
 
 
-@keyword("flood [N] [BYTES]", "N numbered deltas (1000) of so many bytes (16), as fast as they are read")
+@keyword("flood [N] [BYTES]", "N numbered deltas (1000) of BYTES (16) each, as fast as they are read")
 def flood(turn: Turn) -> None:
     count, size = number(turn, 0, 1000), max(1, number(turn, 1, 16))
     id = turn.new_id("text")
@@ -693,7 +696,7 @@ def flood(turn: Turn) -> None:
             b"".join([b"%b%0*d%b" % (before, digits, n % 10**digits, after) for n in numbers])
         )
         turn.listen(0)
-    turn.said_length += count * size
+    turn.output_length += count * size
     turn.write("text_end", id=id)
 
 
@@ -708,7 +711,7 @@ def pace(turn: Turn) -> None:
         turn.pause_until(began + start // burst * every)
         for n in range(start, min(start + burst, count)):
             delta = f"{n}@{time.time():.6f} "
-            turn.said_length += len(delta)
+            turn.output_length += len(delta)
             turn.write("text", id=id, delta=delta)
     turn.write("text_end", id=id)
 
@@ -764,7 +767,7 @@ class MockAgent:
         self._prompts: deque[tuple[str, list[dict[str, str]], bool]] = deque()
 
     def replay(self) -> None:
-        """Tell a client that resumes what was said before, as many agents do; it knows that already."""
+        """Replay the conversation to a client that resumes it, as many agents do; the client already has it."""
         for place, answer in enumerate(self.conversation.answers, 1):
             self.pipes.write(encode("text", id=f"text-{place}.1", delta=answer))
             self.pipes.write(encode("text_end", id=f"text-{place}.1"))
@@ -781,7 +784,7 @@ class MockAgent:
         self.pipes.flush()
 
     def accept(self, command: dict[str, Any]) -> None:
-        """A command that is not about what runs now; a cancel or a reply that comes too late says nothing."""
+        """A command that does not concern the running turn; a late cancel or reply is ignored."""
         match command:
             case {"type": "prompt", "text": str(text)}:
                 self._prompts.append((text, command.get("files") or [], command.get("command") is True))
@@ -792,18 +795,18 @@ class MockAgent:
         self.conversation.add_prompt(text)
         turn = Turn(self, text, files)
         first = text.split(maxsplit=1)[0].lower().strip(".,:;!?") if text.strip() else ""
-        known = KEYWORDS.get(first)
+        chosen = KEYWORDS.get(first)
         try:
-            act = COMMANDS.get(first, echo) if command else known.act if known else echo
+            act = COMMANDS.get(first, echo) if command else chosen.act if chosen else echo
             stop_reason = act(turn) or "end_turn"
         except Interrupted:
             turn.give_up()
             stop_reason = "interrupted"
         except BadArguments:
-            assert known is not None
-            turn.say(f"I did not understand that: `{known.usage}`, {known.shows}.")
+            assert chosen is not None
+            turn.say(f"I did not understand that: `{chosen.usage}`, {chosen.shows}.")
             stop_reason = "end_turn"
-        self.conversation.add_answer("".join(turn.said))
+        self.conversation.add_answer("".join(turn.texts))
         turn.write("turn_end", stop_reason=stop_reason, usage=turn.usage())
 
 
@@ -814,7 +817,7 @@ def main(argv: list[str]) -> int:
     if len(argv) != 4 or "--state" not in options or not name or os.path.basename(name) != name:
         print("usage: mock_agent.py --state DIR (--conversation ID | --resume ID)", file=sys.stderr)
         return 2
-    # A client that is gone ends us without a traceback.
+    # If the client is gone, exit without a traceback.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     conversation = Conversation(options["--state"], name)
     agent = MockAgent(conversation)

@@ -1,7 +1,7 @@
 """Settings that make a real agent talk to a scripted model on this machine, and to nothing else.
 
-`offline_environment` writes an agent's private settings below a home of its own and returns the environment to start
-it with. What each agent needs stands in `agents/<name>/scripted.py`.
+`offline_environment` writes an agent's private settings below a separate home and returns the environment to
+start it with. `agents/<name>/scripted.py` says what each agent needs.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ def _claude_agent_acp(model: str, home: Path) -> Offline:
 
 
 ACP_PROGRAMS = {"claude-agent-acp": Scripted(_claude_agent_acp)}
-"""Programs that the tests drive and that no adapter of their own speaks for."""
+"""Programs that the tests drive and that have no adapter of their own."""
 
 
 def offline_environment(agent: str, base_url: str, home: Path) -> dict[str, str]:
     """What to add to the environment of `agent`; `base_url` is the scripted model's, without `/v1`."""
-    known = [*RECIPES, *ACP_PROGRAMS]
-    if agent not in known:
-        raise ValueError(f"no offline settings for {agent!r}, only for {', '.join(known)}")
-    found = ACP_PROGRAMS.get(agent) or scripted(AGENTS[agent])
-    settings = found.offline(base_url.rstrip("/"), home)
+    programs = [*RECIPES, *ACP_PROGRAMS]
+    if agent not in programs:
+        raise ValueError(f"no offline settings for {agent!r}, only for {', '.join(programs)}")
+    program = ACP_PROGRAMS.get(agent) or scripted(AGENTS[agent])
+    settings = program.offline(base_url.rstrip("/"), home)
     home.mkdir(parents=True, exist_ok=True)
     if temporary := settings.env.get("TMPDIR"):
         Path(temporary).mkdir(exist_ok=True)

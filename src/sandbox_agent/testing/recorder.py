@@ -1,8 +1,8 @@
-"""Runs an agent's process over real pipes and keeps the traffic as a recording (docs/recordings.md).
+"""Runs an agent's process over real pipes and stores the traffic as a recording (docs/recordings.md).
 
-    python -m sandbox_agent.testing.recorder native.jsonl COMMAND...
+python -m sandbox_agent.testing.recorder native.jsonl COMMAND...
 
-passes lines on between the terminal and the agent until its input ends (Ctrl-D), then writes the recording.
+passes lines between the terminal and the agent until its input ends (Ctrl-D), then writes the recording.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..agents.recording import Line
 
 
 class Recording:
-    """The lines of a recording, without newlines; several processes may follow one another in it."""
+    """The lines of a recording, without newlines; it may hold several processes, one after the other."""
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
@@ -35,7 +35,7 @@ class Recording:
 
 
 class RecordedProcess:
-    """A process whose lines are written down as they pass."""
+    """A process whose lines are recorded as they pass."""
 
     def __init__(self, recording: Recording, argv: Sequence[str], cwd: Path | None = None) -> None:
         self._recording = recording
@@ -59,11 +59,13 @@ class RecordedProcess:
         stdin.flush()
 
     def receive(self, timeout: float | None = None) -> bytes | None:
-        """The next line the agent writes; None once it has closed its output. `queue.Empty` when none comes in time."""
+        """The next line from the agent; None once it has closed its output. Raises `queue.Empty` if none
+        arrives in time.
+        """
         return self._frames.get(timeout=timeout)
 
     def finish(self, timeout: float | None = None) -> int:
-        """Close the agent's input, wait for its end and write that down. Returns the return code."""
+        """Close the agent's input, wait until it exits and record that. Returns the return code."""
         with contextlib.suppress(BrokenPipeError):
             _piped(self.process.stdin).close()
         returncode = self.process.wait(timeout)
@@ -93,7 +95,7 @@ def _piped(pipe: IO[bytes] | None) -> IO[bytes]:
 
 
 def _message(line: bytes) -> bytes:
-    """A line as JSON; what is not JSON, and what could be mistaken for that, becomes a string."""
+    """A line as JSON; a line that is not JSON, or is a JSON string, becomes a string."""
     try:
         if not line.startswith(b'"'):
             msgspec.json.decode(line)

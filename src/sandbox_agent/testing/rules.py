@@ -24,23 +24,25 @@ from ..schema.items import Item, Reasoning, Text, ToolCall, ToolResult
 
 
 def violations(events: Iterable[Event], *, complete: bool = True) -> list[str]:
-    """What is wrong with the events of one session, each with the sequence where it shows; empty when all is well.
+    """The violations in the events of one session, each with the sequence where it shows; empty if there are
+    none.
 
-    `complete` says that the session is at rest and no process of it is left: nothing may be open at the end.
+    `complete` means that the session is idle and none of its processes is left: nothing may be open at the
+    end.
     """
     checker = Checker()
     for event in events:
         checker.check(event)
     if complete:
         checker.finish()
-    return checker.found
+    return checker.violations
 
 
 class Checker:
-    """The same, event by event: `found` grows with what is wrong, `finish` looks for what was left open."""
+    """Checks event by event: `violations` collects violations, `finish` adds what was left open."""
 
     def __init__(self) -> None:
-        self.found: list[str] = []
+        self.violations: list[str] = []
         self._sequence = 0
         self._at = 0
         self._ended = False
@@ -53,7 +55,7 @@ class Checker:
         self._results: dict[str, str] = {}  # call id -> item id
         self._asked: dict[str, str] = {}  # id -> the turn it was asked in
         self._resolved: set[str] = set()
-        self._background: set[str] = set()  # items of sub-agents, and what they start
+        self._background: set[str] = set()  # items of sub-agents, and their children
 
     def check(self, event: Event) -> None:
         self._at = event.sequence
@@ -101,7 +103,7 @@ class Checker:
 
     def _want(self, holds: bool, otherwise: str) -> None:
         if not holds:
-            self.found.append(f"{self._at}: {otherwise}")
+            self.violations.append(f"{self._at}: {otherwise}")
 
     def _check_envelope(self, event: Event) -> None:
         self._sequence += 1
@@ -178,8 +180,8 @@ class Checker:
         thoughts = [part.text for part in item.content if isinstance(part, Reasoning)]
         self._want(bool(item.content), f"message {item.item_id} is empty")
         self._want(not (texts and thoughts), f"{item.item_id} mixes text and thinking")
-        said = "".join(texts + thoughts)
+        text = "".join(texts + thoughts)
         only_files = item.role == "user" and not texts
-        self._want(bool(said) or only_files, f"message {item.item_id} has no text")
+        self._want(bool(text) or only_files, f"message {item.item_id} has no text")
         streamed = "".join(self._streamed.get(item.item_id, []))
-        self._want(streamed == said, f"deltas of {item.item_id} do not add up to its text")
+        self._want(streamed == text, f"deltas of {item.item_id} do not add up to its text")

@@ -1,8 +1,9 @@
-"""Any program that speaks the Agent Client Protocol: one process per session, named and started as the operator says.
+"""Any program that speaks the Agent Client Protocol: one process per session, with a name and command the
+operator chooses.
 
-`--acp-agent NAME='command args'` makes an agent of it. Variables before the command, as in a shell, belong to its environment.
-`--acp-env NAME=VARIABLE` gives it one of the daemon's, or a family of them: which models it uses is not known, and keys that nobody
-said it should have are none of its business.
+`--acp-agent NAME='command args'` registers it. Variables before the command, as in a shell, are added to its
+environment. `--acp-env NAME=VARIABLE` passes it one of the daemon's variables, or a family of them. We do not
+know which models the program uses, so it gets no keys unless the operator grants them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _GRANT = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:_\*)?")
 
 class Acp(Agent):
     modes = (BUILD,)
-    # Where it keeps its keys is its own business: one that wants a login says so when it is started.
+    # We do not know where it keeps its keys; a program that needs a login says so when it starts.
     credentials = None
     capabilities = Capabilities(
         text_messages=True,
@@ -73,7 +74,9 @@ class Acp(Agent):
 def parse_acp_agents(
     values: Iterable[str], taken: Iterable[str] = (), grants: Iterable[str] = ()
 ) -> dict[str, Agent]:
-    """The agents that `--acp-agent` names, with what `--acp-env` grants them; `taken` are names that they cannot have."""
+    """The agents that `--acp-agent` names, with the variables `--acp-env` grants them. `taken` lists names
+    that are in use.
+    """
     agents: dict[str, Acp] = {}
     reserved = {*taken, "all"}
     for value in values:
@@ -83,10 +86,10 @@ def parse_acp_agents(
             raise InvalidRequest(f"--acp-agent {value}: write it as NAME='command args'")
         if not _NAME.fullmatch(name):
             raise InvalidRequest(
-                f"--acp-agent {name}: a name is lower case letters, digits, - and _, and begins with a letter"
+                f"--acp-agent {name}: a name consists of lower case letters, digits, - and _, and begins with a letter"
             )
         if name in reserved or name in agents:
-            raise InvalidRequest(f"--acp-agent {name}: there is an agent of this name already")
+            raise InvalidRequest(f"--acp-agent {name}: an agent with this name already exists")
         agents[name] = _agent(name, command)
     for grant in grants:
         _give(agents, grant)

@@ -1,4 +1,4 @@
-"""What we wait for: what was meant by a request of ours that the agent has not answered yet."""
+"""Our requests that the agent has not answered yet, and what each was for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Prompting(Struct, frozen=True):
 
 
 class Choose(Struct, frozen=True):
-    """A choice of ours; without a name, one of a recorded client's."""
+    """A choice we requested; without a name, one that a recorded client requested."""
 
     conversation: AcpConversation
     what: Choosing | None = None
@@ -30,7 +30,7 @@ class Choose(Struct, frozen=True):
 
 
 class Listing(Struct, frozen=True):
-    """A session that is opened only to see what it offers."""
+    """A session opened only to see what it offers."""
 
 
 class Forgetting(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What an error of the protocol means."""
+"""What a protocol error means."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ _KINDS: dict[str, ErrorCode] = {
     "model_not_found": "model_not_found",
     "transport_lost": "connection_failed",
 }
-"""`data.errorKind` of the agents that tell it."""
+"""Values of `data.errorKind`, for agents that send it."""
 
-# Not all agents use the code that is meant for it. What is missing must be named: it may be a model or a program as well.
+# Some agents do not use the dedicated error code. The text must name the session, because a model or a
+# program can be missing, too.
 _MISSING = re.compile(
     r"not ?found|no such|not exist|not find|\bno (?:\w+ ){1,3}found|unknown session|invalid session id", re.I
 )
@@ -36,9 +37,9 @@ _WRAPPING = re.compile(r"^(?:Internal error|Invalid params|API Error): ")
 
 
 def failure_of(error: RpcError) -> Failure:
-    """Our code for an error, and the agent's own in the details."""
-    said = _unwrapped(text_of(error))
-    read = read_failure(said)
+    """Our code for an error, with the agent's own in the details."""
+    message = _unwrapped(text_of(error))
+    read = read_failure(message)
     kind = error.data.get("errorKind") if isinstance(error.data, dict) else None
     code = read.code
     if code in ("agent_error", "invalid_request", "server_error"):
@@ -48,27 +49,29 @@ def failure_of(error: RpcError) -> Failure:
     details: dict[str, Any] = {**(read.details or {}), "code": error.code}
     if error.data is not None:
         details["data"] = error.data
-    return Failure(said, code, details)
+    return Failure(message, code, details)
 
 
 def says_gone(error: RpcError, native_id: str | None) -> bool:
-    """Whether an agent that was asked to go on with a conversation says that it has none such, and not just: not now."""
+    """Whether the agent says that the conversation to resume does not exist, rather than that it is
+    unavailable for now.
+    """
     if error.code == RESOURCE_NOT_FOUND:
         return True
-    said = text_of(error)
-    names_it = _CONVERSATION.search(said) or (native_id and native_id in said)
-    return bool(names_it and _MISSING.search(said))
+    message = text_of(error)
+    names_it = _CONVERSATION.search(message) or (native_id and native_id in message)
+    return bool(names_it and _MISSING.search(message))
 
 
 def text_of(error: RpcError) -> str:
-    """The message, with what the agent adds where the message itself says nothing."""
+    """The message, with the agent's details where the message itself is generic."""
     more = error.data.get("details") if isinstance(error.data, dict) else error.data
     if isinstance(more, str) and more and more not in error.message:
         return f"{error.message}: {more}" if error.message else more
-    return error.message or "the agent reports an error without words"
+    return error.message or "the agent reports an error without a message"
 
 
 def _unwrapped(text: str) -> str:
-    while found := _WRAPPING.match(text):
-        text = text[found.end() :]
+    while match := _WRAPPING.match(text):
+        text = text[match.end() :]
     return text

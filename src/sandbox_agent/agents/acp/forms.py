@@ -1,7 +1,7 @@
-"""Forms that an agent wants filled in (elicitations), as questions, and the answers as the content of the form.
+"""Converts an agent's forms (elicitations) to questions, and the answers to the content of the form.
 
-A field with choices may have a companion for the user's own words, named `<field>_custom` (claude-agent-acp): it is not a
-question of its own, it takes the answers that are none of the choices.
+A field with choices may have a companion field for free text, named `<field>_custom` (claude-agent-acp). It
+is not a question of its own; it receives the answers that match no choice.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Field(Struct, frozen=True):
     type: str
     question: AskedQuestion
     values: dict[str, Any]
-    """What each label stands for."""
+    """The value each label stands for."""
     own_words: str | None = None
-    """The key of the field that takes what is no label."""
+    """The key of the field that receives answers that match no label."""
 
     def content(self, labels: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
         chosen = [self.values[label] for label in labels if label in self.values]
@@ -43,41 +43,46 @@ class Field(Struct, frozen=True):
             yield self.key, chosen[0]
 
     def labels(self, content: dict[str, Any]) -> tuple[str, ...]:
-        """The reverse of `content`."""
-        told = content.get(self.key)
-        chosen = told if isinstance(told, list) else [] if told is None else [told]
+        """The inverse of `content`."""
+        value = content.get(self.key)
+        chosen = value if isinstance(value, list) else [] if value is None else [value]
         written = content.get(self.own_words) if self.own_words else None
         return (*map(self._label, chosen), *((written,) if isinstance(written, str) else ()))
 
     def _label(self, value: Any) -> str:
-        # By identity of type, too: True is no 1.
-        found = (one for one, meant in self.values.items() if meant == value and type(meant) is type(value))
-        return next(found, str(value))
+        # Compare types as well: True equals 1.
+        labels = (
+            label
+            for label, meaning in self.values.items()
+            if meaning == value and type(meaning) is type(value)
+        )
+        return next(labels, str(value))
 
 
 def fields_of(form: Elicitation) -> tuple[Field, ...]:
     properties = form.requested_schema.properties
     own_words = {
         f"{key}_custom": key
-        for key, one in properties.items()
-        if _choices(one) and f"{key}_custom" in properties
+        for key, schema in properties.items()
+        if _choices(schema) and f"{key}_custom" in properties
     }
-    shown = [(key, one) for key, one in properties.items() if key not in own_words]
+    shown = [(key, schema) for key, schema in properties.items() if key not in own_words]
     fields = []
-    for number, (key, one) in enumerate(shown):
-        text = one.description or one.title or key
-        # A form of a tool call says in general terms what its questions say; any other tells who asks, and why.
+    for number, (key, schema) in enumerate(shown):
+        text = schema.description or schema.title or key
+        # The form of a tool call only repeats its questions in general terms; any other form says who asks,
+        # and why.
         if len(shown) == 1:
-            text = f"{form.message}\n\n{one.description}" if one.description else form.message or text
+            text = f"{form.message}\n\n{schema.description}" if schema.description else form.message or text
         elif number == 0 and form.message and form.tool_call_id is None:
             text = f"{form.message}\n\n{text}"
         options = tuple(
-            Label(choice.title or choice.const, choice.description or "") for choice in _choices(one)
+            Label(choice.title or choice.const, choice.description or "") for choice in _choices(schema)
         )
-        asked = AskedQuestion(text, one.title or key, options, one.type == "array")
+        asked = AskedQuestion(text, schema.title or key, options, schema.type == "array")
         companion = f"{key}_custom"
         fields.append(
-            Field(key, one.type, asked, _values(one), companion if companion in own_words else None)
+            Field(key, schema.type, asked, _values(schema), companion if companion in own_words else None)
         )
     return tuple(fields)
 
@@ -94,22 +99,22 @@ def content_of(fields: tuple[Field, ...], answers: Answers) -> dict[str, Any]:
 
 
 def answers_in(fields: tuple[Field, ...], content: dict[str, Any]) -> Answers:
-    """The reverse of `content_of`."""
+    """The inverse of `content_of`."""
     return tuple(field.labels(content) for field in fields) or ((CONFIRM,),)
 
 
-def _choices(one: Property) -> tuple[Choice, ...]:
-    if one.type == "boolean":
+def _choices(schema: Property) -> tuple[Choice, ...]:
+    if schema.type == "boolean":
         return (Choice(const="true", title="Yes"), Choice(const="false", title="No"))
-    if one.items is not None:
-        return one.items.any_of or tuple(Choice(const=value) for value in one.items.enum)
-    return one.one_of or tuple(Choice(const=value) for value in one.enum or ())
+    if schema.items is not None:
+        return schema.items.any_of or tuple(Choice(const=value) for value in schema.items.enum)
+    return schema.one_of or tuple(Choice(const=value) for value in schema.enum or ())
 
 
-def _values(one: Property) -> dict[str, Any]:
-    if one.type == "boolean":
+def _values(schema: Property) -> dict[str, Any]:
+    if schema.type == "boolean":
         return {"Yes": True, "No": False}
-    return {choice.title or choice.const: choice.const for choice in _choices(one)}
+    return {choice.title or choice.const: choice.const for choice in _choices(schema)}
 
 
 def _number(text: str) -> int | float | str:

@@ -1,7 +1,7 @@
-"""The frames of the Agent Client Protocol, version 1: JSON-RPC, only the fields we read and those we write.
+"""Frames of the Agent Client Protocol, version 1: JSON-RPC, with only the fields we read or write.
 
-Updates of a session are a table from the protocol's own names to classes; names that say nothing to a reader stand in
-`IGNORED_UPDATES` and `IGNORED`. What is in neither is unknown.
+Session updates are a table from the protocol's names to classes. Updates and methods with no meaning to a
+reader are listed in `IGNORED_UPDATES` and `IGNORED`. Any other name is unknown.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ class Native(Struct, frozen=True, rename="camel", kw_only=True):
 EXTENSIONS: dict[str, Any] = {
     "claudeCode": {
         "options": {
-            # Else a classifier decides about commands while Claude plans, and nobody is asked.
+            # Otherwise a classifier approves commands while Claude plans, and no request reaches us.
             "settings": {"useAutoModeDuringPlan": False},
             "forwardSubagentText": True,
         }
     }
 }
-"""What only some agents understand, and the others skip: here for claude-agent-acp."""
+"""Extensions for one agent, which the others ignore: here for claude-agent-acp."""
 
 
 class Command(Native, frozen=True, kw_only=True, omit_defaults=True):
-    """Parameters of a request of ours."""
+    """Parameters of a request we send."""
 
 
 class ClientInfo(Native, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ class Initialize(Native, frozen=True, kw_only=True):
 
 
 class OpenSession(Native, frozen=True, kw_only=True):
-    """`session/new`; with an id also `session/load` and `session/resume`."""
+    """`session/new`; with an id, `session/load` and `session/resume`."""
 
     cwd: str
     mcp_servers: list[dict[str, Any]]
@@ -131,13 +131,13 @@ class Location(Native, frozen=True, kw_only=True):
 
 
 class Update(Native, frozen=True, kw_only=True):
-    meta: Any = field(name="_meta", default=None)  # what agents add to the protocol
+    meta: Any = field(name="_meta", default=None)  # extensions to the protocol
 
     @property
     def parent(self) -> str | None:
-        """The call whose sub-agent this is about, where the agent says (claude-agent-acp)."""
-        told = self.meta.get("claudeCode") if isinstance(self.meta, dict) else None
-        parent = told.get("parentToolUseId") if isinstance(told, dict) else None
+        """The call whose sub-agent this update belongs to, if the agent says so (claude-agent-acp)."""
+        extension = self.meta.get("claudeCode") if isinstance(self.meta, dict) else None
+        parent = extension.get("parentToolUseId") if isinstance(extension, dict) else None
         return parent if isinstance(parent, str) else None
 
 
@@ -155,7 +155,7 @@ class ThoughtChunk(Chunk, frozen=True, kw_only=True):
 
 
 class ToolCall(Update, frozen=True, kw_only=True):
-    """A new call, or with the same fields (all but the id optional) news of one."""
+    """A new call, or an update of one with the same fields, all but the id optional."""
 
     tool_call_id: str
     title: str | None = None
@@ -177,7 +177,7 @@ class Entries(Native, frozen=True, kw_only=True):
 
 
 class Plan(Update, frozen=True, kw_only=True):
-    """The agent's list of things to do, whole each time; a plan that is removed has no entries."""
+    """The agent's complete to-do list; a removed plan has no entries."""
 
     entries: Any = ()
     plan: Entries | None = None
@@ -249,7 +249,7 @@ UPDATES: dict[str, type[Update]] = {
 
 IGNORED_UPDATES = {
     "user_message_chunk",  # the echo of our prompt, or history
-    "compaction_summary_chunk",  # what the agent writes down for itself
+    "compaction_summary_chunk",  # the agent's own notes
 }
 
 IGNORED = {"_auth/status_update", "auth/status_update", "elicitation/complete"}
@@ -266,7 +266,7 @@ class UpdateKind(Native, frozen=True, kw_only=True):
     session_update: str
 
 
-# -- requests of the agent --------------------------------------------------------------------
+# -- requests from the agent ------------------------------------------------------------------
 
 
 class Option(Native, frozen=True, kw_only=True):
@@ -344,7 +344,7 @@ class McpCapabilities(Native, frozen=True, kw_only=True):
 
 
 class SessionCapabilities(Native, frozen=True, kw_only=True):
-    """An object, however empty, says that the agent has it."""
+    """A capability is present if it is an object, even an empty one."""
 
     resume: dict[str, Any] | None = None
     delete: dict[str, Any] | None = None
@@ -381,7 +381,7 @@ class Model(Native, frozen=True, kw_only=True):
 
 
 class Models(Native, frozen=True, kw_only=True):
-    """How agents told their models before there were options."""
+    """How agents listed their models before session options existed."""
 
     current_model_id: str = ""
     available_models: tuple[Model, ...] = ()
@@ -399,7 +399,7 @@ class OptionValue(Native, frozen=True, kw_only=True):
 class ConfigOption(Native, frozen=True, kw_only=True):
     id: str
     type: str = "select"
-    category: Any = None  # a name; agents may put anything here
+    category: Any = None  # a name; agents may send anything here
     current_value: Any = None  # a string, or a bool
     options: tuple[OptionValue, ...] = ()
 
@@ -437,7 +437,7 @@ class Prompted(Native, frozen=True, kw_only=True):
 
 
 class Remark(Struct, frozen=True, omit_defaults=True):
-    """What was decided, where the protocol has no words for it."""
+    """Our decision, where the protocol cannot express it."""
 
     reply: Literal["once", "always", "reject"] | None = None
     message: str | None = None
@@ -462,7 +462,7 @@ class FormAnswer(Native, frozen=True, kw_only=True):
     content: dict[str, Any] | UnsetType | None = UNSET
 
 
-# -- what a client once wrote -----------------------------------------------------------------
+# -- frames a recorded client wrote ---------------------------------------------------------------
 
 
 class SentSession(Native, frozen=True, kw_only=True):

@@ -1,5 +1,5 @@
-"""The mode that every ACP agent has: whatever it begins with. What else there is, it tells when a session is opened."""
+"""The one mode every ACP agent has: its default. It lists any others when a session is opened."""
 
 from ...schema.features import Mode
 
-BUILD = Mode("build", "Build", "The mode that the agent begins with.")
+BUILD = Mode("build", "Build", "The agent's default mode.")

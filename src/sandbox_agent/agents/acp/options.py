@@ -1,6 +1,6 @@
-"""What a session offers to choose from: its mode, its model and the variant of that.
+"""The choices a session offers: its mode, its model and the model's variant.
 
-Agents tell it as options of the session (each with a category) or, as it was before, as modes and models.
+Agents send them as session options, each with a category, or in the older form as modes and models.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ PERMISSION_MODES = {
     *("autoEdit", "auto_edit", "yolo"),  # Gemini, Qwen
     *("auto", "full-access"),  # Codex
 }
-"""Modes by which agents ask less. They are not offered: that is what a session's own permission mode is for."""
+"""Modes in which agents ask for fewer permissions. We do not offer them: the session's permission mode covers
+this.
+"""
 
 _CATEGORIES: dict[Choosing, str] = {"model": "model", "variant": "thought_level", "mode": "mode"}
 
@@ -69,18 +71,18 @@ class Offer(Struct, frozen=True):
         if what == "mode":
             modes = self.modes.available_modes
             return tuple(
-                OptionValue(value=one.id, name=one.name, description=one.description) for one in modes
+                OptionValue(value=mode.id, name=mode.name, description=mode.description) for mode in modes
             )
         if what == "model":
             models = self.models.available_models
-            return tuple(OptionValue(value=one.model_id, name=one.name or "") for one in models)
+            return tuple(OptionValue(value=model.model_id, name=model.name or "") for model in models)
         return ()
 
     def offers(self, what: Choosing, value: str) -> bool:
-        return any(one.value == value for one in self.values(what))
+        return any(option.value == value for option in self.values(what))
 
     def setting(self, what: Choosing, value: str, session_id: str) -> Setting | None:
-        """How to choose; None where the agent leaves no choice."""
+        """The request that makes this choice; None if the agent offers no choice."""
         if option := self._option(what):
             params = SetOption(session_id=session_id, config_id=option.id, value=value)
             return Setting("session/set_config_option", params)
@@ -95,52 +97,53 @@ class Offer(Struct, frozen=True):
         option = self._option(what)
         modes = replace(self.modes, current_mode_id=value) if what == "mode" else self.modes
         models = replace(self.models, current_model_id=value) if what == "model" else self.models
-        options = (replace(one, current_value=value) if one is option else one for one in self.options)
+        options = (replace(each, current_value=value) if each is option else each for each in self.options)
         return Offer(modes, models, tuple(options))
 
     def with_options(self, options: tuple[ConfigOption, ...]) -> Offer:
-        """The offer after the agent told all its options again."""
+        """The offer after the agent has sent all its options again."""
         changed = replace(self, options=options)
         mode = changed.current("mode")
         return changed.chosen("mode", mode) if mode else changed
 
     def facts(self) -> dict[str, object]:
-        """What is chosen, by name."""
+        """The current choices, by name."""
         facts: dict[str, object] = {what: self.current(what) for what in _CATEGORIES}
-        facts |= {one.id: one.current_value for one in self.options if one not in self._known()}
+        facts |= {option.id: option.current_value for option in self.options if option not in self._known()}
         return {name: value for name, value in facts.items() if value is not None}
 
     def catalogue(self, commands: Iterable[SlashCommand] = ()) -> Catalogue:
         chosen = self.current("model")
-        efforts = tuple(one.value for one in self.values("variant") if one.value is not None)
+        efforts = tuple(effort.value for effort in self.values("variant") if effort.value is not None)
         models = [
             Model(
-                one.value,
-                one.name or None,
-                # Agents tell the variants of the model that is chosen, and of no other.
-                variants=efforts if one.value == chosen and efforts else None,
-                default_variant=self.current("variant") if one.value == chosen else None,
+                model.value,
+                model.name or None,
+                # Agents list only the variants of the current model.
+                variants=efforts if model.value == chosen and efforts else None,
+                default_variant=self.current("variant") if model.value == chosen else None,
             )
-            for one in self.values("model")
-            if one.value is not None
+            for model in self.values("model")
+            if model.value is not None
         ]
         modes = [
-            Mode(one.value, one.name or one.value, one.description or "")
-            for one in self.values("mode")
-            if one.value is not None and one.value not in PERMISSION_MODES
+            Mode(mode.value, mode.name or mode.value, mode.description or "")
+            for mode in self.values("mode")
+            if mode.value is not None and mode.value not in PERMISSION_MODES
         ]
         if BUILD.id not in {mode.id for mode in modes}:
             modes.insert(0, BUILD)
         default = chosen if any(model.id == chosen for model in models) else None
         offered = (
-            Command(one.name, one.description or "", (one.input and one.input.hint) or "") for one in commands
+            Command(command.name, command.description or "", (command.input and command.input.hint) or "")
+            for command in commands
         )
         return Catalogue(tuple(models), tuple(modes), default, tuple(offered))
 
     def _option(self, what: Choosing) -> ConfigOption | None:
-        selects = [one for one in self.options if one.type == "select"]
-        by_category = (one for one in selects if one.category == _CATEGORIES[what])
-        by_name = (one for one in selects if one.category is None and one.id == what)
+        selects = [option for option in self.options if option.type == "select"]
+        by_category = (option for option in selects if option.category == _CATEGORIES[what])
+        by_name = (option for option in selects if option.category is None and option.id == what)
         return next(by_category, None) or next(by_name, None)
 
     def _known(self) -> list[ConfigOption]:
@@ -148,9 +151,9 @@ class Offer(Struct, frozen=True):
 
 
 def wanted_mode(settings: Settings, offer: Offer, initial: str | None) -> str | None:
-    """The agent's mode for these settings; None leaves it as it is.
+    """The agent's mode for these settings; None leaves it unchanged.
 
-    Where the agent has a mode `plan`, a session that may only read plans, too.
+    If the agent has a mode `plan`, read-only sessions use it as well.
     """
     if settings.agent_mode != BUILD.id:
         return settings.agent_mode
@@ -164,8 +167,8 @@ def wanted_mode(settings: Settings, offer: Offer, initial: str | None) -> str | 
 
 
 def _flat(values: Iterable[OptionValue]) -> Iterator[OptionValue]:
-    for one in values:
-        if one.options:
-            yield from _flat(one.options)
+    for value in values:
+        if value.options:
+            yield from _flat(value.options)
         else:
-            yield one
+            yield value

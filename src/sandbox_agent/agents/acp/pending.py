@@ -1,4 +1,4 @@
-"""What the agent asks its client, until it is answered or void: permissions, plans to approve, and forms."""
+"""Requests from the agent that are not answered yet: permissions, plans to approve, and forms."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Form(Struct, frozen=True):
     fields: tuple[Field, ...]
 
 
-class Asked(Struct, frozen=True):
+class OpenRequest(Struct, frozen=True):
     id: RequestId
     conversation: AcpConversation
     request: Permission | Form
 
 
 class Pending:
-    def __init__(self, rpc: Rpc[Awaited, Asked]) -> None:
+    def __init__(self, rpc: Rpc[Awaited, OpenRequest]) -> None:
         self._rpc = rpc
 
     def put_permission(
@@ -49,13 +49,15 @@ class Pending:
             conversation.scribe.plan(key, plan, call=call.key)
         else:
             conversation.scribe.ask(key, ask_of(call))
-        self._rpc.asked[key] = Asked(id, conversation, Permission(asked.options, plan is not None))
+        self._rpc.open_requests[key] = OpenRequest(
+            id, conversation, Permission(asked.options, plan is not None)
+        )
 
     def put_form(
         self, id: RequestId, conversation: AcpConversation | None, form: Elicitation, payload: Raw
     ) -> None:
         if conversation is None or form.mode != "form" or conversation.scribe.turn is None:
-            # A page to visit, or a form that nobody is there to see.
+            # A page to visit, or a form that no user would see.
             if conversation is not None:
                 conversation.scribe.status("elicitation", msgspec.json.decode(payload), form.message)
             self._rpc.answer(id, FormAnswer(action="decline"))
@@ -64,10 +66,10 @@ class Pending:
         fields = fields_of(form)
         key = key_of(id)
         conversation.scribe.question(key, questions_of(form, fields), call=form.tool_call_id)
-        self._rpc.asked[key] = Asked(id, conversation, Form(fields))
+        self._rpc.open_requests[key] = OpenRequest(id, conversation, Form(fields))
 
-    def take(self, key: str) -> Asked | None:
-        return self._rpc.asked.pop(key, None)
+    def take(self, key: str) -> OpenRequest | None:
+        return self._rpc.open_requests.pop(key, None)
 
     def decide(self, key: str, decision: Decision) -> None:
         asked = self.take(key)
@@ -89,15 +91,15 @@ class Pending:
                 self._rpc.answer(asked.id, given)
 
     def withdraw(self, id: RequestId) -> None:
-        """The agent does not wait for this answer any more."""
+        """The agent no longer waits for this answer."""
         key = key_of(id)
         if (asked := self.take(key)) is not None:
             self._rpc.refuse(asked.id, "the request was cancelled", REQUEST_CANCELLED)
             asked.conversation.scribe.withdraw(key, "agent", "the agent withdrew its request", source="agent")
 
     def drop(self, conversation: AcpConversation) -> None:
-        """The turn ends, so nobody answers: the agent must be told."""
-        for key, asked in list(self._rpc.asked.items()):
+        """The turn ends and the request will not be answered: tell the agent."""
+        for key, asked in list(self._rpc.open_requests.items()):
             if asked.conversation is conversation:
                 self.take(key)
                 is_form = isinstance(asked.request, Form)

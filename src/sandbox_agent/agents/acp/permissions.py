@@ -1,6 +1,7 @@
-"""Permissions: what an agent asks, in our words, and which of its options a decision picks.
+"""Permissions: converts the agent's requests to ours, and picks the agent's option for a decision.
 
-"Always" is remembered by the daemon, so it picks what allows once: what an agent would remember may go into the user's settings.
+"Always" picks the option that allows once, because the daemon remembers it. The agent might write it to the
+user's settings.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def ask_of(call: Call) -> Ask:
 
 
 def plan_in(call: Call) -> str | None:
-    """The plan, where the agent asks whether to leave its planning."""
+    """The plan, if the agent asks to leave plan mode."""
     if call.kind != "switch_mode":
         return None
     shown = call.shown_input()
@@ -64,28 +65,31 @@ def plan_in(call: Call) -> str | None:
 
 
 def answer_of(decision: Decision, options: Iterable[Option]) -> PermissionAnswer:
-    """The option that says what was decided; where the agent offers none to reject, the request is cancelled."""
+    """The option that expresses the decision. If the agent offers no option to reject, the request is
+    cancelled.
+    """
     offered = tuple(options)
     picked = next(
-        (one.option_id for kind in _PICKS[decision.reply] for one in offered if one.kind == kind), None
+        (option.option_id for kind in _PICKS[decision.reply] for option in offered if option.kind == kind),
+        None,
     )
-    unsaid = decision.reply == "always" or decision.message is not None
-    meta = OurMeta(Remark(decision.reply, decision.message)) if unsaid else UNSET
+    needs_remark = decision.reply == "always" or decision.message is not None
+    meta = OurMeta(Remark(decision.reply, decision.message)) if needs_remark else UNSET
     if picked is None:
         return PermissionAnswer(outcome=CANCELLED.outcome, meta=meta)
     return PermissionAnswer(outcome=Outcome(outcome="selected", option_id=picked), meta=meta)
 
 
 def decision_in(answer: PermissionAnswer, options: Iterable[Option]) -> Decision:
-    """The reverse of `answer_of`."""
-    kinds = {one.option_id: one.kind for one in options}
+    """The inverse of `answer_of`."""
+    kinds = {option.option_id: option.kind for option in options}
     remark = answer.meta.remark if answer.meta is not UNSET else Remark()
     reply = _REPLIES.get(kinds.get(answer.outcome.option_id or "", ""), "reject")
     return Decision(remark.reply or reply, remark.message)
 
 
 def _rules(call: Call, kind: AskKind, paths: tuple[str, ...]) -> tuple[Rule, ...]:
-    """A command and files are remembered as they stand, other calls with all their arguments."""
+    """Commands and files are remembered exactly, other calls with all their arguments."""
     shown = call.shown_input()
     if kind == "command" and (command := _command(shown)):
         return (Rule(call.name, command),)

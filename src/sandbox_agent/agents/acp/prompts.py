@@ -1,4 +1,4 @@
-"""Prompts as content blocks, and the reverse: what a recorded client once prompted."""
+"""Converts prompts to content blocks, and the prompts of recorded clients back."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .frames import Content
 
 
 def blocks_of(prompt: Prompt, files: Files) -> list[dict[str, Any]]:
-    """The text, then each attachment: a picture that was read as it is, any other file as a link.
+    """The text, then each attachment: an image that was read is embedded, any other file is a link.
 
-    To an agent, a prompt that begins with a slash is a command: one that is none begins with a space.
+    Agents treat a prompt that begins with a slash as a command, so other prompts that do get a leading space.
     """
     plain = prompt.text.startswith("/") and not prompt.command
     text = f" {prompt.text}" if plain else prompt.text
@@ -36,7 +36,7 @@ def blocks_of(prompt: Prompt, files: Files) -> list[dict[str, Any]]:
 
 
 def prompt_in(blocks: Iterable[Content], scribe: Scribe) -> Prompt:
-    """The reverse of `blocks_of`. An image without a place is stored with the session."""
+    """The inverse of `blocks_of`. An image without a path is stored with the session."""
     texts: list[str] = []
     files: list[Attachment] = []
     for block in blocks:

@@ -1,4 +1,4 @@
-"""What a client wrote to the agent, read from a recording."""
+"""Reads what a client wrote to the agent from a recording."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..jsonrpc import Call, Note, Reply, RequestId, Rpc, key_of
 from .awaited import Awaited, Choose, Greeting, Opening, Prompting
 from .forms import answers_in
 from .frames import FormAnswer, PermissionAnswer, SentPrompt, SentSession
-from .pending import Asked, Form, Pending, Permission
+from .pending import Form, OpenRequest, Pending, Permission
 from .permissions import decision_in
 from .prompts import prompt_in
 from .transcript import AcpConversation
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class RecordedClient:
-    def __init__(self, wire: AcpWire, rpc: Rpc[Awaited, Asked], pending: Pending) -> None:
+    def __init__(self, wire: AcpWire, rpc: Rpc[Awaited, OpenRequest], pending: Pending) -> None:
         self._wire = wire
         self._rpc = rpc
         self._pending = pending
@@ -40,7 +40,7 @@ class RecordedClient:
                 case Call() as call:
                     yield from self._read_request(call)
         except msgspec.DecodeError:
-            return  # a client may write nonsense; the agent answers it with an error
+            return  # a client may write invalid frames; the agent answers them with an error
 
     def _read_cancel(self, params: Raw) -> Iterator[Action]:
         sent = msgspec.json.decode(params, type=SentSession)

@@ -1,4 +1,4 @@
-"""Opens conversations, and chooses model, variant and mode as their settings want."""
+"""Opens conversations and sets the model, variant and mode that their settings ask for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .frames import (
     SessionOpened,
 )
 from .options import Choosing, Offer, wanted_mode
-from .pending import Asked
+from .pending import OpenRequest
 from .transcript import AcpConversation
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 class Setup:
-    def __init__(self, wire: AcpWire, rpc: Rpc[Awaited, Asked]) -> None:
+    def __init__(self, wire: AcpWire, rpc: Rpc[Awaited, OpenRequest]) -> None:
         self.agent: Initialized | None = None
-        """What the agent said of itself; null until the handshake is over."""
+        """The agent's answer to the handshake; None until it arrives."""
         self._wire = wire
         self._rpc = rpc
 
@@ -44,7 +44,7 @@ class Setup:
         servers = conversation.settings.mcp
         over_http = [name for name, server in servers.items() if server.url is not None]
         if over_http and not self.capabilities.mcp_capabilities.http:
-            self.fail(conversation, f"the agent takes no MCP servers over HTTP: {over_http[0]}")
+            self.fail(conversation, f"the agent does not support MCP servers over HTTP: {over_http[0]}")
             return
         params = OpenSession(
             cwd=conversation.settings.directory,
@@ -60,7 +60,7 @@ class Setup:
             conversation.replays = True
             self._rpc.call("session/load", params, Opening(conversation, resumes=True))
         else:
-            self.fail(conversation, "the agent cannot go on with an old conversation", gone=True)
+            self.fail(conversation, "the agent cannot resume conversations", gone=True)
 
     def finish_opening(self, opening: Opening, failed: RpcError | None, result: Raw) -> None:
         conversation = opening.conversation
@@ -78,18 +78,21 @@ class Setup:
         conversation.can_resume = can.load_session or can.session_capabilities.resume is not None
         if self._wire.recorded_start is None:
             settings = conversation.settings
-            wanted: list[tuple[Choosing, str | None]] = [
+            choices: list[tuple[Choosing, str | None]] = [
                 ("model", settings.model),
                 ("variant", settings.variant),
             ]
-            conversation.to_choose += [(what, value) for what, value in wanted if value is not None]
+            conversation.to_choose += [(what, value) for what, value in choices if value is not None]
             self.want_mode(conversation)
         self.choose_next(conversation)
 
     def login_advice(self, failed: RpcError) -> str:
         methods = (self.agent.auth_methods if self.agent else None) or ()
-        ways = "; ".join(f"{one.name}: {one.description}" if one.description else one.name for one in methods)
-        return f"the agent wants a login first ({ways or text_of(failed)})"
+        ways = "; ".join(
+            f"{method.name}: {method.description}" if method.description else method.name
+            for method in methods
+        )
+        return f"the agent requires a login ({ways or text_of(failed)})"
 
     def fail(self, conversation: AcpConversation, message: str, *, gone: bool = False) -> None:
         conversation.replays = False
@@ -103,14 +106,16 @@ class Setup:
             conversation.to_choose.append(("mode", mode))
 
     def choose_next(self, conversation: AcpConversation) -> None:
-        """One choice after the other: what can be chosen depends on what was chosen before."""
+        """Makes one choice at a time, because each may change which others are available."""
         while conversation.to_choose and not conversation.choosing:
             what, value = conversation.to_choose.pop(0)
             if conversation.offer.current(what) == value:
                 continue
             setting = conversation.offer.setting(what, value, conversation.session_id)
             if setting is None:
-                self._fail_choice(conversation, RpcError(f"the agent lets nobody choose its {what}"), what)
+                self._fail_choice(
+                    conversation, RpcError(f"the agent does not let clients choose its {what}"), what
+                )
             else:
                 conversation.choosing = True
                 self._rpc.call(setting.method, setting.params, Choose(conversation, what, value))
@@ -140,7 +145,7 @@ class Setup:
         failure = failure_of(failed)
         if not conversation.is_open:
             conversation.to_choose.clear()
-            conversation.is_open = True  # it is over: no `Ready` follows
+            conversation.is_open = True  # the conversation has ended: no `Ready` follows
             self.fail(conversation, failure.message)
             return
         code: ErrorCode = "model_not_found" if what == "model" else "invalid_request"

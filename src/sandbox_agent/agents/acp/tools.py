@@ -1,4 +1,4 @@
-"""A tool call as it grows: agents send its fields bit by bit, and what they leave out stays as it was."""
+"""A tool call as it grows: agents send its fields in pieces, and a field that is left out keeps its value."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ KINDS: dict[str | None, ToolKind] = {
     "search": "search",
     "fetch": "fetch",
 }
-"""What the protocol calls the kinds of tools."""
+"""The protocol's kinds of tools."""
 
 TASKS = {"Agent", "Task", "task"}
-"""What agents call the tool that starts a sub-agent; the protocol has no kind for it."""
+"""Names agents use for the tool that starts a sub-agent; the protocol has no kind for it."""
 
 _OUTPUTS = ("output", "error", "stdout", "formatted_output", "message")
-"""Where agents put what a tool said, when its output is an object."""
+"""Where agents put the text if a tool's output is an object."""
 
 
 class Input(Struct, frozen=True):
-    """What a tool is called with. It is encoded when it is learnt, and what cannot be encoded is not learnt."""
+    """The arguments of a tool. They are encoded on arrival, and dropped if that fails."""
 
     value: Any = None
     json: str = "null"
@@ -52,15 +52,15 @@ NOTHING = Input()
 class Call(Struct):
     id: str
     key: str
-    """What the scribe knows it by."""
+    """The scribe's key for the call."""
     name: str
     parent: str | None = None
-    """The call of the sub-agent that makes this call."""
+    """The call that started the sub-agent that makes this one."""
     kind: str | None = None
     status: str = "pending"
     input: Input = NOTHING
     asked_input: Input = NOTHING
-    """What a request for permission showed: not always the arguments themselves."""
+    """The input shown in a permission request, which may differ from the arguments."""
     output: Any = None
     content: tuple[ToolContent, ...] = ()
     asked_diffs: tuple[ToolContent, ...] = ()
@@ -68,88 +68,94 @@ class Call(Struct):
     previewed: str = ""
     opened: bool = False
     named: bool = False
-    """The name is the tool's own, not the title that stands in for it."""
-    told_title: str = ""
+    """The name is the tool's own, and not a title used in its place."""
+    agent_title: str = ""
 
-    def learn(self, told: ToolCall) -> None:
-        """Take over what this update says."""
-        input = self.input if told.raw_input is None else Input.of(told.raw_input)
-        self._learn_name(told)
-        self.locations = self.locations if told.locations is None else told.locations
-        self.status = told.status or self.status
+    def learn(self, update: ToolCall) -> None:
+        """Apply the fields of an update."""
+        input = self.input if update.raw_input is None else Input.of(update.raw_input)
+        self._learn_name(update)
+        self.locations = self.locations if update.locations is None else update.locations
+        self.status = update.status or self.status
         self.input = input
-        self.output = self.output if told.raw_output is None else told.raw_output
-        self.content = self.content if told.content is None else told.content
+        self.output = self.output if update.raw_output is None else update.raw_output
+        self.content = self.content if update.content is None else update.content
 
-    def learn_asked(self, told: ToolCall) -> None:
-        """Take over what a request for permission shows of the call."""
-        input = Input.of(told.raw_input)
-        self._learn_name(told)
-        self.locations = told.locations or self.locations
+    def learn_asked(self, update: ToolCall) -> None:
+        """Apply what a permission request shows of the call."""
+        input = Input.of(update.raw_input)
+        self._learn_name(update)
+        self.locations = update.locations or self.locations
         self.asked_input = input
-        self.asked_diffs = tuple(_diffs(told.content or ()))
-        self.content = self.content or told.content or ()
+        self.asked_diffs = tuple(_diffs(update.content or ()))
+        self.content = self.content or update.content or ()
 
-    def _learn_name(self, told: ToolCall) -> None:
-        if told.name and not self.named:
-            self.name, self.named = told.name, True
-        elif not self.name and told.title:
-            self.name = told.title  # the first title: later ones tell what the tool does
-        self.told_title = told.title or self.told_title
-        self.parent = self.parent or told.parent
-        self.kind = told.kind or self.kind
+    def _learn_name(self, update: ToolCall) -> None:
+        if update.name and not self.named:
+            self.name, self.named = update.name, True
+        elif not self.name and update.title:
+            self.name = update.title  # the first title: later ones describe what the tool does
+        self.agent_title = update.title or self.agent_title
+        self.parent = self.parent or update.parent
+        self.kind = update.kind or self.kind
 
     @property
     def is_over(self) -> bool:
         return self.status in ("completed", "failed")
 
     def forget(self) -> None:
-        """It is over and told: only that it was is remembered."""
+        """The call is over and reported: keep only that it existed."""
         self.input = self.asked_input = NOTHING
         self.output, self.previewed = None, ""
         self.content = self.asked_diffs = self.locations = ()
 
     def arguments(self) -> str:
-        return next((one.json for one in (self.input, self.asked_input) if one.value), "{}")
+        return next((input.json for input in (self.input, self.asked_input) if input.value), "{}")
 
     def shown_input(self) -> Any:
-        """The arguments as the request for permission shows them."""
+        """The arguments as shown in the permission request."""
         return self.asked_input.value or self.input.value or {}
 
     def tool_kind(self) -> ToolKind:
         if mcp_tool(self.name) is not None:
             return "mcp"
         input = self.input.value or self.asked_input.value
-        # Sub-agents think for the agent; what it thinks itself is no call.
+        # Sub-agents think for the agent; what the agent thinks itself is not a call.
         thinks = self.kind == "think" and isinstance(input, dict) and "prompt" in input
         if thinks or self.name in TASKS:
             return "task"
         return KINDS.get(self.kind, "other")
 
     def title(self) -> str:
-        """What the input tells of a call of its kind; else what the agent says, or a file that it is about."""
+        """A title from the input for this kind of call, else the agent's own title, or a file it concerns."""
         if (names := mcp_tool(self.name)) is not None:
             return mcp_title(*names)
         kind = self.tool_kind()
-        if kind != "other" and (told := title_of("", self.input.value or self.asked_input.value, kind)):
-            return told
-        if self.told_title != self.name:
-            return self.told_title.strip("`")
-        return next((one.path for one in self.locations if one.path and kind in ("edit", "read")), "")
+        if kind != "other" and (title := title_of("", self.input.value or self.asked_input.value, kind)):
+            return title
+        if self.agent_title != self.name:
+            return self.agent_title.strip("`")
+        return next(
+            (location.path for location in self.locations if location.path and kind in ("edit", "read")), ""
+        )
 
     def paths(self) -> Iterator[str]:
-        yield from (one.path for one in self.asked_diffs if one.path)
+        yield from (diff.path for diff in self.asked_diffs if diff.path)
         if self.kind in _ACTIONS:
-            yield from (one.path for one in self.locations if one.path)
+            yield from (location.path for location in self.locations if location.path)
 
     def text(self) -> str:
         """The text that the tool shows."""
-        shown = (one.content for one in self.content if one.type == "content")
-        texts = (one.resource.text if one.resource else one.text for one in shown if one is not None)
+        shown = (part.content for part in self.content if part.type == "content")
+        texts = (
+            content.resource.text if content.resource else content.text
+            for content in shown
+            if content is not None
+        )
         return "\n".join(text for text in texts if text)
 
     def preview(self) -> str:
-        """What the output shows beyond what was previewed: agents repeat it whole each time."""
+        """The part of the output that extends the preview: agents repeat the whole output each time."""
         text = self.text()
         if not text.startswith(self.previewed):
             return ""
@@ -158,13 +164,13 @@ class Call(Struct):
 
     def result(self) -> str:
         match self.output:
-            case str(said):
-                return said
+            case str(text):
+                return text
             case None:
                 return self.text()
             case dict(facts):
-                told = (facts[name] for name in _OUTPUTS if isinstance(facts.get(name), str))
-                return self.text() or next(told, None) or arguments_of(facts)
+                texts = (facts[name] for name in _OUTPUTS if isinstance(facts.get(name), str))
+                return self.text() or next(texts, None) or arguments_of(facts)
         return self.text() or arguments_of(self.output)
 
     def exit_code(self) -> int | None:
@@ -176,14 +182,14 @@ class Call(Struct):
                 for name in ("exit_code", "exitCode", "exit"):
                     if type(code := facts.get(name)) is int:
                         return code
-        found = _exit_code.match(self.result()) if self.status == "failed" else None
-        return int(found[1]) if found else None
+        match = _exit_code.match(self.result()) if self.status == "failed" else None
+        return int(match[1]) if match else None
 
     def shown(self, scribe: Scribe) -> Iterator[ContentPart]:
-        """The images that the tool shows, and the files that it changed."""
-        for one in self.content:
-            if one.content and one.content.type == "image" and (data := bytes_in(one.content.data)):
-                yield scribe.image(data, one.content.mime_type or "")
+        """The images the tool shows, and the files it changed."""
+        for part in self.content:
+            if part.content and part.content.type == "image" and (data := bytes_in(part.content.data)):
+                yield scribe.image(data, part.content.mime_type or "")
         if self.status == "completed":
             yield from self._files()
 
@@ -195,7 +201,7 @@ class Call(Struct):
             yield FileRef(change.path, action, diff=_unified(change))
         if changes or self.kind not in _ACTIONS:
             return
-        paths = [one.path for one in self.locations if one.path]
+        paths = [location.path for location in self.locations if location.path]
         if self.kind == "move" and len(paths) > 1:
             yield FileRef(paths[0], "move", to=paths[1])
             return
@@ -209,16 +215,16 @@ def diff_text(changes: Iterable[ToolContent]) -> str:
 
 
 def _diffs(content: Iterable[ToolContent]) -> Iterator[ToolContent]:
-    return (one for one in content if one.type == "diff")
+    return (part for part in content if part.type == "diff")
 
 
 def _fullest(made: Iterable[ToolContent], asked: tuple[ToolContent, ...]) -> list[ToolContent]:
-    """The changes that were made, as far as possible with the file around them.
+    """The changes, with the surrounding file where the agent sent it.
 
-    Some agents show the whole file when they ask, and then only the lines that they changed.
+    Some agents show the whole file in the permission request and afterwards only the changed lines.
     """
-    changes = [next((one for one in asked if _holds(one, change)), change) for change in made]
-    return [one for n, one in enumerate(changes or asked) if one not in changes[:n]]
+    changes = [next((diff for diff in asked if _holds(diff, change)), change) for change in made]
+    return [change for n, change in enumerate(changes or asked) if change not in changes[:n]]
 
 
 def _holds(whole: ToolContent, part: ToolContent) -> bool:
@@ -229,6 +235,6 @@ def _holds(whole: ToolContent, part: ToolContent) -> bool:
 def _unified(change: ToolContent) -> str | None:
     old, new = change.old_text or None, change.new_text
     if old and new and not old.endswith("\n") and not new.endswith("\n"):
-        # A piece of a file: that it ends here says nothing about the file's end.
+        # This is a piece of a file: that it ends here does not mean that the file does.
         old, new = f"{old}\n", f"{new}\n"
     return diff_of_texts(Names(change.path, change.path), old, new)

@@ -1,7 +1,8 @@
-"""One conversation with an ACP agent: its updates, told to the scribe.
+"""One conversation with an ACP agent: passes its updates to the scribe.
 
-The protocol marks neither the end of a message nor a turn that the agent begins by itself. A message ends where something else
-begins; what is said outside of a turn is kept until it is complete, and is then a turn of its own.
+The protocol marks neither the end of a message nor a turn that the agent begins by itself. A message ends
+where something else begins. Text outside of a turn is kept until it is complete and then becomes a turn of
+its own.
 """
 
 from __future__ import annotations
@@ -47,14 +48,14 @@ STOP_REASONS: dict[str, StopReason] = {
     "cancelled": "interrupted",
 }
 FINISHED = ("end_turn", "max_tokens", "limit")
-"""Ends of a turn that complete what was being said."""
+"""Stop reasons after which a message in progress counts as complete."""
 
 
 MOST_CALLS = 10_000
-"""How many calls of a process are remembered by the agent's ids for them."""
+"""How many calls of a process we remember by the agent's ids."""
 
-MOST_UNSAID = 1_000
-"""How much an agent may say outside of a turn before it is told."""
+MOST_UNPROMPTED = 1_000
+"""How much text we buffer outside of a turn before we write it."""
 
 
 class _Message(Struct, frozen=True):
@@ -71,20 +72,20 @@ class AcpConversation(Conversation):
         super().__init__(wire, start)
         self.is_open = False
         self.replays = False
-        """What comes now is history."""
+        """History is being replayed."""
         self.offer = Offer()
         self.initial_mode: str | None = None
         self.to_choose: list[tuple[Choosing, str]] = []
         self.choosing = False
         self.held: list[Request] = []
-        """Prompts that wait until all is chosen."""
+        """Prompts held back until all choices are made."""
         self._calls: dict[str, Call] = {}
         self._message: _Message | None = None
         self._messages = 0
-        self._unsaid: list[Chunk] = []
+        self._unprompted: list[Chunk] = []
         self._title: str | None = None
         self.commands: tuple[SlashCommand, ...] | None = None
-        """What it offers; null before it has told."""
+        """What the session offers; None until the agent has sent it."""
         self._commands: tuple[str, ...] | None = None
         self._commands_told: tuple[str, ...] | None = None
         self._context: dict[str, Any] | None = None
@@ -107,15 +108,15 @@ class AcpConversation(Conversation):
             self.initial_mode = offer.current("mode")
 
     def chosen(self, agent: AgentInfo | None) -> None:
-        """All is as the session wants it. The first time, it is told."""
+        """All choices are made. The first time, this is announced."""
         self.is_open = True
         self.scribe.uses(model=self.offer.current("model"))
         if not self.resumed:
-            told = {"agent": agent, **self.offer.facts()} if agent else self.offer.facts()
-            self.scribe.status("session", msgspec.to_builtins(told))
+            facts = {"agent": agent, **self.offer.facts()} if agent else self.offer.facts()
+            self.scribe.status("session", msgspec.to_builtins(facts))
 
     def offers(self, offer: Offer) -> None:
-        """The agent tells its choices again; what has changed is a fact of the session."""
+        """The agent sent its choices again; changes are reported as facts of the session."""
         before, self.offer = self.offer.facts(), offer
         changed = {name: value for name, value in offer.facts().items() if before.get(name) != value}
         self.scribe.uses(model=offer.current("model"))
@@ -136,8 +137,8 @@ class AcpConversation(Conversation):
                 self._hear_usage(update)
             case Commands(available_commands=commands):
                 self.commands = commands
-                # Told with the next turn: a session that has just begun need not show it yet.
-                self._commands = tuple(one.name for one in commands)
+                # Reported with the next turn: a session that has just begun does not need to show it yet.
+                self._commands = tuple(command.name for command in commands)
             case _ if self.replays:
                 pass
             case MessageChunk() | ThoughtChunk():
@@ -157,31 +158,33 @@ class AcpConversation(Conversation):
                 self.scribe.status("compaction", _facts(payload), status)
 
     def _tell_commands(self) -> None:
-        # A process that resumes says again what the first one said.
+        # A resumed process repeats what the first one reported.
         if self._commands is not None and self._commands != self._commands_told and not self.resumed:
             self.scribe.status("commands", {"commands": list(self._commands)})
             self._commands_told = self._commands
         self._commands = None
 
-    def _hear_usage(self, told: UsageUpdate) -> None:
-        self._context = {"used": told.used, "size": told.size}
-        self._full = Usage(context_tokens=told.used, context_window=told.size or None) if told.used else None
-        if told.cost is not None:
-            self._context["cost"] = msgspec.to_builtins(told.cost)
-            self._cost = told.cost.amount if told.cost.currency == "USD" else self._cost
+    def _hear_usage(self, update: UsageUpdate) -> None:
+        self._context = {"used": update.used, "size": update.size}
+        self._full = (
+            Usage(context_tokens=update.used, context_window=update.size or None) if update.used else None
+        )
+        if update.cost is not None:
+            self._context["cost"] = msgspec.to_builtins(update.cost)
+            self._cost = update.cost.amount if update.cost.currency == "USD" else self._cost
             if self.replays:
                 self._billed = self._cost
-            self.say_unsaid()
+            self.write_unprompted()
 
     # -- messages and thoughts ----------------------------------------------------------------
 
     def _hear_chunk(self, chunk: Chunk) -> None:
         if self.scribe.turn is None:
-            self._unsaid.append(chunk)
-            if len(self._unsaid) >= MOST_UNSAID:
-                self.say_unsaid()
+            self._unprompted.append(chunk)
+            if len(self._unprompted) >= MOST_UNPROMPTED:
+                self.write_unprompted()
         else:
-            self.say_unsaid()
+            self.write_unprompted()
             self._say(chunk)
 
     def _say(self, chunk: Chunk) -> None:
@@ -192,23 +195,24 @@ class AcpConversation(Conversation):
         if not text:
             return
         thinks = isinstance(chunk, ThoughtChunk)
-        said = self._message
-        if said and (said.thinks, said.native_id, said.parent) != (thinks, chunk.message_id, chunk.parent):
+        message = self._message
+        arrived = (thinks, chunk.message_id, chunk.parent)
+        if message and (message.thinks, message.native_id, message.parent) != arrived:
             self.end_message()
-            said = None
-        if said is None:
+            message = None
+        if message is None:
             assert self.scribe.turn is not None
             self._messages += 1
             key = f"{self.scribe.turn.id}/{self._messages}"
-            said = self._message = _Message(key, thinks, chunk.message_id, chunk.parent)
+            message = self._message = _Message(key, thinks, chunk.message_id, chunk.parent)
         visibility: Visibility | None = "public" if thinks else None
         self.scribe.text(
-            said.key,
+            message.key,
             text,
-            native_id=said.native_id,
-            parent=self._parent(said.parent),
+            native_id=message.native_id,
+            parent=self._parent(message.parent),
             thinking=visibility,
-            outlives_turn=said.parent is not None,
+            outlives_turn=message.parent is not None,
         )
 
     def end_message(self) -> None:
@@ -217,18 +221,18 @@ class AcpConversation(Conversation):
             self._message = None
 
     def _show(self, content: Content) -> None:
-        """Something the agent says that is no text."""
+        """Content of a message that is not text."""
         facts: dict[str, Any] = {"mime": content.mime_type}
         if content.type == "image" and (data := bytes_in(content.data)):
             facts["path"] = self.scribe.image(data, content.mime_type or "").path
         self.end_message()
         self.scribe.status(content.type, facts)
 
-    def say_unsaid(self) -> None:
-        """What the agent said outside of a turn is a turn of its own, that it began by itself."""
-        if not self._unsaid:
+    def write_unprompted(self) -> None:
+        """Text outside of a turn becomes a turn of its own, which the agent began by itself."""
+        if not self._unprompted:
             return
-        chunks, self._unsaid = self._unsaid, []
+        chunks, self._unprompted = self._unprompted, []
         in_turn = self.scribe.turn is not None
         self.scribe.start_turn(source="agent")
         for chunk in chunks:
@@ -242,37 +246,37 @@ class AcpConversation(Conversation):
         if call is None:
             return None
         if call.opened and not call.is_over:
-            self._end_call(call)  # its sub-agent is at work, so its arguments are final
+            self._end_call(call)  # its sub-agent is running, so its arguments are final
         return self.scribe.call_item(call.key)
 
     # -- tools --------------------------------------------------------------------------------
 
-    def call(self, told: ToolCall) -> Call:
-        """What we know of a call; a new one where its id has not been seen, or begins again."""
-        known = self._calls.get(told.tool_call_id)
-        begins = type(told) is ToolCall
-        if known is not None and not (begins and known.is_over):
-            return known
-        key, n = told.tool_call_id, 1
+    def call(self, update: ToolCall) -> Call:
+        """The call with this id; a new one if the id is unknown or starts over."""
+        previous = self._calls.get(update.tool_call_id)
+        begins = type(update) is ToolCall
+        if previous is not None and not (begins and previous.is_over):
+            return previous
+        key, n = update.tool_call_id, 1
         while self.scribe.call_item(key) is not None:
             n += 1
-            key = f"{told.tool_call_id}~{n}"
-        call = self._calls[told.tool_call_id] = Call(told.tool_call_id, key, "")
+            key = f"{update.tool_call_id}~{n}"
+        call = self._calls[update.tool_call_id] = Call(update.tool_call_id, key, "")
         if len(self._calls) > MOST_CALLS:
             del self._calls[next(iter(self._calls))]
         return call
 
-    def _hear_call(self, told: ToolCall) -> None:
-        call = self.call(told)
+    def _hear_call(self, update: ToolCall) -> None:
+        call = self.call(update)
         if call.is_over:
-            return  # news of something that is over
-        call.learn(told)
+            return  # an update of a call that is over
+        call.learn(update)
         call.name = call.name or call.kind or "tool"
         if not call.opened:
             self.end_message()
         outside = self.scribe.turn is None and not call.opened
         if outside:
-            self.say_unsaid()
+            self.write_unprompted()
             self.scribe.start_turn(source="agent")
         self._tell_call(call)
         if outside:
@@ -300,7 +304,7 @@ class AcpConversation(Conversation):
             self.scribe.result_delta(call.key, call.preview())
             return
         if self._message is not None and self._message.native_id is None:
-            # The model has heard of the result: what it says now is something else.
+            # The model has seen the result, so later text is a new message.
             self.end_message()
         self.scribe.result(
             call.key,
@@ -322,43 +326,45 @@ class AcpConversation(Conversation):
         self._message = None
         for call in self._calls.values():
             if call.opened and call.status == "pending" and call.input.value:
-                # It fails with its turn, and holds the arguments as far as they were told.
+                # The call fails with its turn and keeps the arguments received so far.
                 self.scribe.call_delta(call.key, call.arguments())
         if self._context is not None and self.scribe.turn is not None:
             self.scribe.status("usage", self._context)
             self._context = None
         self.scribe.end_turn(stop_reason, self._spent(usage))
 
-    def _spent(self, told: TokenUsage | None) -> Usage | None:
+    def _spent(self, counts: TokenUsage | None) -> Usage | None:
         cost, billed = self._cost, self._billed
         self._billed = cost if cost is not None else billed
         spent = None
         if cost is not None and billed is not None:
-            # Agents add it up over the whole session.
+            # Agents report the sum for the whole session.
             spent = round(cost - billed if cost >= billed else cost, 12)
-        if told is None or not told.total_tokens:
+        if counts is None or not counts.total_tokens:
             usage = Usage(cost_usd=spent) if spent else None
         else:
-            usage = _usage(told, spent)
+            usage = _usage(counts, spent)
         return usage + self._full if usage and self._full else usage or self._full
 
 
-def _usage(told: TokenUsage, cost: float | None) -> Usage:
-    """Input includes cache and output includes thinking: what the total holds beyond the two was counted apart."""
-    apart = told.total_tokens - told.input_tokens - told.output_tokens
-    cached = (told.cached_read_tokens or 0) + (told.cached_write_tokens or 0)
-    input_tokens, output_tokens = told.input_tokens, told.output_tokens
+def _usage(counts: TokenUsage, cost: float | None) -> Usage:
+    """Input includes cache and output includes thinking: whatever the total exceeds their sum by was counted
+    separately.
+    """
+    apart = counts.total_tokens - counts.input_tokens - counts.output_tokens
+    cached = (counts.cached_read_tokens or 0) + (counts.cached_write_tokens or 0)
+    input_tokens, output_tokens = counts.input_tokens, counts.output_tokens
     if cached and apart >= cached:
         input_tokens += cached
         apart -= cached
-    if told.thought_tokens and apart >= told.thought_tokens:
-        output_tokens += told.thought_tokens
+    if counts.thought_tokens and apart >= counts.thought_tokens:
+        output_tokens += counts.thought_tokens
     return Usage(
         input_tokens,
         output_tokens,
-        told.cached_read_tokens,
-        told.cached_write_tokens,
-        told.thought_tokens,
+        counts.cached_read_tokens,
+        counts.cached_write_tokens,
+        counts.thought_tokens,
         cost,
     )
 

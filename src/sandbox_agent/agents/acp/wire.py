@@ -1,7 +1,7 @@
 """The Agent Client Protocol over one process, which carries one conversation.
 
-A turn is one `session/prompt`: its answer is the end of the turn. What the agent may ask of an editor (files, terminals) we do
-not offer and refuse, so that nothing waits for it.
+A turn is one `session/prompt`; its answer ends the turn. Requests meant for an editor (files, terminals) are
+not offered, and are refused so that the agent does not wait for them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from .frames import (
 )
 from .frames import Prompted as PromptOver
 from .options import Offer
-from .pending import Asked, Pending
+from .pending import OpenRequest, Pending
 from .prompts import blocks_of
 from .recorded import RecordedClient
 from .setup import Setup
@@ -68,20 +68,20 @@ CAPABILITIES: dict[str, Any] = {
 }
 
 SECONDS_FOR_COMMANDS = 5.0
-"""How long an agent that has opened a session may take to tell its commands."""
+"""How long we wait for an agent's commands after it has opened a session."""
 
 
 class AcpWire(Wire):
     def __init__(self, world: World) -> None:
         super().__init__(world)
-        self._waiting: list[Callable[[], None]] = []  # what is to be done after the handshake
+        self._waiting: list[Callable[[], None]] = []  # what to do after the handshake
         self._conversations: list[AcpConversation] = []
         self._wants_catalogue = False
         self._listing: AcpConversation | None = None
-        """Its commands are waited for."""
+        """We are waiting for the commands."""
         self._listed: tuple[SlashCommand, ...] = ()
-        """Commands of a session that is there to list what can be had."""
-        self._rpc: Rpc[Awaited, Asked] = Rpc(self.send, version="2.0")
+        """Commands of a session opened only to list what the agent offers."""
+        self._rpc: Rpc[Awaited, OpenRequest] = Rpc(self.send, version="2.0")
         self._pending = Pending(self._rpc)
         self._setup = Setup(self, self._rpc)
         self._recorded = RecordedClient(self, self._rpc, self._pending)
@@ -129,7 +129,7 @@ class AcpWire(Wire):
     def cancel(self, conversation: Conversation) -> None:
         assert isinstance(conversation, AcpConversation)
         if any(request.method == "session/prompt" for request in conversation.held):
-            # The agent has not heard of this prompt, and will not.
+            # The agent has not seen this prompt, and will not.
             conversation.held.clear()
             conversation.end_turn("interrupted")
             return
@@ -145,21 +145,22 @@ class AcpWire(Wire):
             conversation.to_choose.append(("model", settings.model))
         if settings.variant is not None and before.variant != settings.variant:
             conversation.to_choose.append(("variant", settings.variant))
-        planned, plans = (one.permission_mode == "plan" for one in (before, settings))
+        planned, plans = (each.permission_mode == "plan" for each in (before, settings))
         if (before.agent_mode, planned) != (settings.agent_mode, plans):
             self._setup.want_mode(conversation)
         self._setup.choose_next(conversation)
         return True
 
     def list_catalogue(self, directory: str) -> None:
-        known = next((one for one in self._conversations if one.is_open), None)
-        if known is not None and known.commands is not None:
-            self.notices.append(Listed(known.offer.catalogue(known.commands)))
+        conversation = next((each for each in self._conversations if each.is_open), None)
+        if conversation is not None and conversation.commands is not None:
+            self.notices.append(Listed(conversation.offer.catalogue(conversation.commands)))
             return
-        if known is not None:
-            # Agents tell their commands some time after they have opened a session, unasked; those that have none tell nothing.
-            self._listing = known
-            self.notices.append(Wait(known, SECONDS_FOR_COMMANDS))
+        if conversation is not None:
+            # Agents send their commands unasked, some time after they have opened a session; those without
+            # commands send nothing.
+            self._listing = conversation
+            self.notices.append(Wait(conversation, SECONDS_FOR_COMMANDS))
             return
         self._wants_catalogue = True
         params = OpenSession(cwd=directory, mcp_servers=[])
@@ -181,60 +182,60 @@ class AcpWire(Wire):
         else:
             then()
 
-    # -- frames of the agent ------------------------------------------------------------------
+    # -- frames from the agent ----------------------------------------------------------------
 
     def feed(self, frame: InFrame) -> None:
         assert isinstance(frame, bytes)
-        told: Reply | Note | Call | None
+        message: Reply | Note | Call | None
         try:
-            told = read(frame)
+            message = read(frame)
         except RecursionError:
-            if (told := self._rpc.read_surface(frame)) is None:
+            if (message := self._rpc.read_surface(frame)) is None:
                 raise
-        match told:
+        match message:
             case Note():
-                self._hear_notification(told, frame)
+                self._hear_notification(message, frame)
             case Reply():
-                self._hear_answer(told)
+                self._hear_answer(message)
             case Call():
-                self._rpc.attend(told, lambda call: self._hear_request(call, frame))
+                self._rpc.attend(message, lambda call: self._hear_request(call, frame))
 
     def of_session(self, session_id: str) -> AcpConversation | None:
-        """The conversation of a session; one whose id is not known yet is the one that is being opened."""
+        """The conversation of a session; an unknown id belongs to the one being opened."""
         for conversation in self._conversations:
             if conversation.native_id == session_id:
                 return conversation
-        return next((one for one in self._conversations if not one.is_open), None)
+        return next((conversation for conversation in self._conversations if not conversation.is_open), None)
 
-    def _asker(self, session_id: str) -> AcpConversation | None:
-        """Whom a request is for: one of a session that we do not know comes from a sub-agent."""
+    def _requester(self, session_id: str) -> AcpConversation | None:
+        """The conversation a request belongs to: one with an unknown session id comes from a sub-agent."""
         alone = self._conversations[0] if len(self._conversations) == 1 else None
         return self.of_session(session_id) or alone
 
-    def _hear_notification(self, told: Note, frame: bytes) -> None:
-        match told.method:
+    def _hear_notification(self, note: Note, frame: bytes) -> None:
+        match note.method:
             case "session/update":
-                self._hear_update(msgspec.json.decode(told.params, type=Updated), frame)
+                self._hear_update(msgspec.json.decode(note.params, type=Updated), frame)
             case "$/cancel_request":
-                id = msgspec.json.decode(told.params, type=CancelRequest).request_id
+                id = msgspec.json.decode(note.params, type=CancelRequest).request_id
                 if id is not None:
                     self._pending.withdraw(id)
             case method if method not in IGNORED:
                 self._hear_unknown(frame)
 
-    def _hear_update(self, told: Updated, frame: bytes) -> None:
-        conversation = self.of_session(told.session_id)
-        kind = msgspec.json.decode(told.update, type=UpdateKind).session_update
+    def _hear_update(self, updated: Updated, frame: bytes) -> None:
+        conversation = self.of_session(updated.session_id)
+        kind = msgspec.json.decode(updated.update, type=UpdateKind).session_update
         if conversation is None and self._wants_catalogue:
             if kind == "available_commands_update":
-                self._listed = msgspec.json.decode(told.update, type=Commands).available_commands
+                self._listed = msgspec.json.decode(updated.update, type=Commands).available_commands
             return
         if kind in IGNORED_UPDATES:
             return
         if conversation is None or kind not in updates:
             self._hear_unknown(frame)
         else:
-            conversation.hear(updates[kind].decode(told.update), told.update)
+            conversation.hear(updates[kind].decode(updated.update), updated.update)
             if conversation is self._listing and conversation.commands is not None:
                 self._list(conversation, conversation.commands)
 
@@ -247,10 +248,10 @@ class AcpWire(Wire):
         match call.method:
             case "session/request_permission":
                 asked = msgspec.json.decode(call.params, type=PermissionRequest)
-                self._pending.put_permission(call.id, self._asker(asked.session_id), asked)
+                self._pending.put_permission(call.id, self._requester(asked.session_id), asked)
             case "elicitation/create":
                 form = msgspec.json.decode(call.params, type=Elicitation)
-                self._pending.put_form(call.id, self._asker(form.session_id), form, call.params)
+                self._pending.put_form(call.id, self._requester(form.session_id), form, call.params)
             case method:
                 if not method.startswith(("fs/", "terminal/", "mcp/")):
                     self._hear_unknown(frame)
@@ -306,24 +307,24 @@ class AcpWire(Wire):
         opened = msgspec.json.decode(result, type=SessionOpened)
         offer = Offer.of(opened)
         if opened.session_id is not None and self._setup.capabilities.session_capabilities.delete is not None:
-            # It would stand in the user's list of sessions.
+            # Otherwise it would show up in the user's list of sessions.
             self._rpc.call("session/delete", OnSession(session_id=opened.session_id), Forgetting(offer))
         else:
             self.notices.append(Listed(offer.catalogue(self._listed)))
 
     def _finish_turn(self, conversation: AcpConversation, failed: RpcError | None, result: Raw) -> None:
-        conversation.say_unsaid()
+        conversation.write_unprompted()
         if failed is None:
             try:
                 over = msgspec.json.decode(result, type=PromptOver)
             except (msgspec.ValidationError, RecursionError):
                 self._finish_turn(
-                    conversation, RpcError("the agent ended the turn in words of its own"), result
+                    conversation, RpcError("the agent ended the turn with a reason of its own"), result
                 )
                 raise
             stop_reason = STOP_REASONS.get(over.stop_reason, "end_turn")
             if conversation.cancelling and stop_reason == "end_turn":
-                stop_reason = "interrupted"  # some agents do not tell the two apart
+                stop_reason = "interrupted"  # some agents do not distinguish the two
             conversation.end_turn(stop_reason, over.usage)
         elif conversation.cancelling or failed.code == REQUEST_CANCELLED:
             conversation.end_turn("interrupted")

@@ -1,17 +1,19 @@
 """Amp: `amp -x --stream-json --stream-json-input`, one process for many turns, resumed by its thread id.
 
-Permissions are asked by a program that Amp runs before a tool:
+Amp asks for permissions through a program that it runs before each tool:
 
-- `launch` writes a settings file of its own with a rule that delegates to `delegate.py`, and asks the runtime (`Launch.delegate`)
-  to listen for it and to put the address (`unix:<path>`) into the child's `SANDBOX_AGENT_DELEGATE`.
-- One connection is one question: a line `{"tool","tool_use_id","thread","input"}`. The wire gets it as a `DelegateAsk`, unread.
-- The answer leaves the wire as a `DelegateReply`: the runtime sends the line `{"allow","message"}` over that connection and closes
-  it. Closing it without a line rejects.
+- `launch` writes a settings file with a rule that delegates to `delegate.py`, and asks the runtime
+  (`Launch.delegate`) to listen for it and to put the address (`unix:<path>`) into the child's
+  `SANDBOX_AGENT_DELEGATE`.
+- One connection is one request: a line `{"tool","tool_use_id","thread","input"}`. The wire gets it unread,
+  as a `DelegateAsk`.
+- The answer leaves the wire as a `DelegateReply`: the runtime sends the line `{"allow","message"}` over that
+  connection and closes it. Closing it without a line rejects the call.
 
-Amp itself cannot ask its user anything. An MCP server of ours (`question_server.py`) gives its model a tool for that, and asks over
-the same socket: a line `{"questions"}`, answered by `{"answers"}`.
+Amp itself cannot ask its user questions. Our MCP server (`question_server.py`) gives its model a tool for
+that, and uses the same socket: a line `{"questions"}`, answered by `{"answers"}`.
 
-A workspace's own `.amp/settings.json` wins over the file we give: it can allow what we would ask for.
+A workspace's own `.amp/settings.json` overrides the file we pass: it can allow what we would ask about.
 """
 
 from __future__ import annotations
@@ -64,30 +66,30 @@ class Amp(Agent):
         mcp_tools=True,
     )
     notes = (
-        "The tested build is the newest whose loop runs in the client. Later builds run it on Amp's own service, so "
-        "nothing of them can be tried without an account: what is said of them here is handled, and untested.",
-        "Modes: `smart`, `rush`, `deep` and `large` are the tested build's, `low`, `medium`, `high` and `ultra` those of "
-        "later ones. Only those of the installed build are taken.",
-        "Permissions, `bypass` too, go into a settings file of the session's own, which all builds read: the flag for it is gone in later "
-        "ones. A workspace's `.amp/settings.json` wins over that file, and can allow what would be asked for.",
-        "A message that failed stays unanswered in its thread, and a process that continues the thread begins with it, until it has "
-        "read the new one. If it fails again within that moment, the new message goes to another process.",
-        "It does not say why its model stopped early: text that breaks off in a sentence is told as `max_tokens`, anything else as "
+        "The tested build is the newest one that runs its agent loop in the client. Later builds run it on Amp's service and cannot "
+        "be tested without an account: what this page says about them is implemented but untested.",
+        "Modes: `smart`, `rush`, `deep` and `large` belong to the tested build, `low`, `medium`, `high` and `ultra` to "
+        "later ones. Only the modes of the installed build are accepted.",
+        "Permissions, including `bypass`, are written to a settings file for the session, which all builds read; later builds have no flag "
+        "for it. A workspace's `.amp/settings.json` overrides that file and can allow what Amp would otherwise ask about.",
+        "A message whose turn failed stays unanswered in its thread, and a process that continues the thread works on it until it has "
+        "read the new message. If it fails again in that moment, the new message goes to another process.",
+        "Amp does not say why its model stopped early: text that breaks off in mid-sentence is reported as `max_tokens`, anything else as "
         "`refusal`.",
-        "A login: set `AMP_API_KEY`, or log in with `amp login` first. Later builds that find neither open a browser and wait: "
+        "Login: set `AMP_API_KEY`, or run `amp login` first. Later builds that find neither open a browser and wait; "
         "the session then fails to start after a minute with `timeout`.",
     )
     gaps = {
-        "deltas": "its messages come whole",
-        "plan_approved": "it has no plan mode; permissionMode plan is kept by the daemon",
-        "plan_rejected": "it has no plan mode; permissionMode plan is kept by the daemon",
+        "deltas": "it sends whole messages",
+        "plan_approved": "it has no plan mode; the daemon enforces permissionMode plan",
+        "plan_rejected": "it has no plan mode; the daemon enforces permissionMode plan",
         "switch_agent_mode": "it has no plan mode",
-        "models": "a mode chooses its models, and it lists none",
-        "variant": "a mode chooses the effort of its models",
-        "switch_model": "a mode chooses its models",
-        "prompt_template": "it has no commands where it reads JSON",
-        "compact": "it has no word for it",
-        "subagent": "it shows nothing of what a sub-agent does",
+        "models": "its modes choose the model, and it lists none",
+        "variant": "its modes choose the effort",
+        "switch_model": "its modes choose the model",
+        "prompt_template": "it has no commands in JSON mode",
+        "compact": "its protocol has no message for it",
+        "subagent": "it shows nothing of a sub-agent's work",
         **dict.fromkeys(
             (
                 "daemon_killed",
@@ -97,8 +99,8 @@ class Amp(Agent):
                 "agent_killed_turn",
                 "agent_killed_pending",
             ),
-            "its service gets a conversation within two seconds after a turn, and from then on it is resumed; one that was "
-            "killed sooner is gone, and the next message gets 409 unless it says `fresh`",
+            "a conversation reaches its service within two seconds after a turn and can be resumed from then on; if Amp was "
+            "killed sooner, it is lost, and the next message gets 409 unless it sets `fresh`",
         ),
     }
 
@@ -135,12 +137,12 @@ class Amp(Agent):
         return re.search(r"Thread T-\S+ does not exist", stderr) is not None
 
 
-# The script alone, without our other code: it starts with every process of Amp.
+# The script alone, without our package: it starts with every Amp process.
 _QUESTIONS = McpServer(sys.executable, ("-I", "-S", str(Path(__file__).with_name("question_server.py"))))
 
 
 def user_settings(environ: Mapping[str, str]) -> dict[str, Any]:
-    """The user's own settings (JSON with comments): `--settings-file` takes the place of that file."""
+    """The user's own settings (JSON with comments), because `--settings-file` replaces that file."""
     home = Path(environ.get("HOME") or Path.home())
     folder = Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "amp"
     given = environ.get("AMP_SETTINGS_FILE")
@@ -154,21 +156,21 @@ def user_settings(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _without_comments(text: str) -> str:
-    """JSON with comments and trailing commas, as plain JSON; what stands in strings stays."""
+    """Strips comments and trailing commas from JSON, but leaves strings alone."""
     strings_or_comments = r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/'
     strings_or_commas = r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])'
-    plain = re.sub(strings_or_comments, lambda found: found[1] or "", text, flags=re.DOTALL)
-    return re.sub(strings_or_commas, lambda found: found[1] or "", plain)
+    plain = re.sub(strings_or_comments, lambda match: match[1] or "", text, flags=re.DOTALL)
+    return re.sub(strings_or_commas, lambda match: match[1] or "", plain)
 
 
 def _settings(user: dict[str, Any], helper: str, bypass: bool) -> dict[str, Any]:
-    """The user's settings with our permissions: what they reject stays rejected, all else is asked for."""
+    """The user's settings with our permissions: what they reject stays rejected, everything else asks."""
     own = user.get("amp.permissions") or ()
     rejected = [rule for rule in own if isinstance(rule, dict) and rule.get("action") == "reject"]
     allowed = [{"tool": tool, "action": "allow"} for tool in (*READ_ONLY, ASK_USER)]
     asked = {"tool": "*", "action": "delegate", "to": helper}
     rules = [*rejected, *allowed, asked]
-    # The setting works in every version; the flag of that name is gone in newer ones.
+    # The setting works in every version; newer ones no longer have the flag.
     return {**user, "amp.dangerouslyAllowAll": bypass, "amp.permissions": rules}
 
 
@@ -185,5 +187,5 @@ def _server(server: McpServer) -> dict[str, object]:
 
 
 def _named(folder: Path, kind: str, content: bytes) -> str:
-    """A name for each content: sessions that run at the same time do not write over each other's files."""
+    """A file name derived from the content, so that concurrent sessions do not overwrite each other's files."""
     return str(folder / f"amp-{kind}-{hashlib.sha256(content).hexdigest()[:16]}.json")

@@ -1,9 +1,9 @@
-"""The program that Amp runs before a tool: asks the daemon and tells Amp the answer by its exit code.
+"""The program that Amp runs before a tool: asks the daemon and reports the answer by its exit code.
 
-Amp gives the tool's input as JSON on stdin and the rest in its environment; `SANDBOX_AGENT_DELEGATE` says where the daemon
-listens: `unix:<path>`. One JSON line goes there, one comes back. Exit 0 lets the tool run, 2 rejects
-the call, and what stands on stderr is what the model reads. No answer is a rejection. Only the standard library: it starts
-once per tool call, and in the agent's environment.
+Amp passes the tool's input as JSON on stdin and the rest in the environment. `SANDBOX_AGENT_DELEGATE` says
+where the daemon listens: `unix:<path>`. One JSON line goes there, one comes back. Exit code 0 lets the tool
+run and 2 rejects the call; the model reads stderr. No answer is a rejection. Uses only the standard library,
+because it starts once per tool call in the agent's environment.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ REJECT = 2
 
 
 def ask(address: str, question: dict[str, object]) -> tuple[bool, str]:
-    """What the daemon says: allowed or not, and why not. Waits as long as it takes."""
+    """The daemon's answer: allowed or not, and why not. Waits as long as it takes."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(address.removeprefix("unix:"))
         with connection.makefile("rwb") as stream:

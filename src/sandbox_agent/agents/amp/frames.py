@@ -1,4 +1,4 @@
-"""The lines that `amp --stream-json` writes and reads, and those of our delegate, decoded. Only the fields we read."""
+"""The lines that `amp --stream-json` and our delegate write and read, decoded. Only the fields we read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class NativeUsage(Struct, frozen=True):
     cache_read_input_tokens: int | None = None
     output_tokens: int = 0
     max_tokens: int | None = None
-    """What the context holds."""
+    """The size of the context window."""
 
     def universal(self) -> Usage:
         cached, written = self.cache_read_input_tokens, self.cache_creation_input_tokens
@@ -54,7 +54,7 @@ class NativeUsage(Struct, frozen=True):
 
 class Message(Struct, frozen=True, omit_defaults=True):
     content: str | tuple[Block, ...] = ()
-    """Blocks; a client may write a plain text, which Amp refuses."""
+    """Blocks; a client may write plain text, which Amp refuses."""
     role: str = field(default_factory=lambda: "user")
     stop_reason: str | None = None
     usage: NativeUsage | None = None
@@ -75,7 +75,7 @@ class System(Frame, frozen=True, tag="system"):
 
 
 class User(Frame, frozen=True, tag="user", omit_defaults=True):
-    """Also what Amp reads."""
+    """Amp also reads these."""
 
     message: Message
     parent_tool_use_id: str | None = None
@@ -94,7 +94,7 @@ class Result(Frame, frozen=True, tag="result"):
 
 
 class Question(Struct, frozen=True):
-    """What the delegate asks: may this tool run?"""
+    """The delegate's request: may this tool run?"""
 
     tool: str
     input: Any = None  # the tool's own input
@@ -102,7 +102,7 @@ class Question(Struct, frozen=True):
 
 
 class UserQuestions(Struct, frozen=True):
-    """What our MCP server asks: questions of the model for the user."""
+    """The request of our MCP server: the model's questions for the user."""
 
     questions: tuple[AskedQuestion, ...]
 
@@ -122,7 +122,7 @@ _any_question = msgspec.json.Decoder(_AnyQuestion)
 
 
 def decode(line: bytes) -> AnyFrame | None:
-    """The frame on this line; None for a type we do not know. A known type of the wrong shape raises."""
+    """The frame on this line; None for an unknown type. A known type of the wrong shape raises."""
     try:
         frame: AnyFrame = _frames.decode(line)
     except msgspec.ValidationError:
@@ -145,7 +145,7 @@ def decode_question(body: bytes) -> Question | UserQuestions:
 
 
 def recorded_question(line: bytes) -> DelegateAsk | None:
-    """What the delegate asked, as a recording holds it: the facts of the question beside its type and id."""
+    """A request of the delegate as a recording stores it: its fields beside type and id."""
     if b'"delegate"' not in line:
         return None
     try:
@@ -157,7 +157,7 @@ def recorded_question(line: bytes) -> DelegateAsk | None:
 
 
 class ToolInput(Struct, frozen=True):
-    """What we read of the input of Amp's own tools."""
+    """The fields we read from the input of Amp's own tools."""
 
     path: str | None = None
     cmd: str | None = None
@@ -165,7 +165,7 @@ class ToolInput(Struct, frozen=True):
     old_str: str | None = None
     new_str: str | None = None
     content: str | None = None
-    todos: Any = None  # a list in words that changed over time
+    todos: Any = None  # the format of this list has changed over time
 
 
 class ImageInfo(Struct, frozen=True):
@@ -173,7 +173,7 @@ class ImageInfo(Struct, frozen=True):
 
 
 class ReadImage(Struct, frozen=True):
-    """What `Read` tells of an image, as a JSON string, too."""
+    """What `Read` reports for an image, also as a JSON string."""
 
     content: str
     is_image: Literal[True] = field(name="isImage")
@@ -195,7 +195,7 @@ class ToolOutput(Struct, frozen=True):
 
 
 class ResultBlock(Struct, frozen=True):
-    """A block of what an MCP server, or a tool that paints, gave back: a JSON string of several."""
+    """A content block returned by an MCP server or an image tool: a JSON string holds several."""
 
     type: Literal["text", "image"]
     text: str = ""

@@ -1,4 +1,6 @@
-"""Amp's modes, its tools that change nothing, and the one that we give it. Apart from the wire, so that facts load without it."""
+"""Amp's modes, its read-only tools, and the tool we give it. Separate from the wire, so that facts load
+without it.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +14,24 @@ MODES = (
     Mode("rush", "Rush", "Faster and cheaper, for small tasks."),
     Mode("deep", "Deep", "Thinks longer, for hard problems."),
     Mode("large", "Large", "A large context window."),
-    Mode("low", "Low", "Later builds: the least effort."),
+    Mode("low", "Low", "Later builds: minimal effort."),
     Mode("medium", "Medium", "Later builds: some effort."),
-    Mode("high", "High", "Later builds: much effort."),
-    Mode("ultra", "Ultra", "Later builds: the most effort."),
+    Mode("high", "High", "Later builds: high effort."),
+    Mode("ultra", "Ultra", "Later builds: maximum effort."),
 )
 
 _EARLIER = {"smart", "rush", "deep", "large"}
 _LATER = {"low", "medium", "high", "ultra"}
 _LAST_EARLIER = 1777266064
 _FIRST_LATER = 1784106548
-"""Builds are numbered by their time. Between these two nobody has looked: either kind of mode is passed on."""
+"""Build numbers are timestamps. No build between these two was examined: both kinds of modes are passed on.
+"""
 
 
 def modes_of(version: str | None) -> tuple[Mode, ...]:
-    """The modes of a build; it refuses to start with those of the others."""
-    found = re.match(r"0\.0\.(\d+)", version or "")
-    built = int(found[1]) if found else None
+    """The modes of a build; it refuses to start with those of other builds."""
+    match = re.match(r"0\.0\.(\d+)", version or "")
+    built = int(match[1]) if match else None
     if built is not None and built <= _LAST_EARLIER:
         return tuple(mode for mode in MODES if mode.id not in _LATER)
     if built is not None and built >= _FIRST_LATER:
@@ -36,7 +39,8 @@ def modes_of(version: str | None) -> tuple[Mode, ...]:
     return MODES
 
 
-# They neither write nor run: Amp may use them without asking. A sub-agent's own calls are asked for one by one.
+# These neither write nor run anything: Amp may use them without asking. A sub-agent's own calls ask one by
+# one.
 READ_ONLY = (
     "Read",
     "Grep",
@@ -64,4 +68,4 @@ READ_ONLY = (
 
 QUESTION_SERVER = "sandbox_agent"
 ASK_USER = f"mcp__{QUESTION_SERVER}__ask_user"
-"""What Amp calls the tool of `question_server.py`."""
+"""Amp's name for the tool of `question_server.py`."""

@@ -1,8 +1,9 @@
 """The MCP server through which Amp's model asks the user: one tool, whose questions go to the daemon.
 
-Amp starts it beside itself; `SANDBOX_AGENT_DELEGATE` says where the daemon listens, as for `delegate.py`. One connection is one
-call: a line `{"questions"}` goes there, a line `{"answers"}` comes back, with null where the user did not answer. Only the
-standard library: it runs beside every Amp, and in its environment.
+Amp starts it as a child process. `SANDBOX_AGENT_DELEGATE` says where the daemon listens, as for
+`delegate.py`. One connection is one call: a line `{"questions"}` goes there, a line `{"answers"}` comes back,
+with null where the user did not answer. Uses only the standard library, because it runs beside every Amp in
+its environment.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def main() -> None:
         except ValueError:
             continue
         if isinstance(request, dict) and "method" in request and "id" in request:
-            # A call waits for the user: what else Amp wants to know does not.
+            # A call waits for the user; Amp's other requests must not wait behind it.
             threading.Thread(target=serve, args=[request], daemon=True).start()
 
 
@@ -77,7 +78,7 @@ def serve(request: dict[str, Any]) -> None:
 
 
 def call(arguments: object) -> tuple[str, bool]:
-    """What the model reads, and whether the call failed."""
+    """The text for the model, and whether the call failed."""
     try:
         questions = questions_in(arguments)
         answers = ask(os.environ["SANDBOX_AGENT_DELEGATE"], questions)
@@ -86,28 +87,30 @@ def call(arguments: object) -> tuple[str, bool]:
     if answers is None:
         return "The user did not answer.", False
     pairs = zip(questions, answers, strict=False)
-    return "\n\n".join(f"{one['question']}\n{', '.join(answer)}" for one, answer in pairs), False
+    return "\n\n".join(f"{question['question']}\n{', '.join(answer)}" for question, answer in pairs), False
 
 
 def questions_in(arguments: object) -> list[dict[str, Any]]:
-    """The questions as the daemon reads them. Amp passes on whatever its model wrote; ValueError says what is wrong with it."""
+    """The questions as the daemon reads them. Amp does not check its model's arguments; ValueError says what
+    is wrong.
+    """
     asked = arguments.get("questions") if isinstance(arguments, dict) else None
     if not isinstance(asked, list) or not asked:
         raise ValueError("`questions` must be a list with at least one question")
-    return [question_in(one) for one in asked]
+    return [question_in(question) for question in asked]
 
 
-def question_in(one: object) -> dict[str, Any]:
-    if not isinstance(one, dict) or not isinstance(one.get("question"), str):
+def question_in(question: object) -> dict[str, Any]:
+    if not isinstance(question, dict) or not isinstance(question.get("question"), str):
         raise ValueError("each of `questions` must have a text `question`")
-    options = one.get("options") or []
+    options = question.get("options") or []
     if not isinstance(options, list):
         raise ValueError("`options` must be a list")
     return {
-        "question": one["question"],
-        "header": str(one.get("header") or ""),
+        "question": question["question"],
+        "header": str(question.get("header") or ""),
         "options": [option_in(option) for option in options],
-        "multi_select": one.get("multiSelect") is True,
+        "multi_select": question.get("multiSelect") is True,
     }
 
 
@@ -120,7 +123,7 @@ def option_in(option: object) -> dict[str, str]:
 
 
 def ask(address: str, questions: list[dict[str, Any]]) -> list[list[str]] | None:
-    """What the user says; None where they did not answer. Waits as long as it takes."""
+    """The user's answer; None if there is none. Waits as long as it takes."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(address.removeprefix("unix:"))
         with connection.makefile("rwb") as stream:

@@ -1,4 +1,4 @@
-"""Amp on the scripted model, which also plays the few calls of its service."""
+"""Runs Amp on the scripted model, which also plays the few calls of its service."""
 
 from __future__ import annotations
 

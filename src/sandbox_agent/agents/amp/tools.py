@@ -1,4 +1,4 @@
-"""What Amp's tools are to us: what each does, what is asked about it, what it changed."""
+"""Amp's tools in our terms: what each does, what a permission request says, what it changed."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def ask_of(asked: Question, call: str | None) -> Ask:
         (path,) if path else None,
         _asked_diff(asked.tool, given) if path else None,
         needs=(exact,),
-        # "Always" is this very command, but any file and any input of another tool.
+        # "Always" covers exactly this command, but any file and any input of another tool.
         always=(exact,) if kind == "command" else (Rule(asked.tool),),
         tool_kind=kind_of(asked.tool),
         title=title_of_call(asked.tool, asked.input, kind_of(asked.tool)),
@@ -87,26 +87,26 @@ def _asked_diff(tool: str, given: ToolInput) -> str | None:
 # -- what a tool did --------------------------------------------------------------------------
 
 
-def changes_of(tool: str, given: ToolInput, told: ToolOutput) -> list[ContentPart]:
+def changes_of(tool: str, given: ToolInput, result: ToolOutput) -> list[ContentPart]:
     if given.path is None or KINDS.get(tool) != "edit":
         return []
     if tool == "create_file":
         return [FileRef(given.path, "write")]
     if tool == "delete_file":
         return [FileRef(given.path, "delete")]
-    return [FileRef(given.path, "patch", diff=_unfenced(told.diff))]
+    return [FileRef(given.path, "patch", diff=_unfenced(result.diff))]
 
 
-def output_of(told: ToolOutput) -> str:
-    """As the model reads it."""
-    output, cut = told.output or "", told.truncation
+def output_of(result: ToolOutput) -> str:
+    """The output as the model reads it."""
+    output, cut = result.output or "", result.truncation
     if cut is None or not cut.lines:
         return output
     return f"--- Truncated {cut.lines} {'line' if cut.lines == 1 else 'lines'} above this ---\n{output}"
 
 
 def _unfenced(diff: str | None) -> str | None:
-    """Amp shows a diff as a Markdown code block."""
+    """Removes the Markdown fence that Amp puts around a diff."""
     if not diff:
         return None
     body = re.sub(r"\A```\w*\n|\n?```\s*\Z", "", diff)
@@ -124,7 +124,7 @@ def convert(value: Any, kind: type[T]) -> T | None:
 
 
 def read(text: str) -> Any:
-    """What a result says, if it is JSON."""
+    """The decoded result, if it is JSON."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):

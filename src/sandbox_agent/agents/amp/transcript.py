@@ -1,4 +1,4 @@
-"""A thread of Amp's as a transcript: its messages, calls and results, and where its turns end."""
+"""An Amp thread as a transcript: its messages, calls and results, and where its turns end."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ class AmpConversation(Conversation):
         """Prompts that Amp has yet to repeat as user messages."""
         self.messages = 0
         self.calls: dict[str, list[str]] = {}
-        """Keys of the calls that have no result yet, by Amp's id."""
+        """Keys of the calls without a result, by Amp's id."""
         self.inputs: dict[str, tuple[str, ToolInput]] = {}
         """Tool and input of those calls, by key."""
         self.asking: dict[str, str] = {}
-        """The questions that those calls wait for."""
+        """The calls whose questions are open."""
         self.usage: Usage | None = None
 
     @property
-    def takes_up_old(self) -> bool:
-        """A resumed thread begins with its last message, if that was never answered, and only then reads ours."""
+    def answers_old_message(self) -> bool:
+        """A resumed thread begins with its last message if that was never answered, and only then reads ours."""
         return self.resumed and self.echoes > 0
 
     def end_turn(self, stop: StopReason) -> None:
@@ -83,8 +83,8 @@ class AmpConversation(Conversation):
             key = f"{scribe.turn.id if scribe.turn else 'after'}/{self.messages}/{index}"
             match block.type:
                 case "text":
-                    said = scribe.end_text(key, block.text, parent=parent, outlives_turn=outlives_turn)
-                    text_item = said or text_item
+                    item_id = scribe.end_text(key, block.text, parent=parent, outlives_turn=outlives_turn)
+                    text_item = item_id or text_item
                 case "thinking":
                     scribe.end_text(
                         key, block.thinking, parent=parent, thinking="public", outlives_turn=outlives_turn
@@ -92,7 +92,7 @@ class AmpConversation(Conversation):
                 case "tool_use":
                     self._call(block, parent or text_item, outlives_turn)
                 case "redacted_thinking":
-                    pass  # nobody may read it
+                    pass  # it must not be shown
                 case _:
                     scribe.unknown(msgspec.to_builtins(block))
         if not inner:
@@ -100,13 +100,14 @@ class AmpConversation(Conversation):
 
     def _end_of_turn(self, message: Message) -> None:
         """A message without a call is the main agent's last."""
-        if any(block.type == "tool_use" for block in message.blocks) or self.takes_up_old:
+        if any(block.type == "tool_use" for block in message.blocks) or self.answers_old_message:
             return
         match message.stop_reason:
             case None:
-                # Amp does not say why it stopped. What breaks off in a sentence was cut off; who refuses has said all or nothing.
-                said = "".join(block.text for block in message.blocks if block.type == "text").rstrip()
-                self.end_turn("refusal" if not said or said.endswith(SENTENCE_ENDS) else "max_tokens")
+                # Amp does not say why it stopped. Text that breaks off in mid-sentence was cut off; a refusal
+                # is complete or empty.
+                text = "".join(block.text for block in message.blocks if block.type == "text").rstrip()
+                self.end_turn("refusal" if not text or text.endswith(SENTENCE_ENDS) else "max_tokens")
             case "max_tokens" | "refusal" as stop:
                 self.end_turn(stop)
             case _:
@@ -135,7 +136,7 @@ class AmpConversation(Conversation):
             if block.type == "tool_result":
                 self._call_result(block)
         if frame.parent_tool_use_id is not None:
-            return  # a sub-agent's prompt stands in the call that started it
+            return  # a sub-agent's prompt is already in the call that started it
         text = "".join(block.text for block in frame.message.blocks if block.type == "text")
         if not text and not any(block.type == "image" for block in frame.message.blocks):
             return
@@ -156,24 +157,26 @@ class AmpConversation(Conversation):
         parts = block.content if isinstance(block.content, tuple) else ()
         text = block.content if isinstance(block.content, str) else "".join(part.text for part in parts)
         if tool == "create_file" and self.settings.permission_mode == "bypass":
-            self._doubt(key, given)
+            self._discard_late_snapshot(key, given)
         facts = read(text)
-        told = convert(facts, ToolOutput) or ToolOutput()
-        extra: list[ContentPart] = [] if block.is_error else changes_of(tool, given, told)
+        result = convert(facts, ToolOutput) or ToolOutput()
+        extra: list[ContentPart] = [] if block.is_error else changes_of(tool, given, result)
         extra += [image for part in parts if (image := self._image(part))]
-        output = output_of(told) if told.output is not None else text
+        output = output_of(result) if result.output is not None else text
         if (seen := convert(facts, ReadImage)) and (image := self._read_image(seen)):
             extra.append(image)
             output = seen.path
         elif blocks := convert(facts, tuple[ResultBlock, ...]):
             extra += self._images(blocks)
-            output = "\n".join(one.text for one in blocks if one.type == "text")
-        scribe.result(key, output, exit_code=told.exit_code, extra=extra, failed=block.is_error)
+            output = "\n".join(each.text for each in blocks if each.type == "text")
+        scribe.result(key, output, exit_code=result.exit_code, extra=extra, failed=block.is_error)
         if tool == "todo_write" and not block.is_error and (entries := entries_of(given.todos)) is not None:
             tell(scribe, entries)
 
-    def _doubt(self, key: str, given: ToolInput) -> None:
-        """Amp did not wait for our look at the file: the beginning of what it wrote is no state before that."""
+    def _discard_late_snapshot(self, key: str, given: ToolInput) -> None:
+        """Amp did not wait until we had read the file, so a snapshot that begins like the new content may be
+        too late.
+        """
         changes, path = self.scribe.calls.changes, given.path or ""
         seen = changes.seen(key, path)
         if (
@@ -181,14 +184,14 @@ class AmpConversation(Conversation):
             and seen.data is not None
             and (given.content or "").encode().startswith(seen.data)
         ):
-            changes.unsee(key, path)
+            changes.discard(key, path)
 
     def finish(self, result: Result) -> Ending:
         """The process is about to end: at the end of its input, by an error, or by a signal."""
         scribe = self.scribe
         message = result.error or result.result or "the turn failed"
         cancelled = message.startswith(CANCELLED) or self.cancelling
-        if result.is_error and not cancelled and self.takes_up_old:
+        if result.is_error and not cancelled and self.answers_old_message:
             return Ending(self, unread=_failure(message, result))
         if cancelled and result.is_error:
             self.end_turn("interrupted")
@@ -202,8 +205,8 @@ class AmpConversation(Conversation):
         return Ending(self)
 
     def ask(self, key: str, asked: Question | UserQuestions) -> bool:
-        """Ask what a call wants to know; False where it is a call of an old turn."""
-        # The question and the message with its call come over two lines: either may be first.
+        """Ask on behalf of a call; False if the call belongs to an old turn."""
+        # The question and the message with its call arrive over two channels, in either order.
         if isinstance(asked, UserQuestions):
             call = self._call_that_asks()
             if self._is_left_over(call):
@@ -219,21 +222,25 @@ class AmpConversation(Conversation):
         return True
 
     def _is_left_over(self, call: str | None) -> bool:
-        """A resumed process begins with the calls that had no result, and drops them when it reads our message."""
-        return self.scribe.turn is None or (self.takes_up_old and call is None)
+        """A resumed process begins with the calls that had no result, and drops them when it reads our
+        message.
+        """
+        return self.scribe.turn is None or (self.answers_old_message and call is None)
 
     def asks_user(self, key: str) -> bool:
-        """Whether the user is asked under this key, and not for a permission."""
+        """Whether this key belongs to a question for the user, and not to a permission."""
         pending = self.scribe.pending.get(key)
         return pending is not None and isinstance(pending.requested, QuestionRequested)
 
     def _call_that_asks(self) -> str | None:
-        """The oldest call of our tool for questions that does not wait for an answer yet: MCP does not tell which one it is."""
+        """The oldest call of our question tool that does not wait for an answer yet: MCP does not say which
+        call it is.
+        """
         asks = (key for key, (tool, _) in self.inputs.items() if tool == ASK_USER)
         return next((key for key in asks if key not in self.asking), None)
 
     def attachments(self, blocks: Iterable[Block]) -> tuple[Attachment, ...]:
-        """Images of a prompt that we did not write: stored like those that agents make."""
+        """Images of a prompt that we did not write: stored like images that agents create."""
         images = (self._image(block) for block in blocks)
         return tuple(Attachment(image.path, image.mime) for image in images if image)
 
@@ -244,7 +251,7 @@ class AmpConversation(Conversation):
         return self.scribe.image(data, block.source.media_type) if data else None
 
     def _images(self, blocks: Iterable[ResultBlock]) -> list[Image]:
-        sources = (ImageSource(one.mime_type, one.data) for one in blocks if one.type == "image")
+        sources = (ImageSource(block.mime_type, block.data) for block in blocks if block.type == "image")
         images = (self._image(Block("image", source=source)) for source in sources)
         return [image for image in images if image]
 
@@ -274,5 +281,5 @@ class AmpConversation(Conversation):
 
 
 def _failure(message: str, result: Result) -> Failure:
-    known = read_failure(message)
-    return Failure(message, known.code, {"subtype": result.subtype, **(known.details or {})})
+    failure = read_failure(message)
+    return Failure(message, failure.code, {"subtype": result.subtype, **(failure.details or {})})

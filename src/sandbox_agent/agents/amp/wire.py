@@ -1,7 +1,8 @@
-"""Amp's stream-json as a wire: one process, one thread.
+"""Amp's stream-json protocol: one process, one thread.
 
-Amp streams nothing: a message comes whole, and so does a result. The end of a turn is the main agent's last message; `result`
-comes only when the process ends, with the reason. There is no word for "stop": SIGINT ends turn and process.
+Amp does not stream: messages and results arrive whole. The main agent's last message ends a turn; `result`
+arrives only when the process ends, with the reason. There is no message for "stop": SIGINT ends both turn and
+process.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ class AmpWire(Wire):
                 text += f"\n\nAttached file: {file.path}"
         if text:
             blocks.insert(0, Block("text", text))
-            self._of(conversation).echoes += 1  # images are not repeated, so neither is a prompt without text
+            self._of(
+                conversation
+            ).echoes += 1  # Amp does not repeat images, so a prompt without text is not repeated
         self.send(User(Message(tuple(blocks))))
 
     def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:
@@ -120,14 +123,14 @@ class AmpWire(Wire):
     # -- frames
 
     def feed(self, frame: InFrame) -> None:
-        conversation = self._told()
+        conversation = self._current()
         match frame:
             case bytes() if conversation is not None:
                 self._line(conversation, frame)
             case DelegateAsk() if conversation is not None:
                 self._asked(conversation, frame)
             case DelegateAsk(id):
-                self.outbox.append(DelegateReply(id, False))  # nobody can be asked
+                self.outbox.append(DelegateReply(id, False))  # there is no way to ask
 
     def _line(self, conversation: AmpConversation, line: bytes) -> None:
         match message := decode(line):
@@ -147,7 +150,7 @@ class AmpWire(Wire):
             if not conversation.ask(asked.id, decode_question(asked.body)):
                 self.outbox.append(DelegateReply(asked.id, False))
         except Exception:
-            # The agent waits for an answer, also to what we cannot read.
+            # The agent waits for an answer even if we cannot read its request.
             self.outbox.append(DelegateReply(asked.id, False, UNREADABLE))
             raise
 
@@ -158,10 +161,10 @@ class AmpWire(Wire):
             conversation.ready = True
             self.notices.append(Ready(conversation))
 
-    # -- how it is done
+    # -- helpers
 
-    def _told(self) -> AmpConversation | None:
-        """The conversation; a recording that shows no beginning begins with its first frame."""
+    def _current(self) -> AmpConversation | None:
+        """The conversation; a recording without a beginning starts with its first frame."""
         if self._conversation is None and self.recorded_start is not None:
             self._recorded(Settings(""), None).announce("daemon")
         return self._conversation

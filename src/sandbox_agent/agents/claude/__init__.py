@@ -55,7 +55,7 @@ class Claude(Agent):
         argv += ["--input-format=stream-json", "--output-format=stream-json", "--include-partial-messages"]
         argv += ["--permission-prompt-tool=stdio", f"--permission-mode={native_mode(settings)}"]
         argv += [f"--settings={msgspec.json.encode(FLAG_SETTINGS).decode()}"]
-        # Without it no later switch to bypass is possible; by itself it allows nothing.
+        # Without it, a later switch to bypass is impossible; by itself it allows nothing.
         argv += ["--allow-dangerously-skip-permissions"]
         if native_id is not None:
             argv.append(f"--resume={native_id}" if resume else f"--session-id={native_id}")
@@ -86,14 +86,16 @@ ENVIRONMENT = {
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_ERROR_REPORTING": "1",
     "DISABLE_TELEMETRY": "1",
-    # As root, Claude refuses bypass outside of what it knows to be a sandbox.
+    # As root, Claude refuses bypass unless it knows that it runs in a sandbox.
     "IS_SANDBOX": "1",
 }
 
 
 def mcp_config(servers: Mapping[str, McpServer]) -> bytes:
-    """The file that `--mcp-config` wants. It may hold secrets."""
-    return msgspec.json.encode({"mcpServers": {name: _mcp_server(one) for name, one in servers.items()}})
+    """The file for `--mcp-config`. It may hold secrets."""
+    return msgspec.json.encode(
+        {"mcpServers": {name: _mcp_server(server) for name, server in servers.items()}}
+    )
 
 
 def _mcp_server(server: McpServer) -> dict[str, Any]:

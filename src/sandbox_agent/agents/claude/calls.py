@@ -1,4 +1,4 @@
-"""Tool calls of Claude and of its sub-agents, and what came of them."""
+"""Tool calls of Claude and its sub-agents, and their results."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from .conversation import ClaudeConversation
 
 MOST_CALLS = 10_000
-"""How many calls of a process are remembered by Claude's ids for them."""
+"""How many calls of a process we remember by Claude's ids."""
 
 
 class Call(Struct):
-    """A tool call, by the agent's id for it."""
+    """A tool call, by the agent's id."""
 
     key: str
     name: str
     message: str
     owner: str | None = None
-    """The id of the call that started the sub-agent whose call this is."""
+    """The id of the call that started the sub-agent that makes this one."""
     path: str | None = None
     plan: str | None = None
     todo: Any = None
-    """The arguments, where the tool changes the list of things to do."""
+    """The arguments, if the tool changes the to-do list."""
 
 
 class Calls:
@@ -55,7 +55,7 @@ class Calls:
         return call.key
 
     def finish(self, owner: str | None, message_id: str, text_item: str | None, use: AnyToolUse) -> str:
-        """Its arguments are final. Returns its key."""
+        """The arguments are final. Returns the call's key."""
         call = self._calls.get(use.id)
         if call is None or call.message != message_id:
             call = self._new(owner, message_id, use)
@@ -73,7 +73,7 @@ class Calls:
         )
         return call.key
 
-    def result(self, owner: str | None, block: AnyToolResult, told: Raw) -> None:
+    def result(self, owner: str | None, block: AnyToolResult, details: Raw) -> None:
         call = self._calls.get(block.tool_use_id) or Call(block.tool_use_id, "unknown", "")
         if self._scribe.call_item(call.key) is None:
             self._conversation.turns.wake_up(owner)
@@ -83,14 +83,14 @@ class Calls:
             )
         failed = bool(block.is_error)
         output, extra = self._output(block.content)
-        if not failed and (changed := file_ref_of(call.name, call.path, told)):
+        if not failed and (changed := file_ref_of(call.name, call.path, details)):
             extra.append(changed)
         code = exit_code_of(call.name, output) if failed else None
-        if not failed and (ran := command_of(call.name, told)):
+        if not failed and (ran := command_of(call.name, details)):
             output, code = ran.output(output), ran.exit_code
         self._scribe.result(call.key, output, exit_code=code, extra=extra, failed=failed)
         if not failed and call.todo is not None:
-            self._todos.hear(call.name, call.todo, told, self.parent(owner))
+            self._todos.hear(call.name, call.todo, details, self.parent(owner))
 
     def provider_result(self, owner: str | None, id: str, content: Any) -> None:
         failed = isinstance(content, dict) and str(content.get("type", "")).endswith("_error")
@@ -100,7 +100,7 @@ class Calls:
         self._scribe.result(self.key(id), arguments_of(content), failed=failed)
 
     def parent(self, owner: str | None) -> str | None:
-        """The item of the call that started a sub-agent; a stub where we have not seen it."""
+        """The item of the call that started a sub-agent; a stub if we have not seen it."""
         if owner is None:
             return None
         key = self.key(owner)
@@ -114,12 +114,12 @@ class Calls:
         return call.key if call else id
 
     def plan(self, id: str | None) -> str | None:
-        """The plan in the arguments of a call."""
+        """The plan in a call's arguments."""
         call = self._calls.get(id or "")
         return call.plan if call else None
 
     def fresh(self, base: str) -> str:
-        """A key that the session has not used: models repeat ids, and a session outlives its processes."""
+        """A key that is new to the session: models repeat ids, and a session outlives its processes."""
         key, n = base, 1
         while self._scribe.call_item(key) is not None or self._scribe.text(key, "") is not None:
             n += 1
@@ -127,7 +127,7 @@ class Calls:
         return key
 
     def abandon_of(self, owner: str) -> None:
-        """A sub-agent has ended. One that was stopped gives up its calls without a word about them."""
+        """A sub-agent has ended. If it was stopped, its open calls get no result."""
         for call in self._calls.values():
             if call.owner == owner:
                 self._scribe.abandon(call.key)

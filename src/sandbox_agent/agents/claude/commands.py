@@ -1,4 +1,4 @@
-"""What we write to `claude`, and the reverse: what a recorded client once wrote."""
+"""What we write to `claude`, and how to read what a recorded client wrote."""
 
 from __future__ import annotations
 
@@ -19,19 +19,21 @@ REJECTED = "The user rejected this."
 
 NATIVE_MODES: dict[PermissionMode, str] = {
     "default": "default",
-    "acceptEdits": "default",  # which edits are plain is ours to decide
+    "acceptEdits": "default",  # we decide which edits are harmless
     "plan": "plan",
     "bypass": "bypassPermissions",
 }
 
 
 def native_mode(settings: Settings) -> str:
-    """Claude plans in its permission mode `plan`. There it asks before it writes, and what is answered is not its business."""
+    """Claude plans in its permission mode `plan`, in which it asks before it writes. Our own policy answers."""
     return "plan" if settings.agent_mode == "plan" else NATIVE_MODES[settings.permission_mode]
 
 
 FLAG_SETTINGS: dict[str, Any] = {"useAutoModeDuringPlan": False}
-"""Settings of every process: else a classifier decides about commands while Claude plans, and nobody is asked."""
+"""Settings of every process: otherwise a classifier approves commands while Claude plans, and no request
+reaches us.
+"""
 
 
 # -- lines we write ---------------------------------------------------------------------------
@@ -50,12 +52,12 @@ class UserLine(Command, frozen=True, tag="user", omit_defaults=True):
     message: UserMessage
     uuid: str | None = None
     client_composed: bool = False
-    """Deliver the text as it is: no slash commands, no `@path`."""
+    """Deliver the text verbatim: no slash commands, no `@path`."""
 
 
 class ControlRequestLine(Command, frozen=True, tag="control_request"):
     request_id: str
-    request: dict[str, Any]  # `subtype` and what belongs to it
+    request: dict[str, Any]  # `subtype` and its fields
 
 
 class ControlResponseLine(Command, frozen=True, tag="control_response"):
@@ -92,7 +94,7 @@ sent_lines = msgspec.json.Decoder(AnySent)
 
 
 def content_of(prompt: Prompt, files: Files) -> str | list[dict[str, Any]]:
-    """The prompt, then each attachment: named in a line of its own, and shown when it is an image."""
+    """The prompt, then each attachment: named in a line of its own, and embedded if it is an image."""
     if not prompt.attachments:
         return prompt.text
     content: list[dict[str, Any]] = [_text_block(prompt.text)] if prompt.text else []
@@ -120,7 +122,7 @@ _mentioned = re.compile(
 
 
 def prompt_in(content: str | list[Raw], scribe: Scribe) -> Prompt:
-    """The reverse of `content_of`. An image that no line names is stored with the session."""
+    """The inverse of `content_of`. An image that no line names is stored with the session."""
     if isinstance(content, str):
         return Prompt(content)
     texts: list[str] = []
@@ -128,8 +130,8 @@ def prompt_in(content: str | list[Raw], scribe: Scribe) -> Prompt:
     named = False
     for raw in content:
         match blocks.decode(raw):
-            case TextBlock(text) if found := _mentioned.fullmatch(text):
-                files.append(Attachment(found["path"], found["mime"], found["name"]))
+            case TextBlock(text) if match := _mentioned.fullmatch(text):
+                files.append(Attachment(match["path"], match["mime"], match["name"]))
                 named = True
                 continue
             case TextBlock(text):
@@ -147,12 +149,12 @@ def prompt_in(content: str | list[Raw], scribe: Scribe) -> Prompt:
 class Permission(Struct, frozen=True, omit_defaults=True):
     """The answer to `can_use_tool`.
 
-    "Always" is remembered by the daemon, so it is an ordinary permission here: `updatedPermissions` could write settings files
-    of the user. The classification only says which of the two it was.
+    "Always" is sent as a single permission, because the daemon remembers it: `updatedPermissions` could write
+    to the user's settings files. Only the classification records which of the two it was.
     """
 
     behavior: Literal["allow", "deny"] | None = None
-    updatedInput: Any = None  # the tool's own input, as it was or changed
+    updatedInput: Any = None  # the tool's own input, unchanged or modified
     message: str | None = None
     updatedPermissions: list[dict[str, Any]] | None = None
     decisionClassification: str | None = None
@@ -173,7 +175,7 @@ def denial(message: str | None) -> Permission:
 
 
 def decision_in(permission: Permission) -> Decision:
-    """The reverse of `permission_of`; what is neither allowed nor denied counts as denied, as Claude has it."""
+    """The inverse of `permission_of`; like Claude, treats anything other than allow as a denial."""
     if permission.behavior != "allow":
         return Decision("reject", message_in(permission))
     always = permission.updatedPermissions or permission.decisionClassification == "user_permanent"

@@ -1,4 +1,4 @@
-"""A conversation with Claude: what it says, does, asks and tells, each with a part of its own."""
+"""A conversation with Claude: one object each for messages, calls, requests and notices."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .blocks import decoded, text_of
 from .calls import Calls
 from .frames import CanUseTool, McpToolResult, ToolResultBlock, User
 from .messages import Messages
-from .news import News
+from .reports import Reports
 from .tools import ask_of, plan_of, questions_of
 from .turns import Turns
 
 LEAVING_PLAN = "The agent is ready to leave plan mode."
 
 SOMEBODY_ELSE = {"human", "channel", "peer"}
-"""Origins of a user message that a person or another program sent, not the agent's own program."""
+"""Origins of a user message that a person or another program sent, rather than the `claude` program."""
 
 
 class Waiting(Struct, frozen=True):
@@ -24,23 +24,25 @@ class Waiting(Struct, frozen=True):
 
     request: CanUseTool
     input: Raw
-    """The tool's input as Claude wrote it: it wants it back when the tool is allowed."""
+    """The tool's input as Claude wrote it: Claude expects it back when the tool is allowed."""
 
 
 class ClaudeConversation(Conversation):
     def __init__(self, wire: Wire, start: Start) -> None:
         super().__init__(wire, start)
         self.requests: dict[str, Waiting] = {}
-        """What Claude waits for, by request id."""
+        """Requests that Claude waits for, by id."""
         self.turns = Turns(self)
         self.calls = Calls(self)
         self.messages = Messages(self, self.calls)
-        self.news = News(self)
+        self.reports = Reports(self)
 
-    # -- what comes in the user's name --------------------------------------------------------
+    # -- user messages ------------------------------------------------------------------------
 
     def user(self, frame: User) -> None:
-        """Results of tools, and text that the program injects. Our own prompts are not repeated, or marked as replayed."""
+        """Tool results, and text that the program injects. Our own prompts are either not repeated or marked
+        as replayed.
+        """
         owner = frame.parent_tool_use_id
         content = decoded(frame.message.content)
         text = text_of(content)
@@ -50,7 +52,7 @@ class ClaudeConversation(Conversation):
             if isinstance(block, ToolResultBlock | McpToolResult):
                 self.calls.result(owner, block, frame.tool_use_result)
         if not text or owner is not None:
-            return  # a sub-agent's prompt stands in the arguments of its call
+            return  # a sub-agent's prompt is already in the arguments of its call
         if frame.origin and frame.origin.kind in SOMEBODY_ELSE and not frame.isSynthetic:
             self.turns.wake_up(None)
             self.scribe.user_message(text, native_id=frame.uuid, source="agent")
@@ -61,7 +63,7 @@ class ClaudeConversation(Conversation):
 
     def can_use_tool(self, request_id: str, request: CanUseTool, input: Raw) -> None:
         if request_id in self.requests:
-            return  # asked again: not a new request
+            return  # repeated: not a new request
         if request.agent_id is None:
             self.turns.wake_up(None)
         call = self.calls.key(request.tool_use_id) if request.tool_use_id else None
@@ -69,7 +71,8 @@ class ClaudeConversation(Conversation):
             case "AskUserQuestion":
                 self.scribe.question(request_id, questions_of(request.input), call=call)
             case "ExitPlanMode":
-                # The plan stands in the request, where there is a plan file; else in the arguments of the call, if at all.
+                # The plan is in the request if there is a plan file, otherwise in the arguments of the call,
+                # if anywhere.
                 plan = plan_of(request.input) or self.calls.plan(request.tool_use_id) or LEAVING_PLAN
                 self.scribe.plan(request_id, plan, call=call)
             case _:
@@ -77,6 +80,6 @@ class ClaudeConversation(Conversation):
         self.requests[request_id] = Waiting(request, input)
 
     def withdraw(self, request_id: str) -> None:
-        """Claude does not wait for this answer any more."""
+        """Claude no longer waits for this answer."""
         self.requests.pop(request_id, None)
         self.scribe.withdraw(request_id, "agent", "the agent withdrew its request", source="agent")

@@ -1,4 +1,4 @@
-"""Where Claude Code keeps its keys. On macOS a login is in the system's key chain, where we do not look."""
+"""Where Claude Code keeps its keys. On macOS a login is in the system keychain, which we do not read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Credentials(Struct, rename="camel"):
 
 
 def read_login(content: bytes) -> Iterator[Credential]:
-    """`.credentials.json`: a login by subscription. One that has ended is kept there without its tokens."""
+    """`.credentials.json`: a subscription login. After a logout the file stays, without its tokens."""
     login = msgspec.json.decode(content, type=_Credentials).claude_ai_oauth
     if login is not None and login.access_token:
         yield Credential(
@@ -47,7 +47,7 @@ class _State(Struct, rename="camel"):
 
 
 def read_state(content: bytes) -> Iterator[Credential]:
-    """`.claude.json`: among much else, the key that a login by console has made."""
+    """`.claude.json`: among many other settings, the key created by a console login."""
     if key := msgspec.json.decode(content, type=_State).primary_api_key:
         yield Credential("api_key", key, "ANTHROPIC_API_KEY")
 

@@ -1,6 +1,6 @@
-"""Claude's system messages by what they are to a reader: a status item with a label, or nothing.
+"""Claude's system messages by their meaning to a reader: a status item with a label, or nothing.
 
-Those that mean more than that (`init`, `status`, ...) are structs in `frames`; what is named nowhere is an unknown item.
+Messages with more meaning (`init`, `status`, ...) are structs in `frames`; any other is an unknown item.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FACTS = {
     "turn_preempted": "notice",
     "worker_shutting_down": "notice",
 }
-"""System messages that become status items, and the label they get."""
+"""System messages that become status items, with their labels."""
 
 IGNORED = {
     "background_tasks_changed",  # the task messages say the same
@@ -56,7 +56,7 @@ IGNORED = {
     "permission_check_status",
     "session_metadata",
     "start_folder",
-    "thinking",  # comes as a content block, too
+    "thinking",  # also sent as a content block
     "thinking_tokens",
     "turn_began_before_init",
     "turn_duration",
@@ -76,4 +76,4 @@ IGNORED = {
     "vcs_state_changed",
     "voice_call_talk",
 }
-"""System messages that say nothing to a reader."""
+"""System messages without meaning to a reader."""

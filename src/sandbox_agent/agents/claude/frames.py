@@ -1,7 +1,7 @@
 """What the `claude` program writes in stream-json mode, decoded: one JSON object per line.
 
-Only the fields that are read are declared, and all that may be absent have defaults. Where the agent may add types of its
-own (content blocks, stream events, system messages), a `Tagged` decoder tells "unknown type" from "wrong shape".
+Declares only the fields we read; all that may be absent have defaults. Where the agent may add types (content
+blocks, stream events, system messages), a `Tagged` decoder distinguishes an unknown type from a wrong shape.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Tagged(Generic[T]):
-    """Decodes a union by its tag. A tag nobody declared gives None; a declared one of the wrong shape raises."""
+    """Decodes a union by its tag. An undeclared tag gives None; a declared one of the wrong shape raises."""
 
     def __init__(self, union: Any, tag_field: str = "type") -> None:
         self._decoder: msgspec.json.Decoder[T] = msgspec.json.Decoder(union)
@@ -51,7 +51,7 @@ class ThinkingBlock(Block, frozen=True, tag="thinking"):
 
 
 class RedactedThinking(Block, frozen=True, tag="redacted_thinking"):
-    """Thinking that nobody may read: no text, no item."""
+    """Encrypted thinking: no text, no item."""
 
 
 class ToolUse(Block, frozen=True, tag="tool_use"):
@@ -98,7 +98,7 @@ class McpToolResult(Block, frozen=True, tag="mcp_tool_result"):
 
 
 class ProviderResult(Block, frozen=True):
-    """Of a tool that the model's provider runs."""
+    """The result of a tool that the model's provider runs."""
 
     tool_use_id: str
     content: Any = None
@@ -163,7 +163,7 @@ class ApiUsage(Struct, frozen=True):
     cache_creation_input_tokens: int | None = None
 
     def total(self) -> int:
-        """All that this call had in its context."""
+        """All tokens in the context of this call."""
         cached = (self.cache_read_input_tokens or 0) + (self.cache_creation_input_tokens or 0)
         return (self.input_tokens or 0) + cached + (self.output_tokens or 0)
 
@@ -183,7 +183,7 @@ class BlockStart(Event, frozen=True, tag="content_block_start"):
 
 
 class Delta(Struct, frozen=True):
-    """`text_delta`, `thinking_delta` and `input_json_delta`; the others (signatures, citations) say nothing here."""
+    """`text_delta`, `thinking_delta` and `input_json_delta`; the others (signatures, citations) are ignored."""
 
     type: str = ""
     text: str = ""
@@ -201,7 +201,7 @@ class BlockStop(Event, frozen=True, tag="content_block_stop"):
 
 
 class MessageDelta(Event, frozen=True, tag="message_delta"):
-    """Stop reason and usage: `result` tells them again, but the usage of all calls together."""
+    """Stop reason and usage. `result` repeats them, but with the usage of all calls together."""
 
     usage: ApiUsage = ApiUsage()
 
@@ -215,7 +215,7 @@ class Ping(Event, frozen=True, tag="ping"):
 
 
 class StreamError(Event, frozen=True, tag="error"):
-    """The stream broke; the program retries, or says so in `result`."""
+    """The stream broke; the program retries, or reports it in `result`."""
 
 
 AnyEvent = (
@@ -251,7 +251,7 @@ class CanUseTool(Request, frozen=True, tag="can_use_tool"):
 
 
 class ToolInput(Struct, frozen=True):
-    """The input of `can_use_tool` as it was written."""
+    """The input of `can_use_tool` as Claude wrote it."""
 
     input: Raw = Raw(b"{}")
 
@@ -269,7 +269,7 @@ class Elicitation(Request, frozen=True, tag="elicitation"):
 
 
 class UserDialog(Request, frozen=True, tag="request_user_dialog"):
-    """A dialog of a kind that we did not declare: the protocol wants no answer."""
+    """A dialog of a kind that we did not declare: the protocol expects no answer."""
 
 
 AnyRequest = CanUseTool | HookCallback | McpMessage | Elicitation | UserDialog
@@ -290,7 +290,7 @@ class SystemMessage(Struct, frozen=True, tag_field="subtype"):
 
 
 class Init(SystemMessage, frozen=True, tag="init"):
-    """The state of the session; comes at the beginning of every turn."""
+    """The state of the session; sent at the beginning of every turn."""
 
     session_id: str
     cwd: str | None = None
@@ -317,7 +317,7 @@ class ApiRetry(SystemMessage, frozen=True, tag="api_retry"):
 
     @property
     def reason(self) -> str:
-        """Where Claude has no name for what went wrong, its status; there is none when the API never answered."""
+        """Claude's name for the failure, else the HTTP status; without either, the API never answered."""
         if self.error not in (None, "unknown"):
             return str(self.error)
         return f"status {self.error_status}" if self.error_status else "connection failed"
@@ -380,7 +380,7 @@ class ApiMessage(Struct, frozen=True):
 
 
 class Assistant(Line, frozen=True, tag="assistant"):
-    """One content block of an API message; or, from the model `<synthetic>`, what the program itself says."""
+    """One content block of an API message or, from the model `<synthetic>`, text of the program itself."""
 
     message: ApiMessage
     parent_tool_use_id: str | None = None
@@ -475,7 +475,7 @@ class ControlCancel(Line, frozen=True, tag="control_cancel_request"):
 
 
 class CommandLifecycle(Line, frozen=True, tag="command_lifecycle"):
-    """What becomes of the message that was sent with this uuid."""
+    """The state of the message that was sent with this uuid."""
 
     command_uuid: str = ""
     state: str = ""
@@ -507,7 +507,7 @@ class ActiveGoal(Line, frozen=True, tag="active_goal"):
 
 
 class PromptSuggestion(Line, frozen=True, tag="prompt_suggestion"):
-    """What the user might say next: for an input field, not for a transcript."""
+    """A suggested next prompt: for an input field, not for a transcript."""
 
 
 class KeepAlive(Line, frozen=True, tag="keep_alive"):
@@ -553,7 +553,7 @@ class ModelInfo(Struct, frozen=True):
 class CommandInfo(Struct, frozen=True):
     name: str
     description: str | None = None
-    argumentHint: Any = None  # what the user's own file has there, mostly a string
+    argumentHint: Any = None  # from the user's own file, usually a string
 
 
 class Initialized(Struct, frozen=True):

@@ -1,8 +1,8 @@
-"""What the model says, as messages of the API: text, thinking and calls.
+"""The model's output as API messages: text, thinking and calls.
 
-One API message comes twice, as stream events and as `assistant` frames of one finished block each. The frame comes before the
-block's `content_block_stop`; a block that stops without it was abandoned (a broken stream, a refusal). Sub-agents are not
-streamed: their frames name the call that started them in `parent_tool_use_id`.
+Each API message arrives twice, as stream events and as `assistant` frames of one finished block each. The
+frame precedes the block's `content_block_stop`; a block that stops without it was abandoned (a broken stream,
+a refusal). Sub-agents are not streamed: their frames name the call that started them in `parent_tool_use_id`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Part(Struct):
 
 
 class Message(Struct):
-    """The API message that is being received, of the main loop or of one sub-agent."""
+    """The API message being received, of the main loop or of one sub-agent."""
 
     id: str
     parts: dict[int, Part] = field(default_factory=dict)
@@ -114,7 +114,7 @@ class Messages:
                 self._finish_block(owner, message, block, raw, frame.aborted)
 
     def _note_failure(self, owner: str | None, frame: Assistant, text: str) -> None:
-        """The turn's failure is told by `result`; a sub-agent's is a fact about its call."""
+        """`result` reports the failure of the turn; a sub-agent's failure is a fact about its call."""
         if owner is None:
             self._conversation.turns.failure = Failure(text, frame.error)
             return
@@ -226,10 +226,10 @@ class Messages:
                 self._scribe.abandon(part.key)
 
     def abandon_of(self, owner: str) -> None:
-        """A sub-agent has ended, whatever it was about to say."""
+        """A sub-agent has ended: drop its unfinished message."""
         if (message := self._messages.pop(owner, None)) is not None:
             self._abandon(message.parts.values())
 
     def end_turn(self) -> None:
-        """What sub-agents say may outlive the turn."""
+        """Output of sub-agents may outlive the turn."""
         self._messages.pop(None, None)

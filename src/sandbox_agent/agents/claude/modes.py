@@ -1,4 +1,4 @@
-"""What Claude Code can be asked to do. Apart from the wire, so that facts load without it."""
+"""Claude Code's modes. Separate from the wire, so that facts load without it."""
 
 from __future__ import annotations
 

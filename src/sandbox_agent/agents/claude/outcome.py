@@ -36,7 +36,7 @@ LIMITS = {"max_turns", "budget_exhausted", "error_max_turns", "error_max_budget_
 
 
 class Failure(Struct, frozen=True):
-    """What the program said about a failed model call, before `result` tells what became of the turn."""
+    """What the program reported about a failed model call, before `result` says how the turn ended."""
 
     text: str
     error: str | None = None
@@ -63,8 +63,8 @@ def stop_reason_of(result: Result, failure: Failure | None, cancelling: bool) ->
 
 
 def message_of(result: Result, failure: Failure | None) -> str:
-    said = result.result or "; ".join(result.errors) or (failure.text if failure else "")
-    return said or f"the turn failed ({result.terminal_reason or result.subtype})"
+    message = result.result or "; ".join(result.errors) or (failure.text if failure else "")
+    return message or f"the turn failed ({result.terminal_reason or result.subtype})"
 
 
 def error_code_of(result: Result, failure: Failure | None) -> ErrorCode:
@@ -83,7 +83,7 @@ def error_code_of(result: Result, failure: Failure | None) -> ErrorCode:
 
 
 def error_details_of(result: Result, failure: Failure | None) -> dict[str, Any]:
-    told = {
+    details = {
         "error": failure.error if failure else None,
         "api_error": result.api_error,
         "api_error_status": result.api_error_status,
@@ -91,14 +91,14 @@ def error_details_of(result: Result, failure: Failure | None) -> dict[str, Any]:
         "terminal_reason": result.terminal_reason,
         "subtype": result.subtype,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in details.items() if value is not None}
 
 
 # -- what it cost -----------------------------------------------------------------------------
 
 
 def usage_of(result: Result, context: Context) -> Usage | None:
-    """All that was spent since the last result. The plain `usage` leaves out sub-agents and compaction."""
+    """Everything spent since the last result. The plain `usage` leaves out sub-agents and compaction."""
     models = result.model_usage_since_last_result
     if models is None:
         return _of_main_loop(result.usage) if result.usage else None
@@ -124,9 +124,9 @@ def _of_model(spent: ModelUsage) -> Usage:
 
 def _of_main_loop(spent: ApiUsage) -> Usage:
     parts = (spent.input_tokens, spent.cache_read_input_tokens, spent.cache_creation_input_tokens)
-    told = [part for part in parts if part is not None]
+    counts = [part for part in parts if part is not None]
     return Usage(
-        sum(told) if told else None,
+        sum(counts) if counts else None,
         spent.output_tokens,
         spent.cache_read_input_tokens,
         spent.cache_creation_input_tokens,

@@ -1,4 +1,4 @@
-"""Claude on the scripted model."""
+"""Runs Claude on the scripted model."""
 
 from __future__ import annotations
 

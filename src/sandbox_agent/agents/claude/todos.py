@@ -1,4 +1,4 @@
-"""Claude's list of things to do. `TodoWrite` tells all of it at once; the `Task…` tools change one thing of it each."""
+"""Claude's to-do list. `TodoWrite` replaces the whole list; the `Task…` tools change one entry each."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Todos:
         self._scribe = scribe
         self._tasks: dict[str, Entry] = {}
 
-    def hear(self, tool: str, input: Any, told: Raw, parent: str | None) -> None:
+    def hear(self, tool: str, input: Any, output: Raw, parent: str | None) -> None:
         """A call of one of these tools has succeeded."""
         if tool == "TodoWrite":
             written = _convert(input, _Written)
@@ -59,12 +59,12 @@ class Todos:
                 tell(self._scribe, entries, parent=parent)
             return
         before = dict(self._tasks)
-        self._change(input, told)
+        self._change(input, output)
         if self._tasks != before:
             tell(self._scribe, self._tasks.values(), parent=parent)
 
-    def _change(self, input: Any, told: Raw) -> None:
-        result = msgspec.json.decode(told)
+    def _change(self, input: Any, output: Raw) -> None:
+        result = msgspec.json.decode(output)
         if listed := _convert(result, _Listed):
             self._tasks = {}
             for task in listed.tasks[:MOST_TASKS]:
@@ -73,9 +73,9 @@ class Todos:
             self._put(created.task)
         elif (updated := _convert(result, _Updated)) and not updated.success:
             return
-        elif (update := _convert(input, _Update)) and (known := self._tasks.get(update.taskId)):
-            status = update.status or known.status
-            self._put(_Task(update.taskId, update.subject or known.text, status))
+        elif (update := _convert(input, _Update)) and (entry := self._tasks.get(update.taskId)):
+            status = update.status or entry.status
+            self._put(_Task(update.taskId, update.subject or entry.text, status))
 
     def _put(self, task: _Task) -> None:
         if task.status in DROPPED:

@@ -1,4 +1,4 @@
-"""What Claude Code's tools are to us: what they do, what "always" may cover, which files a result changed."""
+"""Claude Code's tools in our terms: what they do, what "always" may cover, which files a result changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 
 from ...schema.events import AskedQuestion, Choice
 from ...schema.items import FileAction, FileRef, ToolKind, arguments_of
-from ..diffs import Hunk, Names, Told, diff_of_texts
+from ..diffs import Hunk, Names, ParsedDiff, diff_of_texts
 from ..scribe import Ask, AskKind, Rule
 from ..titles import mcp_title, mcp_tool, title_of
 from .frames import AnyToolUse, CanUseTool, McpToolUse
@@ -44,7 +44,7 @@ _ASKED: dict[ToolKind, AskKind] = {
     "search": "read",
     "fetch": "read",
 }
-"""The kinds of tools as the modes of permission see them."""
+"""Kinds of tools as permission modes use them."""
 
 
 def kind_of(tool: str) -> ToolKind:
@@ -81,7 +81,7 @@ def ask_of(request: CanUseTool, call: str | None) -> Ask:
 
 
 def path_of(input: Any) -> str | None:
-    """The file that a call is about."""
+    """The file a call is about."""
     if not isinstance(input, dict):
         return None
     for name in ("file_path", "notebook_path", "path"):
@@ -102,9 +102,9 @@ def _paths_of(request: CanUseTool) -> tuple[str, ...] | None:
 
 
 def _rules_of(request: CanUseTool) -> tuple[Rule, ...]:
-    """A command and a file are remembered as they stand, other tools as the agent suggests.
+    """Commands and files are remembered exactly, other tools as the agent suggests.
 
-    Claude's own suggestions for commands hold wildcards that only its own analysis of the shell makes safe.
+    Claude's suggestions for commands contain wildcards that are safe only with its own analysis of the shell.
     """
     tool = request.tool_name
     if kind_of(tool) == "command" and isinstance(command := request.input.get("command"), str):
@@ -134,7 +134,7 @@ class Ran(Struct, frozen=True, rename="camel"):
     interrupted: bool = False
     background_task_id: str | None = None
     return_code_interpretation: str | None = None
-    """What a code other than 0 means for a command with which that is no failure."""
+    """What a non-zero exit code means, for commands where it is not a failure."""
 
     @property
     def exit_code(self) -> int | None:
@@ -142,7 +142,7 @@ class Ran(Struct, frozen=True, rename="camel"):
         return 0 if ended and self.return_code_interpretation is None else None
 
     def output(self, shown: str) -> str:
-        """Of much output the model sees the beginning, and we are told more."""
+        """The model sees only the beginning of a long output; this holds more."""
         whole = "\n".join(part for part in (self.stdout, self.stderr) if part)
         return whole if shown.startswith("<persisted-output>") and len(whole) > len(shown) else shown
 
@@ -160,9 +160,9 @@ def command_of(tool: str, result: Raw) -> Ran | None:
 
 
 def exit_code_of(tool: str, output: str) -> int | None:
-    """The exit code of a command that failed is told in words."""
-    found = _exit_code.match(output) if kind_of(tool) == "command" else None
-    return int(found[1]) if found else None
+    """The exit code of a failed command, which Claude reports only in the text."""
+    match = _exit_code.match(output) if kind_of(tool) == "command" else None
+    return int(match[1]) if match else None
 
 
 class _Patch(Struct, frozen=True, rename="camel"):
@@ -194,17 +194,17 @@ _notebook = msgspec.json.Decoder(_Notebook | None)
 
 
 def file_ref_of(tool: str, path: str | None, result: Raw) -> FileRef | None:
-    """The change that a successful call made. Sub-agents do not tell the details: then it is the path alone."""
+    """The change a successful call made. Sub-agents do not report details, so theirs is the path alone."""
     action = EDITS.get(tool)
     if action is None:
         return None
-    for told in (_told_change(action, result), _told_notebook(action, result)):
-        if told is not None:
-            return told
+    for change in (_reported_change(action, result), _notebook_change(action, result)):
+        if change is not None:
+            return change
     return FileRef(path, action) if path else None
 
 
-def _told_change(action: FileAction, result: Raw) -> FileRef | None:
+def _reported_change(action: FileAction, result: Raw) -> FileRef | None:
     try:
         change = _changed.decode(result)
     except msgspec.ValidationError:
@@ -216,11 +216,11 @@ def _told_change(action: FileAction, result: Raw) -> FileRef | None:
         diff = diff_of_texts(names, None, change.content)
     else:
         hunks = (Hunk(*msgspec.structs.astuple(patch)) for patch in change.structured_patch)
-        diff = Told(None, None, tuple(hunks)).written(names)
+        diff = ParsedDiff(None, None, tuple(hunks)).written(names)
     return FileRef(change.file_path, action, diff=diff)
 
 
-def _told_notebook(action: FileAction, result: Raw) -> FileRef | None:
+def _notebook_change(action: FileAction, result: Raw) -> FileRef | None:
     try:
         change = _notebook.decode(result)
     except msgspec.ValidationError:
@@ -256,38 +256,38 @@ def questions_of(input: dict[str, Any]) -> tuple[AskedQuestion, ...]:
     asked = msgspec.convert(input, _Questions)
     return tuple(
         AskedQuestion(
-            one.question,
-            one.header,
-            tuple(Choice(option.label, option.description) for option in one.options),
-            one.multiSelect,
+            question.question,
+            question.header,
+            tuple(Choice(option.label, option.description) for option in question.options),
+            question.multiSelect,
         )
-        for one in asked.questions
+        for question in asked.questions
     )
 
 
 def with_answers(input: dict[str, Any], answers: tuple[tuple[str, ...], ...]) -> dict[str, Any]:
-    """The call's input as Claude wants it back: an answer for each question, labels joined by a comma."""
-    told = {
+    """The call's input as Claude expects it back: an answer for each question, labels joined by a comma."""
+    labels = {
         asked.question: ", ".join(chosen)
         for asked, chosen in zip(questions_of(input), answers, strict=False)
         if chosen
     }
-    return {**input, "answers": told}
+    return {**input, "answers": labels}
 
 
 def answers_in(input: dict[str, Any], updated: Any) -> tuple[tuple[str, ...], ...] | None:
-    """The reverse of `with_answers`; None when the client answered nothing."""
-    told = updated.get("answers") if isinstance(updated, dict) else None
-    if not isinstance(told, dict) or not told:
+    """The inverse of `with_answers`; None if the client answered nothing."""
+    labels = updated.get("answers") if isinstance(updated, dict) else None
+    if not isinstance(labels, dict) or not labels:
         return None
-    return tuple(_chosen(asked, told.get(asked.question)) for asked in questions_of(input))
+    return tuple(_chosen(asked, labels.get(asked.question)) for asked in questions_of(input))
 
 
-def _chosen(asked: AskedQuestion, told: object) -> tuple[str, ...]:
-    if isinstance(told, list):
-        return tuple(str(label) for label in told)
-    if not isinstance(told, str) or not told:
+def _chosen(asked: AskedQuestion, answer: object) -> tuple[str, ...]:
+    if isinstance(answer, list):
+        return tuple(str(label) for label in answer)
+    if not isinstance(answer, str) or not answer:
         return ()
-    parts = tuple(told.split(", "))
+    parts = tuple(answer.split(", "))
     labels = {option.label for option in asked.options}
-    return parts if asked.multi_select and labels.issuperset(parts) else (told,)
+    return parts if asked.multi_select and labels.issuperset(parts) else (answer,)

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 class Turns:
     def __init__(self, conversation: ClaudeConversation) -> None:
         self.awaiting: set[str] = set()
-        """Prompts, by uuid, that no result has answered yet."""
+        """Prompts without a result, by uuid."""
         self.failure: Failure | None = None
-        """What went wrong in this turn, if it does not get over it."""
+        """The failure of this turn, unless Claude recovers from it."""
         self.context = Context()
         self._conversation = conversation
         self._scribe = conversation.scribe
-        self._begun: set[str] = set()  # of what is awaited, the ones that Claude works on
+        self._begun: set[str] = set()  # the awaited prompts that Claude works on
         self._carried: Usage | None = None
         self._own_turn: Turn | None = None
 
@@ -32,18 +32,20 @@ class Turns:
         return self._own_turn is not None and self._own_turn is self._scribe.turn
 
     def wake_up(self, owner: str | None) -> None:
-        """A turn that nobody asked for: a background task ended, a timer fired. Sub-agents have no turns."""
+        """Claude begins a turn by itself: a background task ended, or a timer fired. Sub-agents have no
+        turns.
+        """
         if owner is None and self._scribe.turn is None:
             self._scribe.start_turn(source="agent")
             self._own_turn = self._scribe.turn
 
     def fall_asleep(self) -> None:
-        """A turn of its own that came to nothing: no result will follow."""
+        """A turn of Claude's own that produced nothing: no result will follow."""
         if self.woke_up:
             self.end("end_turn", self._carried)
 
     def result(self, result: Result) -> bool:
-        """The end of the turn; False when it was another's (a wake-up that came between us and our prompt)."""
+        """The end of the turn; False if it belongs to another turn (a wake-up that ran before our prompt)."""
         usage = usage_of(result, self.context)
         if self._carried is not None:
             usage = self._carried if usage is None else self._carried + usage
@@ -51,15 +53,15 @@ class Turns:
             self._carried = usage
             return False
         stop_reason = stop_reason_of(result, self.failure, self._conversation.cancelling)
-        said = message_of(result, self.failure)
+        message = message_of(result, self.failure)
         if stop_reason == "error" or (stop_reason == "refusal" and result.is_error):
             if self._scribe.turn is not None:
                 details = error_details_of(result, self.failure)
-                self._scribe.error(said, error_code_of(result, self.failure), details)
+                self._scribe.error(message, error_code_of(result, self.failure), details)
         elif stop_reason in ("limit", "max_tokens") and result.is_error:
-            self._scribe.status("limit", error_details_of(result, self.failure), said)
+            self._scribe.status("limit", error_details_of(result, self.failure), message)
         elif self.failure is not None and stop_reason != "interrupted":
-            self._scribe.system(self.failure.text)  # it failed, and got over it
+            self._scribe.system(self.failure.text)  # it failed and recovered
         self.awaiting -= set(result.user_message_uuids) or self.awaiting
         self._begun &= self.awaiting
         self.end(stop_reason, usage)
@@ -73,7 +75,9 @@ class Turns:
         return by_itself and bool(waiting) and not self.woke_up
 
     def lifecycle(self, uuid: str, state: str) -> None:
-        """What becomes of a prompt. One that is taken out of Claude's queue before it began gets no result."""
+        """The state of a prompt changed. One that is removed from Claude's queue before it began gets no
+        result.
+        """
         if state == "started":
             self._begun.add(uuid)
         elif state != "queued" and uuid in self.awaiting:

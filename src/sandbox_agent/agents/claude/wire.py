@@ -1,7 +1,8 @@
-"""The stream-json protocol of `claude`: one process per conversation, lines of JSON both ways.
+"""The stream-json protocol of `claude`: one process per conversation, JSON lines in both directions.
 
-Requests of either side are `control_request`, answered by `control_response` under the same id. Claude asks for permissions,
-answers to its questions and the approval of a plan in one way, `can_use_tool`; the request's id is our key for all three.
+Requests of either side are `control_request`, answered by `control_response` under the same id. Claude uses
+`can_use_tool` for permissions, its questions and the approval of a plan; the request's id is our key for all
+three.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ from .tools import answers_in, with_answers
 
 CONFIGURING = {"set_model", "set_permission_mode", "apply_flag_settings"}
 MOST_WAITING = 1_000
-"""How many requests of Claude may wait for an answer, and how many of ours."""
+"""How many requests may wait for an answer, for Claude's and ours separately."""
 
 UNANSWERED = "not answered before the turn ended"
 
@@ -128,7 +129,7 @@ class ClaudeWire(Wire):
             self._reply(key, Permission("allow", with_answers(waiting.request.input, answer.answers)))
 
     def cancel(self, conversation: Conversation) -> None:
-        # The prompt may still be in Claude's queue: that one must not run later.
+        # The prompt may still be in Claude's queue and must not run later.
         self._request("interrupt", cancel_queued=True)
 
     def configure(self, conversation: Conversation, settings: Settings) -> bool:
@@ -150,7 +151,7 @@ class ClaudeWire(Wire):
             self.notices.append(Listed(self._catalogue))
 
     def _plan_permission(self, conversation: Conversation, waiting: Waiting) -> Permission:
-        """Claude goes on in the mode that the session is in apart from planning."""
+        """Claude leaves plan mode for the session's own mode."""
         settings = conversation.settings
         leaves_plan = "default" if settings.permission_mode == "plan" else settings.permission_mode
         after = msgspec.structs.replace(settings, agent_mode="build", permission_mode=leaves_plan)
@@ -201,7 +202,7 @@ class ClaudeWire(Wire):
             case frames.User():
                 conversation.user(line)
             case frames.System(subtype):
-                conversation.news.system(subtype, frame)
+                conversation.reports.system(subtype, frame)
             case Result():
                 self._ended(conversation, line)
             case ControlRequest(id, request):
@@ -211,34 +212,36 @@ class ClaudeWire(Wire):
             case frames.CommandLifecycle(id, state):
                 conversation.turns.lifecycle(id, state)
             case frames.ToolProgress(retry) if retry is not None:
-                conversation.news.fact("retry", frame)
+                conversation.reports.fact("retry", frame)
             case frames.ConversationReset():
-                conversation.news.fact("session", frame)
+                conversation.reports.fact("session", frame)
             case frames.AuthStatus():
-                conversation.news.fact("authentication", frame)
+                conversation.reports.fact("authentication", frame)
             case frames.RateLimit():
-                conversation.news.fact("rate_limit", frame)
+                conversation.reports.fact("rate_limit", frame)
             case frames.ToolUseSummary():
-                conversation.news.fact("summary", frame)
+                conversation.reports.fact("summary", frame)
             case frames.ActiveGoal():
-                conversation.news.fact("goal", frame)
+                conversation.reports.fact("goal", frame)
             case None:
                 conversation.scribe.unknown(msgspec.json.decode(frame))
             case _:
-                pass  # ToolProgress, PromptSuggestion, KeepAlive, TranscriptMirror: nothing to tell
+                pass  # ToolProgress, PromptSuggestion, KeepAlive, TranscriptMirror: nothing to report
 
     def _surface(self, frame: bytes) -> frames.AnyLine | None:
-        """Of a line that is nested too deep to be read: the end of a turn, or an answer, without its depths; a request is refused."""
+        """Reads a line that is nested too deep by its outermost fields: ends the turn, takes the answer, or
+        refuses the request.
+        """
         line = frames.lines.decode(shallow(frame))
         if isinstance(line, ControlRequest):
             self._refuse(line.request_id, "the request is nested too deep")
         return line if isinstance(line, Result | ControlResponse) else None
 
     def _end_unread(self, frame: bytes) -> None:
-        """A turn ends, also when its end is told in a way that nobody can read."""
-        told = surface_of(frame)
-        if self._conversation is not None and isinstance(told, dict) and told.get("type") == "result":
-            self._ended(self._conversation, readable_part(Result, told, is_error=True))
+        """The turn ends even if its `result` cannot be read."""
+        line = surface_of(frame)
+        if self._conversation is not None and isinstance(line, dict) and line.get("type") == "result":
+            self._ended(self._conversation, readable_part(Result, line, is_error=True))
 
     def _answered(self, reply: Reply) -> None:
         asked = self._asked.pop(reply.request_id, None)
@@ -282,20 +285,20 @@ class ClaudeWire(Wire):
         try:
             self._put(conversation, id, request)
         except Exception:
-            # Claude waits for an answer, also to what nobody can understand.
+            # Claude waits for an answer even if we cannot understand its request.
             self._refuse(id, "the request was not understood")
             raise
 
     def _put(self, conversation: ClaudeConversation, id: str, request: Raw) -> None:
         match frames.requests.decode(request):
-            case CanUseTool() as wanted:
-                conversation.can_use_tool(id, wanted, frames.inputs.decode(request).input)
+            case CanUseTool() as permission:
+                conversation.can_use_tool(id, permission, frames.inputs.decode(request).input)
             case HookCallback():
                 self._reply(id, {"continue": True})
             case McpMessage():
                 self._refuse(id, "no such server")
             case Elicitation(message):
-                # A form of an MCP server: nothing that labels could answer.
+                # A form of an MCP server: labels cannot answer it.
                 conversation.scribe.status("elicitation", msgspec.json.decode(request), message)
                 self._reply(id, {"action": "decline"})
             case UserDialog():
@@ -307,7 +310,11 @@ class ClaudeWire(Wire):
     # -- recordings ---------------------------------------------------------------------------
 
     def launched(self, argv: list[str]) -> Iterator[Action]:
-        named = [one.partition("=")[2] for one in argv if one.startswith(("--session-id=", "--resume="))]
+        named = [
+            argument.partition("=")[2]
+            for argument in argv
+            if argument.startswith(("--session-id=", "--resume="))
+        ]
         if (conversation := self._recorded(named[0] if named else None)) is not None:
             yield Began(conversation)
 
@@ -320,7 +327,7 @@ class ClaudeWire(Wire):
         try:
             line = sent_lines.decode(frame)
         except msgspec.ValidationError:
-            return  # not a line of this protocol: claude will not take it, either
+            return  # not a line of this protocol: claude refuses it as well
         match line:
             case SentUser(message, id):
                 if id is not None:
@@ -337,7 +344,7 @@ class ClaudeWire(Wire):
         key = reply.request_id
         waiting = conversation.requests.pop(key, None)
         if waiting is None:
-            return  # too late, or the answer to something else
+            return  # too late, or the answer to another request
         request = waiting.request
         permission = Permission(message=reply.error)
         if reply.subtype == "success":
@@ -358,15 +365,18 @@ class ClaudeWire(Wire):
         return self.open(self.recorded_start(Settings(""), native_id))
 
 
-def _catalogue(told: Initialized) -> Catalogue:
-    models = tuple(Model(one.value, one.displayName, one.supportedEffortLevels) for one in told.models)
-    default: Literal["default"] | None = "default" if any(one.id == "default" for one in models) else None
+def _catalogue(answer: Initialized) -> Catalogue:
+    models = tuple(
+        Model(model.value, model.displayName, model.supportedEffortLevels) for model in answer.models
+    )
+    default: Literal["default"] | None = "default" if any(model.id == "default" for model in models) else None
     commands = tuple(
-        Command(one.name, one.description or "", _hint(one.argumentHint)) for one in told.commands
+        Command(command.name, command.description or "", _hint(command.argumentHint))
+        for command in answer.commands
     )
     return Catalogue(models, MODES, default, commands)
 
 
-def _hint(told: Any) -> str:
+def _hint(hint: Any) -> str:
     # `[file]` without quotes is a list in YAML.
-    return f"[{', '.join(map(str, told))}]" if isinstance(told, list) else str(told or "")
+    return f"[{', '.join(map(str, hint))}]" if isinstance(hint, list) else str(hint or "")

@@ -1,7 +1,7 @@
 """Codex: one `codex app-server` carries all conversations, over stdio.
 
-Its home (`CODEX_HOME`) is the user's and only ever read: where it holds no login and the environment holds a key, which the
-server would ignore, the command line defines a provider that uses it.
+Its home (`CODEX_HOME`) belongs to the user and is only ever read. The server ignores a key in the
+environment; if the home holds no login, the command line defines a provider that uses the key.
 """
 
 from __future__ import annotations
@@ -58,17 +58,21 @@ class Codex(Agent):
         shared_process=True,
     )
     gaps = {
-        "question_multi_select": "its questions take one answer each",
-        "prompt_template": "its app server knows none",
-        "plan_approved": "it proposes a plan and ends its turn: nothing waits for an answer, the plan is a message",
-        "plan_rejected": "it proposes a plan and ends its turn: nothing waits for an answer, the plan is a message",
+        "question_multi_select": "its questions accept one answer each",
+        "prompt_template": "its app server has no commands",
+        "plan_approved": "it proposes the plan as a message and ends its turn, so there is nothing to answer",
+        "plan_rejected": "it proposes the plan as a message and ends its turn, so there is nothing to answer",
     }
 
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
         home = _codex_home(place.environ, Path(place.environ.get("HOME", "/")))
         overrides = provider_overrides(place.environ, home)
         return Launch(
-            [str(place.executable), "app-server", *(part for one in overrides for part in ("-c", one))]
+            [
+                str(place.executable),
+                "app-server",
+                *(part for override in overrides for part in ("-c", override)),
+            ]
         )
 
     def wire(self, world: World) -> Wire:
@@ -78,18 +82,18 @@ class Codex(Agent):
 
 
 def provider_overrides(environ: Mapping[str, str], home: Path) -> list[str]:
-    """Settings for a provider that uses the key in the environment; none where the user has said otherwise."""
+    """Settings for a provider that uses the key in the environment; empty if the user has configured another."""
     key = next((name for name in KEYS if environ.get(name)), None)
     config = _config(home)
     if key is None or config is None or _has_login(home) or has_provider(config) or _keeps_login(config):
         return []
     url = environ.get("OPENAI_BASE_URL") or config.get("openai_base_url") or OPENAI_URL
     table = f"model_providers.{PROVIDER}"
-    told = {"name": "OpenAI", "base_url": url, "env_key": key, "wire_api": "responses"}
-    # A JSON string is a TOML string too.
+    provider = {"name": "OpenAI", "base_url": url, "env_key": key, "wire_api": "responses"}
+    # A JSON string is also a TOML string.
     return [
         f"model_provider={arguments_of(PROVIDER)}",
-        *(f"{table}.{name}={arguments_of(value)}" for name, value in told.items()),
+        *(f"{table}.{name}={arguments_of(value)}" for name, value in provider.items()),
     ]
 
 
@@ -98,7 +102,7 @@ def _codex_home(environ: Mapping[str, str], home: Path) -> Path:
 
 
 def _config(codex_home: Path) -> dict[str, Any] | None:
-    """The user's config.toml; None when it cannot be read, so that codex itself complains about it."""
+    """The user's config.toml; None if it cannot be read, so that codex itself reports the error."""
     try:
         return tomllib.loads((codex_home / "config.toml").read_text())
     except FileNotFoundError:
@@ -112,5 +116,5 @@ def _has_login(codex_home: Path) -> bool:
 
 
 def _keeps_login(config: dict[str, Any]) -> bool:
-    """The login may be in the system's key store, where we do not look."""
+    """The login may be in the system's key store, which we do not read."""
     return config.get("cli_auth_credentials_store") in ("keyring", "auto")

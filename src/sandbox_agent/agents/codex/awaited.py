@@ -1,4 +1,4 @@
-"""What we wait for: what was meant by a request of ours that codex has not answered yet."""
+"""Our requests that codex has not answered yet, and what each was for."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Prompting(Struct, frozen=True):
     thread: Thread
     text: str
     joins: bool
-    """A turn was running already: codex adds the prompt to it."""
+    """A turn was already running: codex adds the prompt to it."""
 
 
 class Steering(Struct, frozen=True):
-    """A client spoke in the middle of a turn, which codex may refuse."""
+    """A client prompted in the middle of a turn, which codex may refuse."""
 
     thread: Thread
     prompt: Prompt
@@ -56,14 +56,14 @@ class Listing(Struct, frozen=True):
     def with_page(self, page: ModelPage) -> Listing:
         models = tuple(
             Model(
-                one.id,
-                one.display_name,
-                tuple(effort.reasoning_effort for effort in one.supported_reasoning_efforts) or None,
-                one.default_reasoning_effort,
+                model.id,
+                model.display_name,
+                tuple(effort.reasoning_effort for effort in model.supported_reasoning_efforts) or None,
+                model.default_reasoning_effort,
             )
-            for one in page.data
+            for model in page.data
         )
-        default = next((one.id for one in page.data if one.is_default), self.default)
+        default = next((model.id for model in page.data if model.is_default), self.default)
         return Listing(self.models + models, default)
 
 
@@ -75,7 +75,7 @@ Awaited = Greeting | Opening | Prompting | Steering | Beginning | Stopping | Lea
 
 
 def prompting(thread: Thread, content: tuple[UserInput, ...]) -> Prompting:
-    """A prompt is on its way: codex will echo it, which is no news then."""
+    """A prompt is on its way: codex will echo it, and the echo is not a new message."""
     text = prompt_of(thread.scribe, content).text
     if text:
         thread.prompts.append(text)

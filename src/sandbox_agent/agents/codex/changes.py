@@ -1,4 +1,4 @@
-"""Changes of files, as codex tells them."""
+"""File changes, as codex reports them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def file_ref(change: Change) -> FileRef:
 
 
 def overwritten(change: Change, turn: TurnDiff) -> FileRef | None:
-    """A file that was written as a whole, with what the turn's diff tells of it before; None where that does not fit."""
+    """A file that was written as a whole, with its old content from the turn's diff; None if that does not
+    fit.
+    """
     try:
         before = turn.before(change.path, change.diff)
     except DoesNotFit:
@@ -30,7 +32,9 @@ def overwritten(change: Change, turn: TurnDiff) -> FileRef | None:
 
 
 def diff_of(change: Change) -> str | None:
-    """A unified diff; codex gives the bare content of files that it adds or deletes, else hunks without names."""
+    """A unified diff. Codex sends the bare content of files that it adds or deletes, otherwise hunks without
+    names.
+    """
     names = Names(change.path, change.kind.move_path or change.path)
     match change.kind.type:
         case "add":

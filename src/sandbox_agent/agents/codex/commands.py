@@ -1,4 +1,4 @@
-"""What we ask of `codex app-server`: the parameters of our requests."""
+"""The parameters of our requests to `codex app-server`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .frames import UserInput
 
 
 class Command(Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
-    """Parameters of a request of ours; also read back from recordings, where clients say less."""
+    """Parameters of a request we send; also read back from recordings, where clients leave out more."""
 
 
 class ClientInfo(Command, frozen=True, kw_only=True):
@@ -39,19 +39,19 @@ class McpConfig(Struct, frozen=True, omit_defaults=True):
 
 
 class ThreadConfig(Struct, frozen=True, omit_defaults=True):
-    """What overrides the user's config.toml in one thread."""
+    """Overrides of the user's config.toml for one thread."""
 
     mcp_servers: dict[str, McpConfig] = {}
     model_reasoning_effort: str | None = None
 
 
 class OpenThread(Command, frozen=True, kw_only=True):
-    """`thread/start`, and with `thread_id` `thread/resume`."""
+    """`thread/start` and, with `thread_id`, `thread/resume`."""
 
     thread_id: str | None = None
     cwd: str | None = None
     model: str | None = None
-    approval_policy: Any = None  # a name, or an object of finer switches
+    approval_policy: Any = None  # a name, or an object with finer switches
     sandbox: str | None = None
     config: ThreadConfig | None = None
     exclude_turns: bool = False

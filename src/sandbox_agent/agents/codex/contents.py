@@ -1,4 +1,4 @@
-"""What tools answer: text, and images that are stored with the session."""
+"""Results of tools: text, and images that are stored with the session."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def mcp_output(scribe: Scribe, item: McpToolCall) -> tuple[str, list[Image]]:
 
 
 def content_of(scribe: Scribe, parts: tuple[Any, ...]) -> tuple[str, list[Image]]:
-    """Text and images of a tool's answer, as MCP, the model API and codex itself spell them."""
+    """Text and images of a tool's result, in the forms of MCP, the model API and codex itself."""
     texts: list[str] = []
     images: list[Image] = []
     for part in parts:
@@ -54,11 +54,11 @@ def _image(scribe: Scribe, data: str, mime: str) -> list[Image]:
 
 
 def image_of_data_url(scribe: Scribe, url: str) -> list[Image]:
-    """An image that is told inline, stored; nothing where it is not one."""
-    found = re.fullmatch(r"data:([\w.+/-]+);base64,(.*)", url, re.DOTALL)
-    if not found:
+    """Stores an inline image; empty if the data is not one."""
+    match = re.fullmatch(r"data:([\w.+/-]+);base64,(.*)", url, re.DOTALL)
+    if not match:
         return []
     try:
-        return [scribe.image(base64.b64decode(found[2]), found[1])]
+        return [scribe.image(base64.b64decode(match[2]), match[1])]
     except (binascii.Error, ValueError):
         return []

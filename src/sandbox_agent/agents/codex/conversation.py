@@ -1,4 +1,6 @@
-"""A conversation on codex: its thread and its sub-agents' threads, what it has spent, and its settings in codex's words."""
+"""A conversation on codex: its thread and its sub-agents' threads, its usage, and its settings in codex's
+terms.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +31,15 @@ class CodexConversation(Conversation):
         self.thread: Thread | None = None
         self.agents: dict[str, Thread] = {}
         self.model: str | None = None
-        """The model that codex chose, where the settings name none."""
+        """The model that codex chose, if the settings name none."""
         self.went_on = False
-        """The thread has a history that this process did not see happen: it was resumed, or is another's fork."""
-        self.told: Settings | None = None
-        """The settings that codex works with; null when we do not know them all."""
+        """The thread has a history that this process did not see: it was resumed or forked."""
+        self.sent_settings: Settings | None = None
+        """The settings codex works with; None if we do not know them all."""
         self.wants_interrupt = False
         self.closed = False
         self.context = Usage()
-        """How full the thread's context is, as it last told."""
+        """How full the thread's context is, as last reported."""
         self._spent: Tokens | None = None
 
     def opened(self, thread: Thread, answer: ThreadOpened) -> None:
@@ -45,13 +47,13 @@ class CodexConversation(Conversation):
         self.native_id = thread.id
         self.model = answer.model
         self.scribe.uses(model=answer.model, title=answer.thread.name)
-        known = self._metadata
+        metadata = self._metadata
         self._metadata = msgspec.structs.replace(
-            known,
-            agent_version=known.agent_version or answer.thread.cli_version,
-            model=known.model or answer.model,
-            variant=known.variant or answer.reasoning_effort,
-            directory=known.directory or answer.cwd,
+            metadata,
+            agent_version=metadata.agent_version or answer.thread.cli_version,
+            model=metadata.model or answer.model,
+            variant=metadata.variant or answer.reasoning_effort,
+            directory=metadata.directory or answer.cwd,
         )
 
     def threads(self) -> list[Thread]:
@@ -59,7 +61,7 @@ class CodexConversation(Conversation):
         return [*own, *self.agents.values()]
 
     def release_complete_turns(self) -> None:
-        """End the turns that were held back and wait for nothing any more."""
+        """End the turns that were held back and no longer wait for anything."""
         for thread in self.threads():
             if thread.held and not thread.expects_more:
                 thread.release()
@@ -82,20 +84,20 @@ class CodexConversation(Conversation):
         self._spent = Tokens(**{name: count + added[name] for name, count in before.items()})
 
     def take_usage(self) -> Usage | None:
-        """What this conversation and its sub-agents spent since the last turn ended."""
+        """Usage of this conversation and its sub-agents since the last turn ended."""
         spent, self._spent = self._spent, None
         return usage_of(spent) + self.context if spent else None
 
 
 def turn_params(thread: Thread, prompt: Prompt) -> StartTurn:
-    """A prompt, with the settings that codex does not work with yet."""
+    """A prompt, with the settings that codex does not use yet."""
     conversation = thread.conversation
-    settings, told = conversation.settings, conversation.told
+    settings, sent = conversation.settings, conversation.sent_settings
     policy, sandbox = access(settings.permission_mode)
     params = StartTurn(
         thread_id=thread.id, input=input_of(prompt), sandbox_policy=SandboxPolicy(type=sandbox)
     )
-    if settings == told:
+    if settings == sent:
         return params
     model = settings.model or conversation.model
     mode: Literal["plan", "default"] = "plan" if plans(settings) else "default"
@@ -110,13 +112,15 @@ def turn_params(thread: Thread, prompt: Prompt) -> StartTurn:
 
 
 OPENING_SANDBOX = "read-only"
-"""Every thread is opened in this one; its turns say what they may do. Codex would trust a git workspace for good, in the user's
-`config.toml`, in which a thread is opened that may write."""
+"""The sandbox every thread is opened with; each turn says what it may do. If a thread is opened with write
+access, codex marks a git workspace as trusted in the user's `config.toml`, permanently.
+"""
 
 
 def access(mode: PermissionMode) -> tuple[str, Literal["dangerFullAccess", "readOnly"]]:
-    """Approval policy and sandbox. Only `untrusted` asks when codex's own sandbox is off, and plan mode needs no questions:
-    what may not be done fails in the sandbox, and a way out of it is asked for."""
+    """Approval policy and sandbox. Only `untrusted` asks when codex's own sandbox is off. Plan mode needs no
+    approvals: forbidden actions fail in the sandbox, and codex asks before it leaves it.
+    """
     match mode:
         case "bypass":
             return "never", "dangerFullAccess"
@@ -126,7 +130,9 @@ def access(mode: PermissionMode) -> tuple[str, Literal["dangerFullAccess", "read
 
 
 def permission_mode(policy: Any, sandbox: Any) -> PermissionMode:
-    """The mode in which a recorded client opened a thread: the reverse of `access`, and what others mean by it."""
+    """The mode in which a recorded client opened a thread: the inverse of `access`, extended to what other
+    clients send.
+    """
     match policy, sandbox:
         case "never", "danger-full-access" | "read-only":
             return "bypass"

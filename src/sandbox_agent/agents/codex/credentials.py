@@ -33,7 +33,7 @@ class _Auth(Struct):
 
 
 def read_auth(content: bytes) -> Iterator[Credential]:
-    """What `codex login` has left, in whichever way it was done."""
+    """What `codex login` has written, for each kind of login."""
     auth = msgspec.json.decode(content, type=_Auth)
     if auth.tokens is not None and auth.tokens.access_token:
         token = auth.tokens.access_token
@@ -54,7 +54,7 @@ def read_config(content: bytes) -> Iterator[Credential]:
 
 
 def has_provider(config: dict[str, Any]) -> bool:
-    """Whether the user has chosen a provider, which brings its own key."""
+    """Whether the user has configured a provider, which brings its own key."""
     profiles = config.get("profiles")
     chosen = profiles.get(config.get("profile")) if isinstance(profiles, dict) else None
     return "model_provider" in config or (isinstance(chosen, dict) and "model_provider" in chosen)
@@ -64,7 +64,7 @@ SOURCES = Sources(
     KEYS,
     files=(
         KeyFile("CODEX_HOME", ".codex", "auth.json", read_auth),
-        KeyFile("CODEX_HOME", ".codex", "config.toml", read_config, "a provider of your own"),
+        KeyFile("CODEX_HOME", ".codex", "config.toml", read_config, "your own provider"),
     ),
     login="`{program} login`",
 )

@@ -1,4 +1,4 @@
-"""What codex calls a failure, in our words."""
+"""Translates codex's failures to ours."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _CODES: dict[str, ErrorCode] = {
     "internalServerError": "server_error",
     "unauthorized": "authentication_failed",
     "badRequest": "invalid_request",
-    # These carry a status where there was an answer at all.
+    # These carry a status if there was an answer at all.
     "httpConnectionFailed": "connection_failed",
     "responseStreamConnectionFailed": "connection_failed",
     "responseStreamDisconnected": "connection_failed",
     "responseTooManyFailedAttempts": "connection_failed",
 }
 
-# Codex has no name of its own for these ("other"); its message is all there is.
+# Codex has no name for these ("other"); only the message identifies them.
 _MESSAGES: tuple[tuple[str, ErrorCode], ...] = (
     ("Missing environment variable", "authentication_failed"),
     ("reason: content_filter", "refusal"),
@@ -39,7 +39,7 @@ _MESSAGES: tuple[tuple[str, ErrorCode], ...] = (
     ("idle timeout", "connection_failed"),
     ("error sending request", "connection_failed"),
     ("Transport error", "connection_failed"),
-    # The stream was fine and the model API said in it that it failed.
+    # The stream was fine, and the model API reported its failure in it.
     ("stream disconnected", "server_error"),
     ("invalid_request_error", "invalid_request"),
 )
@@ -114,7 +114,7 @@ def _stop_reason(name: str, code: ErrorCode, message: str) -> StopReason:
 
 
 def _readable(message: str) -> str:
-    """A refused request is told as the raw body of the model API's answer."""
+    """Codex reports a refused request as the raw body of the model API's answer."""
     try:
         return msgspec.json.decode(message, type=_ApiBody).error.message
     except msgspec.DecodeError:

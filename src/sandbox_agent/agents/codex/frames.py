@@ -1,7 +1,7 @@
-"""What `codex app-server` says in its JSON-RPC: only the fields we read.
+"""JSON-RPC frames of `codex app-server`, with only the fields we read.
 
-Notifications and items are tables from codex's own names to classes; names that say nothing to a reader stand in
-`IGNORED`. What is in neither is unknown.
+Notifications and items are tables from codex's names to classes. Notifications with no meaning to a reader
+are listed in `IGNORED`. Any other name is unknown.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Native(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class Params(Native, frozen=True, kw_only=True):
-    """What a notification or a request is about."""
+    """Parameters of a notification or a request."""
 
     thread_id: str | None = None
     turn_id: str | None = None
@@ -130,7 +130,7 @@ class UserMessage(Item, frozen=True, kw_only=True):
 
 
 class HookPrompt(Item, frozen=True, kw_only=True):
-    """Text that a hook puts into the conversation as if the user had said it."""
+    """Text that a hook adds to the conversation as if the user had written it."""
 
     fragments: Any = None
 
@@ -219,7 +219,7 @@ class CollabAgentToolCall(Item, frozen=True, kw_only=True):
 
 
 class SubAgentActivity(Item, frozen=True, kw_only=True):
-    """The second generation says only that a sub-agent was started, spoken to, stopped or is done."""
+    """The second generation reports only that a sub-agent was started, messaged, stopped or has finished."""
 
     kind: str
     agent_thread_id: str
@@ -301,7 +301,7 @@ _items = {name: msgspec.json.Decoder(kind) for name, kind in ITEMS.items()}
 
 
 def item_of(raw: Raw) -> Item | None:
-    """The item, or None when its type is one we do not know."""
+    """The item, or None if its type is unknown."""
     decoder = _items.get(_typed.decode(raw).type)
     return decoder.decode(raw) if decoder else None
 
@@ -349,7 +349,7 @@ class ThoughtDelta(Params, frozen=True, kw_only=True):
 
 
 class OutputDelta(Params, frozen=True, kw_only=True):
-    """A piece of what a command or a patch prints."""
+    """A piece of the output of a command or a patch."""
 
     item_id: str
     delta: str = ""
@@ -371,7 +371,7 @@ class ErrorNotice(Params, frozen=True, kw_only=True):
 
 
 class Tokens(Native, frozen=True, kw_only=True):
-    """Counts of one thread; `input` includes what came from the cache, `output` includes reasoning."""
+    """Token counts of one thread; `input` includes cached tokens, `output` includes reasoning."""
 
     total_tokens: int = 0
     input_tokens: int = 0
@@ -417,7 +417,7 @@ class RequestResolved(Params, frozen=True, kw_only=True):
 
 
 class Fact(Params, frozen=True, kw_only=True):
-    """A notification that is told as it is, as a status item with this label."""
+    """A notification reported unchanged, as a status item with this label."""
 
     LABEL: ClassVar[str]
 
@@ -479,7 +479,7 @@ NOTIFICATIONS: dict[str, type[Params]] = {
 
 IGNORED = frozenset(
     {
-        # Said again elsewhere: by the answer to a request, by an item.
+        # Repeated elsewhere: by the answer to a request, or by an item.
         "thread/started",
         "thread/status/changed",
         "thread/compacted",
@@ -490,7 +490,7 @@ IGNORED = frozenset(
         "hook/started",
         "thread/settings/updated",
         "thread/goal/cleared",
-        # An unload or bookkeeping: the conversation can be resumed.
+        # Unloading or bookkeeping: the conversation can be resumed.
         "thread/closed",
         "thread/archived",
         "thread/unarchived",
@@ -511,7 +511,7 @@ IGNORED = frozenset(
         "app/list/updated",
         "remoteControl/status/changed",
         "fs/changed",
-        # The process and the account, not a conversation.
+        # About the process and the account, not a conversation.
         "configWarning",
         "deprecationNotice",
         "account/updated",
@@ -524,7 +524,7 @@ IGNORED = frozenset(
         "externalAgentConfig/import/completed",
         "windows/worldWritableWarning",
         "windowsSandbox/setupCompleted",
-        # Features we never turn on.
+        # Features we never enable.
         "rawResponseItem/completed",
         "rawResponse/completed",
         "command/exec/outputDelta",

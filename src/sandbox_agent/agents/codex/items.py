@@ -1,4 +1,4 @@
-"""The items of one thread, told to the scribe.
+"""Passes the items of one thread to the scribe.
 
 Items are kept under `thread/turn/item`, because models repeat item ids and several threads share one scribe.
 """
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 class Items:
     def __init__(self, thread: Thread) -> None:
         self.changes: dict[str, tuple[Change, ...]] = {}
-        """What open patches would change, by key."""
+        """The changes of open patches, by key."""
         self.mcp_calls: dict[str, McpToolCall] = {}
         self.started_agents: list[tuple[str, str | None]] = []
         """Sub-agents that were just started: their thread and the item of the call."""
@@ -61,7 +61,7 @@ class Items:
         self._reviewing = False
 
     def key(self, turn_id: str | None, item_id: str) -> str:
-        """The scribe's key of an item. An id that the model uses again in one turn gets a new one."""
+        """The scribe's key of an item. An id that the model reuses within a turn gets a new key."""
         key = f"{self._thread.id}/{turn_id}/{item_id}"
         again = self._occurrences.get(key, 0)
         return f"{key}#{again + 1}" if again else key
@@ -99,7 +99,7 @@ class Items:
                 self._left_running.add(key)
 
     def close(self) -> None:
-        """A sub-agent is done: fail what it leaves open, but for commands that go on."""
+        """A sub-agent is done: fail what it leaves open, except commands that keep running."""
         self.abandon_texts()
         for key in self.scribe.open_call_keys():
             if key.startswith(f"{self._thread.id}/") and key not in self._left_running:
@@ -111,7 +111,7 @@ class Items:
                 self.scribe.abandon(key)
 
     def forget(self) -> None:
-        """The turn is over: nothing of it is told any more, but for commands that go on."""
+        """The turn is over: drop its items, except commands that keep running."""
         self.changes.clear()
         self.mcp_calls.clear()
         self._commands.clear()
@@ -122,7 +122,7 @@ class Items:
     # -- items --------------------------------------------------------------------------------
 
     def _tell_fact(self, item: Item, *, completed: bool) -> bool:
-        """Items that are neither said nor done; they may stand outside a turn."""
+        """Items that are neither text nor calls; they may occur outside a turn."""
         status = self._thread.status
         match item:
             case ContextCompaction():
@@ -153,7 +153,7 @@ class Items:
     def _begin(self, key: str, item: Item) -> None:
         match item:
             case UserMessage():
-                # What the user says in the middle of a turn stops the message that is being streamed.
+                # A message from the user in the middle of a turn ends the message being streamed.
                 self.abandon_texts()
             case CommandExecution():
                 self._commands.add(key)
@@ -182,7 +182,7 @@ class Items:
             case _:
                 self._begin(key, item)
                 if isinstance(item, WebSearch | FunctionCallOutput) and (tool := tool_of(item)):
-                    self._end_call(key, item, tool)  # only now it is told what they were called with
+                    self._end_call(key, item, tool)  # their arguments are known only now
                 self._tell_result(key, item)
 
     def _tell_result(self, key: str, item: Item) -> None:
@@ -227,7 +227,9 @@ class Items:
                 scribe.result(key, item.saved_path or "", extra=made_image(scribe, item), failed=failed)
 
     def awaits_diff(self, turn_id: str | None, raw: Raw) -> bool:
-        """Whether a patch is done of which only the diff of its turn, which comes next, tells what it has written over."""
+        """Whether a patch is complete except for the file it overwrote. Only the diff of the turn, which
+        comes next, has that.
+        """
         item = item_of(raw) if self.changes else None
         if not isinstance(item, FileChange) or item.status != "completed":
             return False
@@ -237,40 +239,40 @@ class Items:
         written = overwritten(change, self._thread.turn_diff) if self._was_seen_late(key, change) else None
         if written is None:
             return file_ref(change)
-        self.scribe.calls.changes.unsee(key, change.path)
+        self.scribe.calls.changes.discard(key, change.path)
         return written
 
     def _was_seen_late(self, key: str, change: Change) -> bool:
-        """Whether what was seen of a file may be what codex wrote, or the beginning of it."""
+        """Whether we may have read the file only after codex had begun to write it."""
         seen = self.scribe.calls.changes.seen(key, change.path) if change.kind.type == "add" else None
         return seen is not None and seen.data is not None and change.diff.encode().startswith(seen.data)
 
     def _hear_user(self, item: UserMessage) -> None:
         thread = self._thread
-        said = prompt_of(self.scribe, item.content)
-        if said.text in thread.prompts:
-            thread.prompts.remove(said.text)
+        prompt = prompt_of(self.scribe, item.content)
+        if prompt.text in thread.prompts:
+            thread.prompts.remove(prompt.text)
         elif self._reviewing:
-            thread.status("injected", {"text": said.text})
-        elif not thread.is_agent and (said.text or said.attachments):
-            # Somebody else typed into the same thread.
-            self.scribe.user_message(said.text, said.attachments, native_id=item.id, source="agent")
+            thread.status("injected", {"text": prompt.text})
+        elif not thread.is_agent and (prompt.text or prompt.attachments):
+            # Another client typed into the same thread.
+            self.scribe.user_message(prompt.text, prompt.attachments, native_id=item.id, source="agent")
 
     # -- calls --------------------------------------------------------------------------------
 
     def open_command(self, turn_id: str | None, item_id: str, command: str, cwd: str | None) -> str:
-        """The key of a command's call; codex may ask about it before it tells the item."""
+        """The key of a command's call; codex may ask about it before it sends the item."""
         key = self.key(turn_id, item_id)
         self._begin(key, CommandExecution(id=item_id, command=command, cwd=cwd))
         return key
 
     def open_mcp_call(self, server: str) -> str | None:
-        """The key of the call that an MCP server's request is about: the last one that is open on it."""
+        """The key of the call that an MCP server's request is about: the last one open on that server."""
         calls = [key for key, call in self.mcp_calls.items() if call.server == server]
         return calls[-1] if calls else None
 
     def preview(self, turn_id: str | None, item_id: str, delta: str) -> None:
-        """A piece of a call's output. What we have not heard of is a command."""
+        """A piece of a call's output. An unknown call is a command."""
         key = self.key(turn_id, item_id)
         if not self.scribe.has_open_call(key):
             if not self._thread.is_in_turn(turn_id):

@@ -1,4 +1,4 @@
-"""What codex asks its client, until it is answered or void."""
+"""Codex's requests to its client, until they are answered or void."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .thread import Thread
 _requests = {method: msgspec.json.Decoder(kind) for method, kind in REQUESTS.items()}
 
 
-class Asked(Struct, frozen=True):
+class OpenRequest(Struct, frozen=True):
     """A request of codex that waits for our answer."""
 
     id: RequestId
@@ -30,17 +30,17 @@ class Asked(Struct, frozen=True):
 
 
 class Pending:
-    def __init__(self, rpc: Rpc[Awaited, Asked]) -> None:
+    def __init__(self, rpc: Rpc[Awaited, OpenRequest]) -> None:
         self._rpc = rpc
 
     def put(self, thread: Thread, call: Call) -> None:
-        """Put a request to the client."""
+        """Pass a request on to the client."""
         asked = _requests[call.method].decode(call.params)
         if not thread.is_in_turn(asked.turn_id):
             self._rpc.refuse(call.id, "the turn is over")
             return
         key = key_of(call.id)
-        if key in self._rpc.asked:
+        if key in self._rpc.open_requests:
             return
         match asked.classify() if isinstance(asked, Elicitation) else asked:
             case Approval() as request:
@@ -50,10 +50,10 @@ class Pending:
             case _:
                 self._rpc.refuse(call.id, f"{call.method} is not supported")
                 return
-        self._rpc.asked[key] = Asked(call.id, thread, request)
+        self._rpc.open_requests[key] = OpenRequest(call.id, thread, request)
 
-    def take(self, key: str) -> Asked | None:
-        return self._rpc.asked.pop(key, None)
+    def take(self, key: str) -> OpenRequest | None:
+        return self._rpc.open_requests.pop(key, None)
 
     def decide(self, key: str, decision: Decision) -> None:
         asked = self.take(key)
@@ -66,13 +66,13 @@ class Pending:
             self._rpc.answer(asked.id, asked.request.reply(answer.answers))
 
     def withdraw(self, key: str) -> None:
-        """Codex does not wait any more: our answer has arrived, or the question is void."""
+        """Codex no longer waits: our answer has arrived, or the request is void."""
         if (asked := self.take(key)) is not None:
             asked.thread.scribe.withdraw(key, "agent", "the agent withdrew its request", source="agent")
 
     def drop(self, thread: Thread) -> None:
         """The turn is over, so its requests are rejected; a sub-agent that still waits is told so."""
-        for key, asked in list(self._rpc.asked.items()):
+        for key, asked in list(self._rpc.open_requests.items()):
             if asked.thread is thread:
                 self.withdraw(key)
             elif asked.thread.conversation is thread.conversation and not thread.is_agent:

@@ -1,4 +1,4 @@
-"""What a user says, in codex's words, and the reverse."""
+"""Converts a user's prompt to codex's form, and back."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def input_of(prompt: Prompt) -> tuple[UserInput, ...]:
 
 
 def prompt_of(scribe: Scribe, content: tuple[UserInput, ...]) -> Prompt:
-    """The reverse of `input_of`; other clients say more than we do."""
+    """The inverse of `input_of`; other clients send more than we do."""
     texts: list[str] = []
     files: list[Attachment] = []
     for part in content:

@@ -1,4 +1,4 @@
-"""What a client wrote to codex, read from a recording."""
+"""Reads what a client wrote to codex from a recording."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..jsonrpc import Call, Reply, Rpc, key_of
 from .awaited import Awaited, Beginning, Greeting, Listing, Opening, Steering, Stopping, prompting
 from .conversation import CodexConversation, permission_mode
 from .frames import Params, UserInput
-from .pending import Asked, Pending
+from .pending import OpenRequest, Pending
 from .prompts import prompt_of
 from .requests import Approval, Inquiry
 from .threads import Threads
@@ -53,7 +53,9 @@ _address = msgspec.json.Decoder(Params)
 
 
 class RecordedClient:
-    def __init__(self, wire: CodexWire, rpc: Rpc[Awaited, Asked], threads: Threads, pending: Pending) -> None:
+    def __init__(
+        self, wire: CodexWire, rpc: Rpc[Awaited, OpenRequest], threads: Threads, pending: Pending
+    ) -> None:
         self._wire = wire
         self._rpc = rpc
         self._threads = threads
@@ -67,7 +69,7 @@ class RecordedClient:
                 case Call() as call:
                     yield from self._read_request(call)
         except msgspec.DecodeError:
-            return  # a client may write nonsense; codex answers it with an error
+            return  # a client may write invalid frames; codex answers them with an error
 
     def _read_request(self, call: Call) -> Iterator[Action]:
         thread = self._threads.find(_address.decode(call.params).thread_id)

@@ -1,7 +1,7 @@
-"""What codex asks its client: approvals (permissions) and questions, and what their answers look like.
+"""Codex's requests to its client, approvals (permissions) and questions, and the form of their answers.
 
-Each class is a request's parameters; it knows how the request is put to a client, how a decision is told to codex
-(`reply`), and how to read a reply back from a recording (`read`).
+Each class holds a request's parameters. It knows how to present the request to a client, how to send codex
+the decision (`reply`), and how to read a reply back from a recording (`read`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Approval(Params, frozen=True, kw_only=True):
 
     @abstractmethod
     def reply(self, reply: Reply) -> Any:
-        """The result that tells codex."""
+        """The result to send to codex."""
 
     @abstractmethod
     def read(self, result: Raw) -> Reply:
@@ -41,7 +41,7 @@ class Approval(Params, frozen=True, kw_only=True):
 
 class Inquiry(Params, frozen=True, kw_only=True):
     def call(self, thread: Thread) -> str | None:
-        """The key of the tool call that asks, where codex tells it as an item."""
+        """The key of the tool call that asks, if codex sends an item for it."""
         return None
 
     @abstractmethod
@@ -50,7 +50,7 @@ class Inquiry(Params, frozen=True, kw_only=True):
 
     @abstractmethod
     def reply(self, answers: Answers | None) -> Any:
-        """The result that tells codex; None is a rejection."""
+        """The result to send to codex; None is a rejection."""
 
     @abstractmethod
     def read(self, result: Raw) -> Answers | None:
@@ -68,7 +68,7 @@ _DECISIONS: dict[Reply, str] = {"once": "accept", "always": "acceptForSession", 
 _REPLIES: dict[str, Reply] = {
     "accept": "once",
     "acceptForSession": "always",
-    # Rules that codex writes down; we never answer so.
+    # Codex writes these rules to disk; we never answer with them.
     "acceptWithExecpolicyAmendment": "always",
     "applyNetworkPolicyAmendment": "always",
 }
@@ -131,7 +131,7 @@ class FileChangeApproval(DecisionApproval, frozen=True, kw_only=True):
     grant_root: str | None = None
 
     def ask(self, thread: Thread) -> Ask:
-        # The request names only the item; what would change was told when the item started.
+        # The request names only the item; the changes were in the item when it started.
         call = thread.items.key(self.turn_id, self.item_id)
         changes = thread.items.changes.get(call, ())
         paths = tuple(change.path for change in changes)
@@ -159,16 +159,18 @@ class PermissionsApproval(Approval, frozen=True, kw_only=True):
 
     reason: str | None = None
     permissions: Raw = Raw(b"null")
-    """What is granted is told back as it was written."""
+    """Granted permissions are returned exactly as codex wrote them."""
 
     def ask(self, thread: Thread) -> Ask:
-        wanted = msgspec.json.decode(self.permissions)
-        rule = Rule("request_permissions", arguments_of(wanted))
-        return Ask("request_permissions", wanted, reason=self.reason, needs=(rule,), title=self.reason or "")
+        permissions = msgspec.json.decode(self.permissions)
+        rule = Rule("request_permissions", arguments_of(permissions))
+        return Ask(
+            "request_permissions", permissions, reason=self.reason, needs=(rule,), title=self.reason or ""
+        )
 
     def reply(self, reply: Reply) -> Any:
         if reply == "reject":
-            # A scope needs a word on the wire, so it is not left to the default.
+            # The scope must be on the wire, so it is not left to the default.
             return Granted({}, "turn")
         return Granted(self.permissions, "session" if reply == "always" else "turn")
 
@@ -189,7 +191,7 @@ class ElicitationMeta(Struct, frozen=True):
 
 
 class Elicited(Struct, frozen=True):
-    """The answer; all three members are always on the wire."""
+    """The answer; all three fields are always on the wire."""
 
     action: str
     content: Any
@@ -203,7 +205,7 @@ class _ReadElicited(Struct, frozen=True):
 
 
 class Elicitation(Params, frozen=True, kw_only=True):
-    """Before we know which of the two it is."""
+    """An elicitation that is not classified yet."""
 
     server_name: str = ""
     mode: str = "form"
@@ -213,7 +215,7 @@ class Elicitation(Params, frozen=True, kw_only=True):
     url: str | None = None
 
     def classify(self) -> Approval | Inquiry | None:
-        """None for what we cannot put to a client, a proof of who the user is."""
+        """None if we cannot present it to a client: a proof of the user's identity."""
         if self.meta is not None and self.meta.codex_approval_kind:
             return McpApproval(
                 thread_id=self.thread_id,
@@ -265,7 +267,7 @@ class McpApproval(Approval, frozen=True, kw_only=True):
 
 
 class FormField(Struct, frozen=True):
-    """One property of the form that an MCP server wants filled in."""
+    """One property of an MCP server's form."""
 
     name: str
     title: str
@@ -287,9 +289,9 @@ class FormField(Struct, frozen=True):
 
     def labels_of(self, value: Any) -> tuple[str, ...]:
         values = value if isinstance(value, list) else [value]
-        texts = [one if isinstance(one, str) else arguments_of(one) for one in values]
-        known = dict(zip(self.values, self.labels, strict=True))
-        return tuple(known.get(text, text) for text in texts)
+        texts = [value if isinstance(value, str) else arguments_of(value) for value in values]
+        labels = dict(zip(self.values, self.labels, strict=True))
+        return tuple(labels.get(text, text) for text in texts)
 
     def _named(self, label: str) -> str:
         return dict(zip(self.labels, self.values, strict=True)).get(label, label)
@@ -309,19 +311,19 @@ class McpQuestion(Inquiry, frozen=True, kw_only=True):
         alone = len(self.fields) == 1
         return tuple(
             AskedQuestion(
-                self.message if alone else f"{self.message} ({one.title})",
-                one.title,
-                tuple(Choice(label) for label in one.labels),
-                one.type == "array",
+                self.message if alone else f"{self.message} ({field.title})",
+                field.title,
+                tuple(Choice(label) for label in field.labels),
+                field.type == "array",
             )
-            for one in self.fields
+            for field in self.fields
         )
 
     def reply(self, answers: Answers | None) -> Any:
         if answers is None or (not self.fields and answers[:1] == (("decline",),)):
             return Elicited("decline", None, None)
         given = zip(self.fields, answers, strict=False)
-        return Elicited("accept", {one.name: one.value(answer) for one, answer in given}, None)
+        return Elicited("accept", {field.name: field.value(answer) for field, answer in given}, None)
 
     def read(self, result: Raw) -> Answers | None:
         answer = msgspec.json.decode(result, type=_ReadElicited)
@@ -330,7 +332,9 @@ class McpQuestion(Inquiry, frozen=True, kw_only=True):
         if not self.fields:
             return (("accept",),)
         content = answer.content if isinstance(answer.content, dict) else {}
-        return tuple(one.labels_of(content[one.name]) if one.name in content else () for one in self.fields)
+        return tuple(
+            field.labels_of(content[field.name]) if field.name in content else () for field in self.fields
+        )
 
 
 class _Option(Struct, frozen=True):
@@ -361,20 +365,24 @@ def _form_fields(schema: Any) -> tuple[FormField, ...]:
     try:
         form = msgspec.convert(schema or {}, _Form)
     except msgspec.ValidationError:
-        # A form in a language of its own: it can still be declined, or accepted empty.
+        # A form in a format of its own: it can still be declined, or accepted empty.
         return ()
-    return tuple(_form_field(name, one) for name, one in form.properties.items())
+    return tuple(_form_field(name, schema) for name, schema in form.properties.items())
 
 
-def _form_field(name: str, told: _Property) -> FormField:
-    options = told.one_of or (told.items.any_of if told.items else ())
-    values = tuple(option.const for option in options) or told.enum or (told.items.enum if told.items else ())
+def _form_field(name: str, schema: _Property) -> FormField:
+    options = schema.one_of or (schema.items.any_of if schema.items else ())
+    values = (
+        tuple(option.const for option in options)
+        or schema.enum
+        or (schema.items.enum if schema.items else ())
+    )
     labels = tuple(option.title or option.const for option in options)
     if not labels:
-        labels = told.enum_names if len(told.enum_names) == len(values) else values
-    if told.type == "boolean":
+        labels = schema.enum_names if len(schema.enum_names) == len(values) else values
+    if schema.type == "boolean":
         values = labels = ("true", "false")
-    return FormField(name, told.title or told.description or name, told.type, values, labels)
+    return FormField(name, schema.title or schema.description or name, schema.type, values, labels)
 
 
 def _number(text: str) -> Any:
@@ -384,7 +392,7 @@ def _number(text: str) -> Any:
         return text
 
 
-# -- questions of the model -----------------------------------------------------------------------
+# -- questions from the model ---------------------------------------------------------------------
 
 
 class Option(Native, frozen=True, kw_only=True):
@@ -413,11 +421,11 @@ class UserInputRequest(Inquiry, frozen=True, kw_only=True):
     def questions(self) -> tuple[AskedQuestion, ...]:
         return tuple(
             AskedQuestion(
-                one.question,
-                one.header,
-                tuple(Choice(option.label, option.description or "") for option in one.options or ()),
+                question.question,
+                question.header,
+                tuple(Choice(option.label, option.description or "") for option in question.options or ()),
             )
-            for one in self.asked
+            for question in self.asked
         )
 
     def reply(self, answers: Answers | None) -> Any:
@@ -428,7 +436,7 @@ class UserInputRequest(Inquiry, frozen=True, kw_only=True):
         chosen = msgspec.json.decode(result, type=Chose).answers
         if not chosen:
             return None
-        return tuple(chosen[one.id].answers if one.id in chosen else () for one in self.asked)
+        return tuple(chosen[question.id].answers if question.id in chosen else () for question in self.asked)
 
 
 REQUESTS: dict[str, type[Params]] = {
@@ -441,7 +449,7 @@ REQUESTS: dict[str, type[Params]] = {
 
 UNSUPPORTED = frozenset(
     {
-        "item/tool/call",  # tools of the client's own: we give codex none
+        "item/tool/call",  # tools of the client: we give codex none
         "account/chatgptAuthTokens/refresh",
         "attestation/generate",
         "currentTime/read",

@@ -1,4 +1,4 @@
-"""Codex on the scripted model."""
+"""Runs Codex on the scripted model."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ..scripted import KEY, Offline, Scripted
 
-# Without these switches Codex also looks for updates, plugins and a place for its statistics, and waits forever
-# for a server that is gone.
+# Without these switches Codex also looks for updates, plugins and a telemetry endpoint, and waits forever for
+# a server that is gone.
 CONFIG = """\
 model = "gpt-5.5"
 model_provider = "scripted"
@@ -49,7 +49,7 @@ enabled = true
 
 def offline(model: str, home: Path) -> Offline:
     folder = home / ".codex"
-    # Codex complains on stderr about a home below the folder for temporary files.
+    # Codex complains on stderr about a home below the temporary directory.
     env = {"CODEX_HOME": str(folder), "OPENAI_API_KEY": KEY, "TMPDIR": str(home / "tmp")}
     return Offline(env, {folder / "config.toml": CONFIG.replace("BASE_URL", model)})
 
@@ -57,5 +57,5 @@ def offline(model: str, home: Path) -> Offline:
 SCRIPTED = Scripted(
     offline,
     other_model=("gpt-6.1-sol", "gpt-6.1-sol"),
-    subagent_model="gpt-6.1-sol",  # it offers sub-agents to its newer models alone
+    subagent_model="gpt-6.1-sol",  # it offers sub-agents only to its newer models
 )

@@ -1,4 +1,4 @@
-"""How threads are stopped: their turn, the commands that would survive it, and our interest in them."""
+"""Stops threads: interrupts the turn, kills the commands that would survive it, and unsubscribes."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ class Stopper:
         self._call("thread/unsubscribe", OnThread(thread_id=thread.id), Leaving(thread))
 
     def _kill_commands(self, thread: Thread) -> None:
-        """Codex lets a running command survive the turn that is interrupted."""
+        """Codex does not end running commands when their turn is interrupted."""
         thread.stops_commands = True
         self._call("thread/backgroundTerminals/clean", OnThread(thread_id=thread.id), Nothing())

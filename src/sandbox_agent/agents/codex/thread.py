@@ -1,4 +1,4 @@
-"""One native thread: a conversation's own, or that of a sub-agent, which is folded into it."""
+"""One native thread: a conversation's own, or a sub-agent's, which is folded into the conversation."""
 
 from __future__ import annotations
 
@@ -55,33 +55,33 @@ class Thread:
         self.conversation = conversation
         self.scribe = conversation.scribe
         self.is_agent = is_agent
-        """A sub-agent's thread: its turns give no turn events, and its items may outlive the turn."""
+        """A sub-agent's thread: its turns produce no turn events, and its items may outlive the turn."""
         self.parent = parent
         """The item of the call that started the sub-agent."""
         self.running: str | None = None
         """The turn that codex has reported as started and that can be interrupted."""
         self.turn_ids: set[str] = set()
         self.prompts: list[str] = []
-        """What we said and codex has not echoed yet."""
+        """Prompts that codex has not echoed yet."""
         self.items = Items(self)
         self.turn_diff = TurnDiff()
         self.held_patch: HeldPatch | None = None
-        """A patch that is done, and waits for the diff of the turn."""
+        """A complete patch that waits for the diff of the turn."""
         self.held: Turn | None = None
-        """The turn that codex has ended and we have not: more of it is about to come."""
+        """The turn that codex has ended but we have not: more of it is about to arrive."""
         self._held_in: ScribeTurn | None = None
         self.stops_commands = False
-        """Codex was told to end the commands of the running turn: their output comes when the turn is over."""
+        """Codex was asked to end the commands of the running turn: their output arrives after the turn."""
         self.is_awaited = False
-        """A sub-agent of the running turn, which pays for it."""
+        """A sub-agent of the running turn, whose usage the turn includes."""
         self._ended: deque[str] = deque(maxlen=64)
         self._failed = False
         self._total: Tokens | None = None
 
     # -- turns --------------------------------------------------------------------------------
 
-    def know_turn(self, turn_id: str) -> None:
-        """Codex has taken a prompt and named the turn, which is not running yet."""
+    def note_turn(self, turn_id: str) -> None:
+        """Codex has accepted a prompt and named the turn, which is not running yet."""
         self.release()
         if turn_id not in self._ended:
             self.turn_ids.add(turn_id)
@@ -93,13 +93,15 @@ class Thread:
         self.is_awaited = self.is_agent
         self.turn_ids.add(turn.id)
         if turn.root_turn_id and not self.is_agent:
-            # A review starts under one id and ends under the other.
+            # A review starts under one id and ends under another.
             self.turn_ids.add(turn.root_turn_id)
         if not self.is_agent:
             self.scribe.start_turn(source="agent")
 
     def end_turn(self, turn: Turn) -> bool:
-        """False when this is not the end of the turn that runs. It waits for what is known to follow it; see `release`."""
+        """False if this is not the end of the running turn. The end waits for what is known to follow it; see
+        `release`.
+        """
         if turn.id in self._ended or (self.turn_ids and turn.id not in self.turn_ids):
             return False
         self.running = None
@@ -111,14 +113,14 @@ class Thread:
 
     @property
     def expects_more(self) -> bool:
-        """The output of commands that were stopped, or what sub-agents spend, which are about to end, too."""
+        """The output of stopped commands, or the usage of sub-agents, which are about to end as well."""
         if self.stops_commands and self.items.has_open_commands():
             return True
         agents = () if self.is_agent else self.conversation.agents.values()
         return any(agent.is_awaited for agent in agents)
 
     def tell_patch(self) -> None:
-        """Tell the patch that was held back, as what it is: an event of the frame that it came with."""
+        """Write the patch that was held back, as an event of the frame it arrived with."""
         held, self.held_patch = self.held_patch, None
         if held is None:
             return
@@ -130,7 +132,7 @@ class Thread:
             frame.bytes = now
 
     def release(self) -> None:
-        """End the turn that was held back, unless somebody else has ended it meanwhile."""
+        """End the turn that was held back, unless it has ended in the meantime."""
         turn, self.held = self.held, None
         if turn is None:
             return
@@ -161,7 +163,7 @@ class Thread:
         self.scribe.error(failure.message, failure.code, failure.details)
 
     def is_in_turn(self, turn_id: str | None) -> bool:
-        """Whether something of this turn may be told; an agent that began by itself opens the turn so."""
+        """Whether an event of this turn may be written. Opens the turn if the agent began it by itself."""
         if turn_id in self._ended:
             return False
         if self.is_agent or self.scribe.turn is not None:
@@ -225,13 +227,13 @@ class Thread:
         before, self._total = self._total, usage.total
         if before is None and self.conversation.went_on:
             if turn_id not in self.turn_ids:
-                return  # a resumed thread repeats where it stood
+                return  # a resumed thread repeats its last counts
             before = minus(usage.total, usage.last)
         if before == usage.total:
             return
         spent = minus(usage.total, before or Tokens())
         if spent.input_tokens or spent.output_tokens:
-            # A full context window is told as a total without any parts: nothing was spent then.
+            # A full context window is reported as a total without parts: nothing was spent.
             self.conversation.spend(spent)
         if not self.is_agent:
             self.conversation.context = Usage(

@@ -1,6 +1,7 @@
-"""The threads of one process: those that somebody owns, those that wait for an owner, and those that we have left.
+"""The threads of one process: those with an owner, those that wait for one, and those that we have left.
 
-A sub-agent's thread is announced only after it has begun to speak, so what an unknown thread says waits until somebody owns it.
+A sub-agent's thread is announced only after its first frames, so frames of an unknown thread wait until it
+has an owner.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from .thread import Thread
 
 MOST_ORPHANS = 256
 MOST_ORPHANED_BYTES = 16 << 20
-"""How many threads without an owner may wait, and how much they may say meanwhile; codex never comes near."""
+"""Bounds for threads that wait for an owner, and for their frames; codex stays far below them."""
 
 MOST_LEFT = 10_000
 
@@ -20,7 +21,7 @@ class Threads:
         self._owned: dict[str, Thread] = {}
         self._orphans: dict[str, list[bytes]] = {}
         self._orphaned_bytes = 0
-        self._left: dict[str, None] = {}  # the oldest first
+        self._left: dict[str, None] = {}  # oldest first
         self.claimed: list[str] = []
         """Threads that have found their owner since the last `claim`."""
 
@@ -43,7 +44,7 @@ class Threads:
             del self._owned[thread.id]
 
     def leave(self, thread: Thread) -> None:
-        """Its conversation is closed: what it says is nobody's business."""
+        """The conversation is closed: ignore the thread's frames from now on."""
         self._left[thread.id] = None
         if len(self._left) > MOST_LEFT:
             del self._left[next(iter(self._left))]
@@ -52,18 +53,18 @@ class Threads:
         return thread_id in self._left
 
     def keep(self, thread_id: str, frame: bytes) -> list[bytes]:
-        """Keep what a thread says until it has an owner. Returns the frames that nobody will hear."""
+        """Keep a thread's frames until it has an owner. Returns the frames that were dropped."""
         if thread_id in self._left:
             return [frame]
         self._orphans.setdefault(thread_id, []).append(frame)
         self._orphaned_bytes += len(frame)
-        unheard: list[bytes] = []
+        dropped: list[bytes] = []
         while len(self._orphans) > MOST_ORPHANS or self._orphaned_bytes > MOST_ORPHANED_BYTES:
-            unheard += self._take(next(iter(self._orphans)))
-        return unheard
+            dropped += self._take(next(iter(self._orphans)))
+        return dropped
 
     def claim(self) -> list[bytes]:
-        """What they said while nobody owned them."""
+        """The frames that waited for these threads' owner."""
         claimed, self.claimed = self.claimed, []
         return [frame for thread_id in claimed for frame in self._take(thread_id)]
 

@@ -1,4 +1,6 @@
-"""Codex's tools. It tells items where others tell calls: this names the tool behind an item, what it does and what it is about."""
+"""Codex's tools. It reports items where other agents report calls: this module names the tool behind an item,
+what it does and what it is about.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ KINDS: dict[type[Item], ToolKind] = {
 
 
 class Tool(Struct, frozen=True):
-    """A tool and what it is called with."""
+    """A tool and its arguments."""
 
     name: str
     input: Any
@@ -52,7 +54,7 @@ class Tool(Struct, frozen=True):
 
 
 def tool_of(item: Item) -> Tool | None:
-    """None for what is said, and not done."""
+    """None for items that are not calls."""
     match item:
         case CommandExecution(command=command):
             name = STDIN_TOOL if item.source == "unifiedExecInteraction" else COMMAND_TOOL
@@ -66,13 +68,13 @@ def tool_of(item: Item) -> Tool | None:
         case FunctionCallOutput():
             return _tool(item, _qualified(item.namespace, item.name), {})
         case CollabAgentToolCall():
-            told = {
+            arguments = {
                 "prompt": item.prompt,
                 "model": item.model,
                 "reasoningEffort": item.reasoning_effort,
                 "receiverThreadIds": item.receiver_thread_ids,
             }
-            return _tool(item, item.tool, {name: value for name, value in told.items() if value})
+            return _tool(item, item.tool, {name: value for name, value in arguments.items() if value})
         case SubAgentActivity(agent_path=path, model=model):
             input = {"agentPath": path, "model": model, "reasoningEffort": item.reasoning_effort}
             return _tool(item, "spawn_agent", input, path)
@@ -103,7 +105,7 @@ def patch_title(changes: Iterable[Change]) -> str:
 
 
 def typed(command: str) -> str:
-    """A command as a user would type it, without the shell that codex starts for it."""
+    """A command as a user would type it, without the shell that codex wraps around it."""
     try:
         words = shlex.split(command) if "sh -" in command[:64] else []
     except ValueError:

@@ -1,4 +1,4 @@
-"""Tokens that a thread has spent."""
+"""Converts the token counts of a thread."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The protocol of one `codex app-server` process, which carries every conversation as a thread of its own.
 
-Frames are routed by their thread id and by nothing else. Requests of ours have string ids: recordings of other clients, which count,
-never collide with them.
+Frames are routed by thread id alone. Our requests have string ids, so they never collide with the numeric ids
+of other clients in recordings.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ from .frames import (
     TurnStarted,
 )
 from .modes import MODES
-from .pending import Asked, Pending
+from .pending import OpenRequest, Pending
 from .recorded import RecordedClient
 from .requests import REQUESTS, UNSUPPORTED
 from .stopping import Stopper
@@ -82,13 +82,13 @@ UNWANTED = (
     "remoteControl/status/changed",
     "thread/readState/changed",
 )
-"""The loudest of what we ignore: codex need not send it."""
+"""The most frequent notifications we ignore: codex can leave them out."""
 
 LATE_SECONDS = 0.5
-"""So long the end of a turn waits for the output of the commands that were stopped; some milliseconds are usual."""
+"""How long the end of a turn waits for the output of stopped commands, which usually takes milliseconds."""
 
 AGENT_SECONDS = 5.0
-"""So long it waits for its sub-agents, which it pays for; what they spend later is the next turn's."""
+"""How long it waits for the usage of its sub-agents; later usage counts towards the next turn."""
 
 _address = msgspec.json.Decoder(Params)
 _notes = {method: msgspec.json.Decoder(kind) for method, kind in NOTIFICATIONS.items()}
@@ -98,10 +98,10 @@ class CodexWire(Wire):
     def __init__(self, world: World) -> None:
         super().__init__(world)
         self._greeted = False
-        self._waiting: list[Request] = []  # what was asked for before the handshake was over
+        self._waiting: list[Request] = []  # requested before the handshake was over
         self._conversations: list[CodexConversation] = []
         self._threads = Threads()
-        self._rpc: Rpc[Awaited, Asked] = Rpc(self.send, lambda n: f"sandbox-agent-{n}")
+        self._rpc: Rpc[Awaited, OpenRequest] = Rpc(self.send, lambda n: f"sandbox-agent-{n}")
         self._pending = Pending(self._rpc)
         self._stopper = Stopper(self._call)
         self._recorded = RecordedClient(self, self._rpc, self._threads, self._pending)
@@ -137,11 +137,11 @@ class CodexWire(Wire):
         thread = _thread_of(conversation)
         thread.conversation.wants_interrupt = False
         if prompt.command:
-            # The only one it has: whoever asks for another is refused before.
+            # Its only command: any other is refused earlier.
             self._call("thread/compact/start", OnThread(thread_id=thread.id), prompting(thread, ()))
             return
         params = turn_params(thread, prompt)
-        thread.conversation.told = thread.conversation.settings
+        thread.conversation.sent_settings = thread.conversation.settings
         self._call("turn/start", params, prompting(thread, params.input))
 
     def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:
@@ -153,14 +153,16 @@ class CodexWire(Wire):
     def cancel(self, conversation: Conversation) -> None:
         assert isinstance(conversation, CodexConversation)
         conversation.release_turns()
-        # Before codex has reported the turn there is nothing to interrupt: it would run to its end.
+        # Until codex has reported the turn there is nothing to interrupt, and the turn would run to its end.
         started = conversation.thread is not None and conversation.thread.running is not None
         conversation.wants_interrupt = conversation.scribe.turn is not None and not started
         for thread in conversation.threads():
             self._stopper.interrupt(thread)
 
     def configure(self, conversation: Conversation, settings: Settings) -> bool:
-        """Takes effect with the next prompt. A thread's directory and MCP servers are fixed when it is opened."""
+        """Takes effect with the next prompt. A thread's directory and MCP servers are fixed when it is
+        opened.
+        """
         now = conversation.settings
         conversation.settings = settings
         return (now.directory, now.mcp) == (settings.directory, settings.mcp)
@@ -191,14 +193,14 @@ class CodexWire(Wire):
             thread = None
         if thread is not None:
             return thread.conversation
-        # What no thread owns is told to nobody, unless there is nobody else.
+        # A frame without a thread belongs to no conversation, unless there is only one.
         alone = self._conversations[0] if len(self._conversations) == 1 else None
         return alone if alone and alone.scribe.started else None
 
     def add(self, conversation: CodexConversation) -> None:
         self._conversations.append(conversation)
 
-    # -- how requests are sent ----------------------------------------------------------------
+    # -- sending requests ---------------------------------------------------------------------
 
     def _call(self, method: str, params: Command, awaited: Awaited) -> None:
         request = self._rpc.request(method, params, awaited)
@@ -207,7 +209,7 @@ class CodexWire(Wire):
         else:
             self._waiting.append(request)
 
-    # -- frames of codex ----------------------------------------------------------------------
+    # -- frames from codex ----------------------------------------------------------------------
 
     def feed(self, frame: InFrame) -> None:
         assert isinstance(frame, bytes)
@@ -218,33 +220,33 @@ class CodexWire(Wire):
             raise
 
     def _hear_frame(self, frame: bytes) -> None:
-        told: Reply | Note | Call | None
+        message: Reply | Note | Call | None
         try:
-            told = read(frame)
+            message = read(frame)
         except RecursionError:
-            if (told := self._rpc.read_surface(frame)) is None:
+            if (message := self._rpc.read_surface(frame)) is None:
                 raise
-        match told:
+        match message:
             case Note():
-                self._hear_notification(told, frame)
+                self._hear_notification(message, frame)
             case Reply():
-                self._hear_answer(told)
+                self._hear_answer(message)
             case Call():
-                self._rpc.attend(told, lambda call: self._hear_request(call, frame))
+                self._rpc.attend(message, lambda call: self._hear_request(call, frame))
         if self._threads.claimed:
             for waiting in self._threads.claim():
                 self.receive(waiting)
 
-    def _hear_notification(self, told: Note, frame: bytes) -> None:
-        if told.method in IGNORED:
+    def _hear_notification(self, note: Note, frame: bytes) -> None:
+        if note.method in IGNORED:
             return
-        thread_id = _address.decode(told.params).thread_id
+        thread_id = _address.decode(note.params).thread_id
         thread = self._threads.find(thread_id)
-        if told.method not in NOTIFICATIONS:
+        if note.method not in NOTIFICATIONS:
             self._hear_unknown(thread, frame)
         elif thread is not None:
-            self._hear(thread, _notes[told.method].decode(told.params), told.params, frame)
-        elif thread_id is not None and told.method != "turn/diff/updated":
+            self._hear(thread, _notes[note.method].decode(note.params), note.params, frame)
+        elif thread_id is not None and note.method != "turn/diff/updated":
             self._keep(thread_id, frame)
 
     def _hear(self, thread: Thread, note: Params, payload: Raw, frame: bytes) -> None:
@@ -288,20 +290,20 @@ class CodexWire(Wire):
         conversation.release_turns()
 
     def _end_unread(self, frame: bytes) -> None:
-        """A turn ends, also when its end is told in a way that nobody can read."""
+        """The turn ends even if its end cannot be read."""
         match surface_of(frame):
             case {"method": "turn/completed", "params": params}:
-                found = params if isinstance(params, dict) else {}
+                fields = params if isinstance(params, dict) else {}
             case _:
                 return
-        thread = self._threads.find(str(found.get("threadId")))
+        thread = self._threads.find(str(fields.get("threadId")))
         if thread is None and isinstance(alone := self.conversation_of(frame), CodexConversation):
             thread = alone.thread
         if thread is None or self._threads.has_left(thread.id):
             return
-        failed = TurnError(message="the agent told the end of its turn in a form that is not known")
+        failed = TurnError(message="the agent reported the end of its turn in an unknown form")
         fallback = {"id": thread.running or "", "status": "failed", "error": failed}
-        self._end_turn(thread, readable_part(Turn, found.get("turn"), **fallback))
+        self._end_turn(thread, readable_part(Turn, fields.get("turn"), **fallback))
 
     def _hear_unknown(self, thread: Thread | None, frame: bytes) -> None:
         owner = thread.conversation if thread else self.conversation_of(frame)
@@ -309,9 +311,9 @@ class CodexWire(Wire):
             owner.scribe.unknown(msgspec.json.decode(frame))
 
     def _keep(self, thread_id: str, frame: bytes) -> None:
-        for unheard in self._threads.keep(thread_id, frame):
-            if isinstance(told := read(unheard), Call):
-                self._rpc.refuse(told.id, "nobody is there to answer")
+        for dropped in self._threads.keep(thread_id, frame):
+            if isinstance(message := read(dropped), Call):
+                self._rpc.refuse(message.id, "no client can answer")
 
     def _hear_request(self, call: Call, frame: bytes) -> None:
         thread_id = _thread_id(call)
@@ -323,7 +325,7 @@ class CodexWire(Wire):
         elif thread is not None and not self._threads.has_left(thread.id):
             self._pending.put(thread, call)
         elif thread_id is None or thread is not None:
-            self._rpc.refuse(call.id, "nobody is there to answer")
+            self._rpc.refuse(call.id, "no client can answer")
         else:
             self._keep(thread_id, frame)
 
@@ -341,11 +343,11 @@ class CodexWire(Wire):
                 if failed is not None:
                     _tell_refused(awaited, failed)
                 else:
-                    _know_turn(thread, result)
+                    _note_turn(thread, result)
             case Steering(thread=thread, prompt=prompt):
                 _tell_steered(thread, prompt, refused=failed is not None)
             case Beginning(thread=thread) if failed is None:
-                _know_turn(thread, result)
+                _note_turn(thread, result)
                 thread.scribe.start_turn(source="agent")
             case Stopping(thread=thread) if self._threads.has_left(thread.id):
                 self._stopper.unsubscribe(thread)
@@ -378,9 +380,10 @@ class CodexWire(Wire):
         thread = Thread(answer.thread.id, conversation)
         conversation.went_on = opening.resumes or answer.thread.forked_from_id is not None
         conversation.opened(thread, answer)
-        # A new thread works with what it was opened with, but for the collaboration mode, which only a turn can set.
-        unsaid = opening.resumes or plans(conversation.settings)
-        conversation.told = None if unsaid else conversation.settings
+        # A new thread uses the settings it was opened with, except the collaboration mode, which only a turn
+        # can set.
+        unsent = opening.resumes or plans(conversation.settings)
+        conversation.sent_settings = None if unsent else conversation.settings
         self._threads.own(thread)
         if conversation.closed:
             self._threads.leave(thread)
@@ -418,12 +421,12 @@ def _thread_of(conversation: Conversation) -> Thread:
 
 
 def _tell_refused(prompting: Prompting, failed: RpcError) -> None:
-    """Codex does not take the prompt: an error of its turn."""
+    """Codex refuses the prompt: an error of its turn."""
     thread = prompting.thread
     if prompting.text in thread.prompts:
         thread.prompts.remove(prompting.text)
     thread.conversation.wants_interrupt = False
-    thread.conversation.told = None
+    thread.conversation.sent_settings = None
     failure = failure_of(TurnError(message=failed.message, codex_error_info="badRequest"))
     thread.scribe.error(failure.message, failure.code, {"code": failed.code})
     if not prompting.joins:
@@ -431,7 +434,7 @@ def _tell_refused(prompting: Prompting, failed: RpcError) -> None:
 
 
 def _tell_steered(thread: Thread, prompt: Prompt, *, refused: bool) -> None:
-    """What codex does not take in the middle of a turn never reached it."""
+    """A prompt that codex refuses in the middle of a turn never reached it."""
     if not refused:
         thread.scribe.start_turn(source="agent")
         thread.scribe.user_message(prompt.text, prompt.attachments)
@@ -443,11 +446,11 @@ def _is_gone(failed: RpcError) -> bool:
     return "no rollout found" in failed.message
 
 
-def _know_turn(thread: Thread, result: Raw) -> None:
+def _note_turn(thread: Thread, result: Raw) -> None:
     answer = msgspec.json.decode(result, type=TurnAnswer)
     if turn_id := answer.turn.id if answer.turn else answer.turn_id:
-        thread.know_turn(turn_id)
+        thread.note_turn(turn_id)
 
 
-def _thread_id(told: Reply | Note | Call) -> str | None:
-    return None if isinstance(told, Reply) else _address.decode(told.params).thread_id
+def _thread_id(message: Reply | Note | Call) -> str | None:
+    return None if isinstance(message, Reply) else _address.decode(message.params).thread_id

@@ -83,12 +83,12 @@ class OpenCode(Agent):
         shared_process=True,
     )
     gaps = {
-        "error_cut": "it tells so after five more tries, which take over a minute; a cancel or `turnTimeoutMs` ends such a turn before",
+        "error_cut": "it reports the failure after five more tries, which take over a minute; a cancel or `turnTimeoutMs` ends such a turn earlier",
     }
     commands = (COMPACT,)
     makes_in_git = ("opencode",)
     notes = (
-        "Plans are files. In a repository they are in its `.opencode/plans`, else in OpenCode's own data folder; while it plans, the agent "
+        "Plans are files. In a repository they are in its `.opencode/plans`, otherwise in OpenCode's own data directory; in plan mode the agent "
         "may write no other file.",
     )
     modes = (
@@ -100,13 +100,13 @@ class OpenCode(Agent):
         from .permissions import server_permissions
 
         argv = [str(place.executable), "serve", "--hostname", "127.0.0.1", "--port", "0"]
-        # One process, one password: only our link may talk to it.
+        # A password per process: only our link may talk to it.
         server = HttpServer(READY, EVENTS, "opencode", secrets.token_urlsafe(24))
         env = {
             "OPENCODE_SERVER_USERNAME": server.user,
             "OPENCODE_SERVER_PASSWORD": server.password,
             "OPENCODE_PERMISSION": server_permissions(place.environ),
-            # Together they offer its model the tool that asks whether a plan is good.
+            # Together they give the model the tool that asks for approval of a plan.
             "OPENCODE_CLIENT": "cli",
             "OPENCODE_EXPERIMENTAL_PLAN_MODE": "1",
             "OPENCODE_DISABLE_AUTOUPDATE": "1",

@@ -1,4 +1,4 @@
-"""Requests to the server and their answers: what was asked for, and who waits for it."""
+"""Requests to the server and their answers: what each was for, and what waits for it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Waiting(Struct):
     request: str
     on_answer: OnAnswer
     own: bool = False
-    """Asked by us, not read from a recording."""
+    """Sent by us, not read from a recording."""
 
 
 class Asking:
@@ -40,14 +40,14 @@ class Asking:
         self._wire.outbox.append(request)
 
     def tell(self, conversation: OpenCodeConversation, path: str, body: object) -> None:
-        """Post something whose answer nothing depends on: what follows is told by events."""
+        """Post something whose answer does not matter: events report the outcome."""
         self.ask("POST", path_of(conversation, path), body, lambda status, body: None)
 
     def expect(self, request: HttpRequest, on_answer: OnAnswer, *, own: bool = False) -> None:
         self._waiting.append(_Waiting(request.id, f"{request.method} {request.path}", on_answer, own))
 
     def adopt(self, request: HttpRequest) -> bool:
-        """What we would have asked by ourselves, a recorded client asked: its answer is ours."""
+        """A recorded client sent a request that we would have sent: its answer is ours."""
         for waiting in self._waiting:
             if waiting.own and waiting.request == f"{request.method} {request.path}":
                 waiting.id, waiting.own = request.id, False

@@ -1,4 +1,4 @@
-"""What goes with requests to an OpenCode server, both ways. Only what we write or read."""
+"""Bodies of requests to an OpenCode server and of its answers. Only what we write or read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class AgentInfo(Struct, frozen=True):
 
 class Limit(Struct, frozen=True):
     context: float = 0
-    """How many tokens fit; 0 where that is not known."""
+    """How many tokens fit; 0 if unknown."""
 
 
 class ModelInfo(Struct, frozen=True):
@@ -54,11 +54,11 @@ class CommandInfo(Struct, frozen=True):
     name: str
     description: str | None = None
     hints: tuple[str, ...] = ()
-    """The places in its template that arguments fill, e.g. `$ARGUMENTS`."""
+    """The placeholders for arguments in its template, e.g. `$ARGUMENTS`."""
 
 
 class SessionNow(Struct, frozen=True):
-    """The part of `GET /session/{id}` that says what it works with; null before its first prompt."""
+    """The part of `GET /session/{id}` with its model and agent; null before its first prompt."""
 
     model: SessionModel | None = None
 
@@ -68,7 +68,7 @@ class McpStatus(Struct, frozen=True):
     error: str | None = None
 
 
-# -- what a client writes, read back ----------------------------------------------------------
+# -- bodies that a client writes, read back ---------------------------------------------------
 
 
 class PermissionRule(Struct, frozen=True):

@@ -1,7 +1,8 @@
-"""What a server sets up when a directory is first used: it loads its settings, its plugins and its models.
+"""The setup that a server does when a directory is first used: it loads settings, plugins and models.
 
-A prompt would have it done, but an abort that comes meanwhile interrupts it for good: from then on every prompt in that directory fails
-with "All fibers interrupted". So no prompt goes before it is done, at the request of something that nobody aborts.
+A prompt would trigger it, but an abort in the meantime interrupts it for good: from then on every prompt in
+that directory fails with "All fibers interrupted". So we trigger it by a request that is never aborted, and
+hold prompts back until it is done.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from .messages import lenient
 from .requests import scope
 
 MOST_REMEMBERED = 1024
-"""How many directories are known to be set up. One that is forgotten is asked for again, which costs little."""
+"""How many directories we remember as set up. A forgotten one is requested again, which costs little."""
 
 
 class Bootstrap:
@@ -28,7 +29,7 @@ class Bootstrap:
 
     @property
     def windows(self) -> Mapping[str, int]:
-        """How much the context of each model holds, as far as it is known."""
+        """The size of each model's context window, where known."""
         return self._windows
 
     def when_done(self, directory: str, then: Callable[[], None]) -> None:
@@ -42,7 +43,7 @@ class Bootstrap:
             self._asking.ask("GET", path, None, lambda status, body: self._finish(directory, status, body))
 
     def forget(self, directory: str | None) -> None:
-        """The server has thrown away what it had set up, for one directory or for all."""
+        """The server has discarded its setup, for one directory or for all."""
         for gone in [directory] if directory is not None else list(self._done):
             self._done.pop(gone, None)
 
@@ -52,7 +53,7 @@ class Bootstrap:
             self._done[directory] = None
             if len(self._done) > MOST_REMEMBERED:
                 del self._done[next(iter(self._done))]
-        # What went wrong is told to the prompts.
+        # The prompts report what went wrong.
         for then in self._waiting.pop(directory):
             then()
 

@@ -1,4 +1,4 @@
-"""The calls of one thread: their arguments, previews and results, and what is asked about them."""
+"""The calls of one thread: their arguments, previews and results, and the requests about them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .permissions import ask_of
 from .tools import changes_of, data_of, kind_of
 
 MOST_ASKED = 4096
-"""How many requests are known by their ids."""
+"""How many requests we remember by their ids."""
 REJECTED_TOGETHER = "rejected together with another call"
-_ABORTED_COMMAND = "User aborted the command"  # how the output of a command ends that an abort killed
+_ABORTED_COMMAND = "User aborted the command"  # the end of a command's output if an abort killed it
 
 
 class Calls:
@@ -27,7 +27,7 @@ class Calls:
         self._outlive_turn = outlive_turn
         self._parts: dict[str, ToolPart] = {}  # by part id, as last seen
         self._outputs: dict[str, str] = {}
-        self._diffs: dict[str, str] = {}  # part id -> the diff that a permission showed
+        self._diffs: dict[str, str] = {}  # part id -> the diff shown in a permission request
         self._early_asks: dict[str, PermissionAsked] = {}  # by the part id of their call
         self._asked: dict[str, None] = {}  # permissions and questions of all turns, oldest first
 
@@ -45,7 +45,7 @@ class Calls:
         return tasks[-1] if tasks else None
 
     def cut_off(self) -> None:
-        """The model is called again: what it was about to call is given up."""
+        """The model is called again: calls in progress are abandoned."""
         for key, part in self._parts.items():
             if isinstance(part.state, Pending) and self._scribe.has_open_call(key):
                 self._scribe.result(key, "the model's answer was cut off", failed=True, source="daemon")
@@ -95,7 +95,7 @@ class Calls:
                 self._preview(part.id, metadata.output)
             case Completed(output=output):
                 interrupted = _ABORTED_COMMAND in output[-200:] and metadata.exit is None
-                # A denied or unknown tool is told as one that ran and said no.
+                # A denied or unknown tool is reported as one that ran and failed.
                 failed = part.tool == "invalid" or (part.tool == "bash" and interrupted)
                 extra = [] if failed else changes_of(part, metadata, self._diffs.get(part.id))
                 extra += [image for file in part.state.attachments for image in self._image(file)]
@@ -107,7 +107,7 @@ class Calls:
         return self._conversation.tool_name(_tool(part))
 
     def _preview(self, key: str, output: str | None) -> None:
-        """The output so far is repeated each time; a delta is what lies past the last one."""
+        """The output so far is repeated each time; a delta is what follows the last one."""
         before = self._outputs.get(key, "")
         if output and output.startswith(before):
             self._outputs[key] = output
@@ -124,7 +124,7 @@ class Calls:
             return
         call = self._find(asked.tool)
         if call and isinstance(call.state, Pending) and bytes(asked.metadata) == b"{}":
-            # Nothing to show yet. The arguments are on their way: the two only overtook each other.
+            # Nothing to show yet: the request has overtaken the arguments of its call.
             self._early_asks[call.id] = asked
         else:
             self._tell_ask(asked, call)
@@ -139,14 +139,16 @@ class Calls:
         self._scribe.ask(asked.id, ask)
 
     def reject_others(self, key: str) -> None:
-        """A rejection rejects all that its session asks for: nobody is to answer the others."""
+        """A rejection rejects all open requests of its session."""
         if key in self._asked:
             for other in self._scribe.pending:
                 if other != key and other in self._asked:
                     self._scribe.decide(other, "reject", "agent", REJECTED_TOGETHER, source="agent")
 
     def take_unasked(self, frame: bytes) -> list[str]:
-        """The permissions that waited for the arguments of a call, which came in this frame and cannot be read."""
+        """The permissions that waited for the arguments of a call, which arrived in this frame and cannot be
+        read.
+        """
         parts = [part_id for part_id in self._early_asks if part_id.encode() in frame]
         return [self._early_asks.pop(part_id).id for part_id in parts]
 
@@ -161,12 +163,12 @@ class Calls:
             return
         questions = [
             AskedQuestion(
-                one.question,
-                one.header,
-                tuple(Choice(option.label, option.description) for option in one.options),
-                one.multiple,
+                question.question,
+                question.header,
+                tuple(Choice(option.label, option.description) for option in question.options),
+                question.multiple,
             )
-            for one in asked.questions
+            for question in asked.questions
         ]
         self._scribe.question(asked.id, questions, call=key)
 
@@ -178,15 +180,15 @@ class Calls:
             plan.written = content if isinstance(content, str) else plan.written
 
     def _plan_text(self) -> str:
-        """The question only names the file that the plan is in."""
+        """The question only names the file with the plan."""
         plan = self._conversation.plan
         path = plan.path or f"{self._conversation.directory}/.opencode/{plan.file}"
         state = self._scribe.pen.world.look(path)
-        found = state.data.decode(errors="replace") if state and state.data else plan.written
-        return found.strip()
+        text = state.data.decode(errors="replace") if state and state.data else plan.written
+        return text.strip()
 
     def _is_new_request(self, key: str) -> bool:
-        """The server keeps listing a request when an abort took its turn away: one is asked once."""
+        """The server keeps listing a request after an abort has ended its turn: ask each only once."""
         if key in self._asked or (self._scribe.turn is None and not self._outlive_turn()):
             return False
         self._asked[key] = None
@@ -204,6 +206,6 @@ class Calls:
 
 
 def _tool(part: ToolPart) -> str:
-    """The tool that the model meant: a call that cannot be made goes on under the name `invalid`."""
-    meant = part.state.input.get("tool") if part.tool == "invalid" else None
-    return meant if isinstance(meant, str) else part.tool
+    """The tool the model meant: a call that cannot be made continues under the name `invalid`."""
+    tool = part.state.input.get("tool") if part.tool == "invalid" else None
+    return tool if isinstance(tool, str) else part.tool

@@ -1,4 +1,4 @@
-"""Models, modes and commands: four answers of the server that make one catalogue."""
+"""Models, modes and commands: four answers of the server that make up one catalogue."""
 
 from __future__ import annotations
 
@@ -62,17 +62,19 @@ def _catalogue(
     config: bodies.Config,
     commands: Iterable[bodies.CommandInfo],
 ) -> Catalogue:
-    modes = [one for one in agents if one.mode != "subagent" and not one.hidden]
+    modes = [agent for agent in agents if agent.mode != "subagent" and not agent.hidden]
     models = [
         Model(f"{provider.id}/{key}", model.name, tuple(model.variants) or None)
         for provider in providers.providers
         for key, model in provider.models.items()
     ]
-    first = next((one.id for one in providers.providers if one.id in providers.default), None)
+    first = next((provider.id for provider in providers.providers if provider.id in providers.default), None)
     default = config.model or (f"{first}/{providers.default[first]}" if first else None)
     return Catalogue(
         tuple(models),
-        tuple(Mode(one.name, one.name.replace("-", " ").capitalize(), one.description) for one in modes),
+        tuple(Mode(mode.name, mode.name.replace("-", " ").capitalize(), mode.description) for mode in modes),
         default,
-        tuple(Command(one.name, one.description or "", " ".join(one.hints)) for one in commands),
+        tuple(
+            Command(command.name, command.description or "", " ".join(command.hints)) for command in commands
+        ),
     )

@@ -1,4 +1,4 @@
-"""After the stream of events broke: OpenCode replays nothing, so what became of the open turns is asked for."""
+"""Recovers after the event stream broke: OpenCode replays nothing, so we request the state of the open turns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class CatchUp:
         self._threads = threads
 
     def begin(self) -> None:
-        """The stream was broken for a while: ask what became of the turns that are open."""
+        """The stream was broken: request the state of the open turns."""
         directories = []
         for conversation in self._threads.conversations:
             if conversation.scribe.turn is not None:
@@ -49,7 +49,7 @@ class CatchUp:
             if status != 200:
                 return
             busy = msgspec.json.decode(body, type=dict[str, Any]).keys()
-            for conversation in self._threads.those_in(directory):
+            for conversation in self._threads.in_directory(directory):
                 if conversation.turn.lost:
                     conversation.turn.lost = False
                     self._ask_messages(conversation, running=conversation.native_id in busy)
@@ -64,7 +64,7 @@ class CatchUp:
             for message in msgspec.json.decode(body, type=tuple[Listed, ...]):
                 self._replay(thread, message)
             if not running and conversation.scribe.turn is not None:
-                conversation.handed = []
+                conversation.pending_prompts = []
                 if conversation.turn.running:
                     conversation.lose_turn()
                 else:
@@ -75,7 +75,7 @@ class CatchUp:
         self._asking.ask("GET", f"{path}&limit=50", None, listed)
 
     def _replay(self, thread: Thread, message: Listed) -> None:
-        """Tell a message of the running turn again; what was heard before gives nothing."""
+        """Process a message of the running turn again; parts that were already seen produce nothing."""
         if not thread.is_current(message.info):
             return
         begun = structs.replace(message.info, time=Time(message.info.time.created))

@@ -1,8 +1,8 @@
-"""A conversation's turn: what began it, what is still running in it, and when it is over.
+"""A conversation's turn: what began it, what still runs in it, and when it is over.
 
-OpenCode says `idle` too often (twice after an error or an abort, the first time before its last message is complete)
-and too seldom (never for a prompt it refuses). A turn is over with the `idle` after its last message is complete: were it
-ended before, the second `idle` would come in the next turn.
+OpenCode sends `idle` too often (twice after an error or an abort, the first time before its last message is
+complete) and too rarely (never for a prompt it refuses). A turn ends with the `idle` after its last message
+is complete: if it ended earlier, the second `idle` would fall into the next turn.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from .tools import MCP_PREFIX, kind_of
 DEFAULT_TITLE = "New session - "
 
 
-class Handed(Struct):
-    """A prompt on its way: OpenCode repeats it as a user message, which gives no event."""
+class PendingPrompt(Struct):
+    """A prompt on its way: OpenCode repeats it as a user message, which produces no event."""
 
     message_id: str | None
-    """Ours, sent along; clients in recordings mostly leave the id to the server."""
+    """The id we sent along; clients in recordings usually leave it to the server."""
     texts: tuple[str, ...] = ()
-    """What it repeats; empty for a slash command, whose text is the server's."""
+    """The texts it repeats; empty for a slash command, whose text comes from the server."""
 
 
 class Typed(Struct):
-    """A user message that is not ours, held until its parts are together and a turn can take it."""
+    """A user message that is not ours, held until all its parts are there and a turn can take it."""
 
     message_id: str
     texts: list[str] = []
@@ -49,17 +49,19 @@ class Plan(Struct):
     file: str = ""
     """The end of its path."""
     path: str | None = None
-    """All of it, once something was written there."""
+    """Its full path, once something was written there."""
     written: str = ""
     """What was written there last."""
 
 
 class TurnState:
-    """What is known of the running turn. A new one stands ready whenever a turn is over."""
+    """The state of the running turn. It is replaced as soon as a turn is over."""
 
     def __init__(self) -> None:
         self.alive = False
-        """The agent answered in this turn, or failed to. An `idle` before that belongs to the turn before, and so may a `busy`."""
+        """The agent answered in this turn, or failed to. An `idle` before that belongs to the previous turn,
+        and a `busy` may.
+        """
         self.busy = False
         self.idle = False
         self.running: set[str] = set()
@@ -70,49 +72,51 @@ class TurnState:
         self.finish: str | None = None
         self.failures: list[Failure] = []
         self.overflow: NativeError | None = None
-        """The context was too long. An error only if no compaction follows."""
+        """The context was too long. This is an error only if no compaction follows."""
         self.texts: set[str] = set()
-        """What was prompted in this turn: a compaction may repeat it."""
+        """The prompts of this turn: a compaction may repeat them."""
         self.usage: Usage | None = None
         self.model: str | None = None
-        """The one that answers."""
+        """The message that answers."""
         self.answered = False
-        """The server is done with the command of this turn: its next `idle` is the end."""
+        """The server has finished the command of this turn: its next `idle` is the end."""
         self.lost = False
-        """The event stream broke in this turn, and the server said nothing since."""
+        """The event stream broke in this turn, and no event arrived since."""
         self.idled = False
-        """An `idle` came after the prompt was taken and before any answer: if an error follows, that was the end."""
+        """An `idle` came after the prompt was accepted and before any answer: if an error follows, that was
+        the end.
+        """
         self.feedback: str | None = None
-        """What the user said to a plan that was rejected."""
+        """The user's feedback on a rejected plan."""
 
 
 class OpenCodeConversation(Conversation):
     def __init__(self, wire: Wire, start: Start) -> None:
         super().__init__(wire, start)
         if not self.directory:
-            # A recorded client that left it to the server, which tells when it opens the session.
+            # A recorded client may leave it to the server, which reports it when it opens the session.
             self._metadata = structs.replace(self._metadata, directory=None)
         self.turn = TurnState()
         self.turns = 0
         """How many turns are over."""
-        self.handed: list[Handed] = []
+        self.pending_prompts: list[PendingPrompt] = []
         self.typed: Typed | None = None
         self.title: str | None = None
         self.created = 0.0
         self.waiting_mcp = 0
-        """MCP servers that are being added before the conversation is ready."""
+        """MCP servers that must be added before the conversation is ready."""
         self.unruled = 0
-        """Changes of its rules that the server has not confirmed."""
-        self.unsent: list[tuple[Handed, PromptBody | Prompt]] = []
-        """Prompts and commands that wait for that."""
+        """Rule changes that the server has not confirmed."""
+        self.unsent: list[tuple[PendingPrompt, PromptBody | Prompt]] = []
+        """Prompts and commands that wait for them."""
         self.deleted_by_us = False
         self.plans: set[str] = set()
         """Questions that are plans to approve."""
         self.plan = Plan()
         self.windows: Mapping[str, int] = {}
-        """How much the contexts of models hold."""
+        """The context window sizes of models."""
         self.feed_back: Callable[[str], None] | None = None
-        """Gives the agent what the user said to its plan, in the running turn."""
+        """Sends the agent the user's feedback on its plan, in the running turn."""
         self._expects_trace = False
 
     @property
@@ -120,7 +124,7 @@ class OpenCodeConversation(Conversation):
         return self.settings.directory
 
     def report(self, session: Session) -> None:
-        """What the server says of the session it opened for us."""
+        """Report the session that the server opened for us."""
         directory = session.directory or self.directory
         self.native_id = session.id
         self.title = session.title
@@ -134,18 +138,20 @@ class OpenCodeConversation(Conversation):
         )
 
     def mcp_prefix(self) -> str:
-        """Sessions in one directory share their MCP servers; the name says whose one is."""
+        """Sessions in one directory share their MCP servers; the name shows which session a server belongs
+        to.
+        """
         return f"{MCP_PREFIX}{(self.native_id or '')[-4:]}_"
 
     def mcp_servers(self) -> tuple[str, ...]:
         return tuple(f"{self.mcp_prefix()}{name}" for name in self.settings.mcp)
 
     def tool_name(self, tool: str) -> str:
-        """The name as the client knows it, without the mark of whose server it is."""
+        """The name as the client knows it, without the prefix of its server."""
         return tool.removeprefix(self.mcp_prefix())
 
     def title_of(self, tool: str, input: Any) -> str:
-        """What a call of this tool is about."""
+        """A title for a call of this tool."""
         name = self.tool_name(tool)
         for server in self.settings.mcp if name != tool else ():
             if name.startswith(f"{server}_"):
@@ -154,63 +160,67 @@ class OpenCodeConversation(Conversation):
 
     # -- prompts --------------------------------------------------------------------------------
 
-    def hand_over(self, parts: Iterable[str], message_id: str | None, *, resume_turn: bool) -> Handed:
-        """A prompt is sent: its texts and the paths of its files, nothing for a slash command, whose text we do not know."""
+    def add_prompt(self, parts: Iterable[str], message_id: str | None, *, resume_turn: bool) -> PendingPrompt:
+        """A prompt is sent: its texts and the paths of its files; nothing for a slash command, whose text we
+        do not know.
+        """
         if not resume_turn:
             self._next_turn()
-        handed = Handed(message_id, tuple(part for part in parts if part))
-        self.handed.append(handed)
+        pending = PendingPrompt(message_id, tuple(part for part in parts if part))
+        self.pending_prompts.append(pending)
         self.turn.idle = False
-        return handed
+        return pending
 
     def take_echo(self, message_id: str, text: str | None) -> bool:
-        """Whether this user message is a prompt of ours that the server repeats."""
-        for handed in self.handed:
-            unnamed = handed.message_id is None and text is not None
-            if handed.message_id == message_id or (unnamed and (text in handed.texts or not handed.texts)):
-                self.handed.remove(handed)
-                self.turn.texts.update(handed.texts)
+        """Whether this user message is the server's copy of one of our prompts."""
+        for pending in self.pending_prompts:
+            unnamed = pending.message_id is None and text is not None
+            if pending.message_id == message_id or (unnamed and (text in pending.texts or not pending.texts)):
+                self.pending_prompts.remove(pending)
+                self.turn.texts.update(pending.texts)
                 return True
         return text is not None and self.scribe.turn is not None and text in self.turn.texts
 
-    def is_handed(self, message_id: str) -> bool:
-        return any(handed.message_id == message_id for handed in self.handed)
+    def is_pending(self, message_id: str) -> bool:
+        return any(pending.message_id == message_id for pending in self.pending_prompts)
 
-    def refuse(self, handed: Handed, failure: Failure) -> None:
-        """The server did not take the prompt."""
-        if handed in self.handed:
-            self.handed.remove(handed)
+    def refuse(self, pending: PendingPrompt, failure: Failure) -> None:
+        """The server refused the prompt."""
+        if pending in self.pending_prompts:
+            self.pending_prompts.remove(pending)
             self.fail(failure)
             self.turn.idle = True
             self.settle()
 
     def withdraw_unsent(self) -> bool:
-        """A cancel came before the server heard of the prompt: it never will, and the turn is over."""
+        """A cancel arrived before the prompt was sent: it is dropped, and the turn is over."""
         if not self.unsent:
             return False
-        for handed, _ in self.unsent:
-            self.handed.remove(handed)
+        for pending, _ in self.unsent:
+            self.pending_prompts.remove(pending)
         self.unsent = []
         self.turn.idle = True
         self.settle()
         return True
 
-    def give_up(self, handed: Handed) -> None:
-        """Nothing comes of a command."""
-        if handed in self.handed:
-            self.handed.remove(handed)
+    def give_up(self, pending: PendingPrompt) -> None:
+        """A command produces nothing."""
+        if pending in self.pending_prompts:
+            self.pending_prompts.remove(pending)
             self.turn.idle = True
             self.settle()
 
-    def finish(self, handed: Handed) -> None:
-        """The server is done with a command, which it does not repeat. What it tells of it may come later than its answer."""
-        if handed in self.handed:
-            self.handed.remove(handed)
+    def finish(self, pending: PendingPrompt) -> None:
+        """The server has finished a command, which it does not repeat. Its events may arrive after its
+        answer.
+        """
+        if pending in self.pending_prompts:
+            self.pending_prompts.remove(pending)
             self.turn.answered = True
             self.settle()
 
     def end_overdue(self) -> None:
-        """What the server told of a command has had its time to come."""
+        """The events of a finished command have had time to arrive."""
         if self.turn.answered and not self.turn.running:
             self.turn.idle = True
             self.settle()
@@ -218,7 +228,7 @@ class OpenCodeConversation(Conversation):
     # -- the turn -------------------------------------------------------------------------------
 
     def wake(self) -> None:
-        """The agent does something: in the turn that is open, or in one it begins by itself."""
+        """The agent is active: in the open turn, or in one it begins by itself."""
         self.turn.lost = False
         if not self.turn.alive:
             self.turn.alive = True
@@ -253,13 +263,13 @@ class OpenCodeConversation(Conversation):
             self.turn.idle = False
 
     def idle(self) -> None:
-        # An abort that came before the model was called gives an `idle` alone.
-        began = self.turn.alive or self.turn.answered or (self.cancelling and not self.handed)
+        # An abort before the model was called produces only an `idle`.
+        began = self.turn.alive or self.turn.answered or (self.cancelling and not self.pending_prompts)
         if began and not self.turn.running:
             self.turn.busy = False
             self.turn.idle = True
             self.settle()
-        elif not self.handed and not self.turn.running:
+        elif not self.pending_prompts and not self.turn.running:
             self.turn.idled = True
 
     def add_usage(self, step: StepFinish, *, of_sub_agent: bool) -> None:
@@ -277,12 +287,12 @@ class OpenCodeConversation(Conversation):
         self.turn.usage = spent if self.turn.usage is None else self.turn.usage + spent
 
     def native_error(self, error: NativeError, *, of_message: bool = False) -> None:
-        """`session.error`, or the error that a message ended with: mostly the same, told twice."""
+        """`session.error`, or the error that a message ended with: usually the same, reported twice."""
         if errors.is_stack_trace(error) and self._expects_trace:
             self._expects_trace = False
             return
         if self.scribe.turn is None:
-            return  # A turn's error can come late; between turns nothing fails.
+            return  # A turn's error can arrive late; between turns nothing fails.
         if error.name == errors.ABORTED:
             self.turn.aborted = True
         elif error.name == errors.OUTPUT_LENGTH:
@@ -292,16 +302,16 @@ class OpenCodeConversation(Conversation):
         else:
             self._expects_trace = error.name == "UnknownError"
             self.fail(failure_of(error))
-        if not of_message and not self.turn.busy and self.handed:
+        if not of_message and not self.turn.busy and self.pending_prompts:
             # The prompt was refused before it became a message: no `idle` will follow.
-            self.handed.pop(0)
+            self.pending_prompts.pop(0)
             self.turn.idle = True
         if not of_message and self.turn.idled:
             self.turn.idle = True
         self.settle()
 
     def fail(self, failure: Failure) -> None:
-        """One failure is one event, however often it is told."""
+        """One failure is one event, however often it is reported."""
         self.turn.alive = True
         self.turn.overflow = None
         if failure not in self.turn.failures:
@@ -311,17 +321,19 @@ class OpenCodeConversation(Conversation):
     def settle(self) -> None:
         """End the turn if it is over."""
         turn = self.turn
-        if self.scribe.turn is None or not turn.idle or turn.running or self.handed:
+        if self.scribe.turn is None or not turn.idle or turn.running or self.pending_prompts:
             return
         if turn.overflow is not None:
             self.fail(failure_of(turn.overflow))
-        if self._goes_on():
+        if self._continue_with_feedback():
             return
         self.scribe.end_turn(self._stop_reason(), turn.usage)
         self._next_turn()
 
-    def _goes_on(self) -> bool:
-        """A rejected plan ends the turn at the server: what the user said to it goes there as a prompt of the same turn."""
+    def _continue_with_feedback(self) -> bool:
+        """A rejected plan ends the turn on the server: the user's feedback is sent as a prompt of the same
+        turn.
+        """
         feedback, self.turn.feedback = self.turn.feedback, None
         if feedback is None or self.cancelling or self.turn.failures or self.feed_back is None:
             return False
@@ -330,14 +342,14 @@ class OpenCodeConversation(Conversation):
         return True
 
     def lose_turn(self) -> None:
-        """The server that ran the turn does not know it any more."""
+        """The server that ran the turn no longer knows it."""
         self.scribe.crash(None, None, None, "the agent's server was lost and with it the running turn")
         self._next_turn()
 
     def _next_turn(self) -> None:
         self.turn = TurnState()
         self.turns += 1
-        self.handed = []
+        self.pending_prompts = []
 
     def _stop_reason(self) -> StopReason:
         turn = self.turn

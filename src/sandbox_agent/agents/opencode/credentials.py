@@ -34,13 +34,13 @@ class _WellKnown(Struct, tag_field="type", tag="wellknown"):
 
 
 def read_auth(content: bytes) -> Iterator[Credential]:
-    """An entry of a form that is not known is passed over, as OpenCode itself does."""
+    """Skips entries of an unknown form, as OpenCode itself does."""
     for provider, entry in msgspec.json.decode(content, type=dict[str, msgspec.Raw]).items():
         try:
-            found = msgspec.json.decode(entry, type=_OAuth | _Api | _WellKnown)
+            login = msgspec.json.decode(entry, type=_OAuth | _Api | _WellKnown)
         except msgspec.ValidationError:
             continue
-        match found:
+        match login:
             case _OAuth(access, refresh, expires) if access or refresh:
                 yield Credential(
                     "oauth",

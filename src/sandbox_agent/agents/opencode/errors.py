@@ -1,4 +1,4 @@
-"""What went wrong, in the words of the contract. OpenCode's error names say little: often only the text tells."""
+"""Translates failures. OpenCode's error names are generic: often only the text is specific."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def failure_of(error: NativeError) -> Failure:
 
 
 def is_stack_trace(error: NativeError) -> bool:
-    """An asynchronous prompt that fails is told twice, the second time with the server's stack trace."""
+    """An asynchronous prompt that fails is reported twice, the second time with the server's stack trace."""
     return error.name == "UnknownError" and _STACK.search(error.data.message) is not None
 
 

@@ -1,6 +1,7 @@
-"""What an OpenCode server tells by itself: its events, each decoded in one go.
+"""The events of an OpenCode server, each decoded in one pass.
 
-`/global/event` wraps every event and says whose directory it is; other streams tell them bare. Only what we read is declared.
+`/global/event` wraps every event and adds its directory; other streams send them bare. Only what we read is
+declared.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class PartUpdated(SessionEvent, frozen=True, kw_only=True):
 
 
 class UnknownPart(SessionEvent, frozen=True, kw_only=True):
-    """A part of a type that nobody knows, as it is."""
+    """A part of an unknown type, unchanged."""
 
     part: Any
 
@@ -131,17 +132,17 @@ class QuestionRejected(SessionEvent, frozen=True, kw_only=True):
 
 
 class TodoUpdated(SessionEvent, frozen=True):
-    todos: Any = ()  # shown as it is
+    todos: Any = ()  # shown unchanged
 
 
 class InstanceDisposed(SessionEvent, frozen=True):
-    """The server has thrown away what it had set up for a directory."""
+    """The server has discarded its setup for a directory."""
 
     directory: str | None = None
 
 
 class GlobalDisposed(SessionEvent, frozen=True):
-    """Likewise, for all directories."""
+    """The same, for all directories."""
 
 
 AnyEvent = (
@@ -193,10 +194,10 @@ EVENTS: dict[str, type[AnyEvent]] = {
 
 IGNORED = frozenset(
     {
-        # The server and its surroundings.
+        # About the server and its surroundings.
         "server.connected",
         "server.heartbeat",
-        "sync",  # /global/event says everything a second time under this type
+        "sync",  # /global/event repeats everything under this type
         "plugin.added",
         "catalog.updated",
         "models-dev.refreshed",
@@ -227,7 +228,7 @@ IGNORED = frozenset(
         "tui.command.execute",
         "tui.toast.show",
         "tui.session.select",
-        # What other events tell better.
+        # Other events carry the same with more detail.
         "session.diff",
         "command.executed",
         # The second API, which repeats the first or serves conversations that are not ours.
@@ -276,50 +277,50 @@ IGNORED = frozenset(
 
 
 class UnknownEvent(Struct, frozen=True):
-    """An event of a type that nobody knows, as it is; `sessionID` says whose, if it does."""
+    """An event of an unknown type, unchanged; `sessionID` says where it belongs, if present."""
 
     payload: Any
     sessionID: str = ""
 
 
-class Heard(Struct, frozen=True):
-    """An event with what is told about it."""
+class ReceivedEvent(Struct, frozen=True):
+    """An event with its metadata."""
 
     event: AnyEvent | UnknownEvent
     id: str | None = None
     directory: str | None = None
 
 
-def decode(data: bytes) -> Heard | None:
-    """The event; None for one that tells us nothing. A known type of the wrong shape raises."""
+def decode(data: bytes) -> ReceivedEvent | None:
+    """The event; None for one that we ignore. A known type of the wrong shape raises."""
     try:
-        told = _wrapped.decode(data)
+        event = _wrapped.decode(data)
     except msgspec.ValidationError:
         return _decode_slowly(data)
-    return Heard(told.payload.properties, told.payload.id, told.directory)
+    return ReceivedEvent(event.payload.properties, event.payload.id, event.directory)
 
 
-def _decode_slowly(data: bytes) -> Heard | None:
-    """An event that is bare, that we ignore, or that is not as we know them: they are few."""
+def _decode_slowly(data: bytes) -> ReceivedEvent | None:
+    """The slow path for the few events that are bare, ignored or of an unexpected shape."""
     outer = _payload.decode(data)
-    told = outer.payload or outer
-    if told.type in IGNORED:
+    event = outer.payload or outer
+    if event.type in IGNORED:
         return None
     directory = outer.directory if outer.payload else None
-    kind = EVENTS.get(told.type)
+    kind = EVENTS.get(event.type)
     if kind is None:
-        owner = lenient(told.properties, _Owner, _Owner())
-        return Heard(UnknownEvent(msgspec.json.decode(data), owner.sessionID), told.id, directory)
-    if kind is PartUpdated and (unknown := _unknown_part(told.properties)) is not None:
-        return Heard(unknown, told.id, directory)
-    return Heard(msgspec.json.decode(told.properties, type=kind), told.id, directory)
+        owner = lenient(event.properties, _Owner, _Owner())
+        return ReceivedEvent(UnknownEvent(msgspec.json.decode(data), owner.sessionID), event.id, directory)
+    if kind is PartUpdated and (unknown := _unknown_part(event.properties)) is not None:
+        return ReceivedEvent(unknown, event.id, directory)
+    return ReceivedEvent(msgspec.json.decode(event.properties, type=kind), event.id, directory)
 
 
 def _unknown_part(properties: Raw) -> UnknownPart | None:
-    told = msgspec.json.decode(properties, type=_PartOf)
-    if decode_part(told.part) is not None:
+    event = msgspec.json.decode(properties, type=_PartOf)
+    if decode_part(event.part) is not None:
         return None
-    return UnknownPart(sessionID=told.sessionID, part=msgspec.json.decode(told.part))
+    return UnknownPart(sessionID=event.sessionID, part=msgspec.json.decode(event.part))
 
 
 class _PartOf(Struct, frozen=True):
@@ -332,7 +333,7 @@ class _Owner(Struct, frozen=True):
 
 
 class _Payload(Struct, frozen=True):
-    """An event before its type is looked at."""
+    """An event whose type is not examined yet."""
 
     id: str | None = None
     type: str = ""
@@ -342,7 +343,7 @@ class _Payload(Struct, frozen=True):
 
 
 def _envelope(type: str, kind: type[AnyEvent]) -> Any:
-    """The event with its type and id; made from the table, so that one decode reads all of it."""
+    """The event with its type and id; built from the table, so that one decode reads all of it."""
     fields: list[tuple[str, Any] | tuple[str, Any, Any]] = [("properties", kind), ("id", str | None, None)]
     return msgspec.defstruct(kind.__name__, fields, frozen=True, tag_field="type", tag=type)
 

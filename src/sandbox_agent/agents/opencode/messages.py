@@ -1,7 +1,7 @@
-"""OpenCode's own words: sessions, messages and their parts.
+"""OpenCode's sessions, messages and parts.
 
-Only what we read is declared, with defaults for all that may be absent, so that a slightly different payload still
-decodes. Names are the agent's; `GET /doc` of a running server describes them all.
+Only what we read is declared, with defaults for all that may be absent, so that a slightly different payload
+still decodes. Names are the agent's own; `GET /doc` of a running server describes them all.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Session(Struct, frozen=True):
 
     @property
     def plan_file(self) -> str:
-        """The end of the path of the file that its plans are written to; which folder holds it depends on the directory."""
+        """The end of the path of its plan file; which directory holds it depends on the working directory."""
         return f"plans/{self.time.created:.0f}-{self.slug}.md"
 
 
@@ -55,7 +55,7 @@ class Message(Struct, frozen=True, tag_field="role"):
 
 
 class UserMessage(Message, frozen=True, tag="user"):
-    summary: Any = None  # the changes of its turn; a message that is new has none yet
+    summary: Any = None  # the changes of its turn; a new message has none yet
 
 
 class AssistantMessage(Message, frozen=True, tag="assistant"):
@@ -85,7 +85,7 @@ class TextPart(Part, frozen=True, tag="text"):
 
     @property
     def is_injected(self) -> bool:
-        """Neither typed nor said: the agent's program tells its model something."""
+        """Neither typed by the user nor generated: a message from the agent's program to its model."""
         return self.synthetic or self.text.startswith("<system-reminder>")
 
 
@@ -136,7 +136,7 @@ class Cache(Struct, frozen=True):
 
 
 class Tokens(Struct, frozen=True):
-    """`input` is without cache and `output` without reasoning."""
+    """`input` excludes cache and `output` excludes reasoning."""
 
     input: float = 0
     output: float = 0
@@ -144,7 +144,7 @@ class Tokens(Struct, frozen=True):
     cache: Cache = Cache()
 
     def total(self) -> float:
-        """All that this call had in its context."""
+        """All tokens in the context of this call."""
         return self.input + self.cache.read + self.cache.write + self.output + self.reasoning
 
 
@@ -169,7 +169,7 @@ class RetryPart(Part, frozen=True, tag="retry"):
 
 
 class SubtaskPart(Part, frozen=True, tag="subtask"):
-    """A prompt for a sub-agent, of a slash command or of a client: the agent makes the call for it."""
+    """A prompt for a sub-agent, of a slash command or a client: the agent makes the call for it."""
 
     prompt: str = ""
 
@@ -183,7 +183,7 @@ class SnapshotPart(Part, frozen=True, tag="snapshot"):
 
 
 class PatchPart(Part, frozen=True, tag="patch"):
-    """The files that a step changed, which the results of its tools tell better."""
+    """The files that a step changed; the results of its tools have more detail."""
 
 
 AnyPart = (
@@ -217,7 +217,7 @@ class FileDiff(Struct, frozen=True):
 
 
 class ToolMetadata(Struct, frozen=True):
-    """What tools tell beside their output; MCP tools and plug-ins put anything here."""
+    """What tools report beside their output; MCP tools and plugins put anything here."""
 
     output: str | None = None
     exit: int | None = None
@@ -246,7 +246,7 @@ class _Typed(Struct):
 
 
 def decode_part(raw: Raw) -> AnyPart | None:
-    """A part by itself; None for a type that nobody knows. A known type of the wrong shape raises."""
+    """A single part; None for an unknown type. A known type of the wrong shape raises."""
     try:
         return _part.decode(raw)
     except msgspec.ValidationError:
@@ -256,7 +256,7 @@ def decode_part(raw: Raw) -> AnyPart | None:
 
 
 def lenient(raw: Raw, shape: type[T], otherwise: U) -> T | U:
-    """Facts that others may give any shape: what is not as we know it is as good as absent."""
+    """Decodes metadata that others may give any shape: an unexpected shape counts as absent."""
     try:
         return msgspec.json.decode(raw, type=shape)
     except msgspec.ValidationError:

@@ -1,4 +1,4 @@
-"""How a conversation is opened: made or found again, given its rules and its MCP servers."""
+"""Opens a conversation: creates or resumes it, and sets up its rules and MCP servers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Opening:
         return conversation
 
     def recorded(self, settings: Settings, native_id: str | None) -> OpenCodeConversation:
-        """One that a recorded client began, or went on with."""
+        """A conversation that a recorded client began or resumed."""
         assert self._wire.recorded_start is not None
         conversation = self.add(self._wire.recorded_start(settings, native_id))
         if native_id is not None:
@@ -76,7 +76,7 @@ class Opening:
             else:
                 self._opened(conversation, msgspec.json.decode(body, type=Session))
                 if agent_of(conversation.settings) == "plan":
-                    self._rules.renew(conversation)  # Only now is it known where the plan will be.
+                    self._rules.renew(conversation)  # The path of the plan is known only now.
 
         return created
 
@@ -86,7 +86,7 @@ class Opening:
                 self._fail(conversation, status, body)
                 return
             self._opened(conversation, msgspec.json.decode(body, type=Session))
-            # It may have been left in another mode, and its directory has new neighbours.
+            # It may have been left in another mode, and other sessions may share its directory by now.
             self._rules.renew(conversation)
 
         return resumed
@@ -114,7 +114,7 @@ class Opening:
     # -- MCP servers --------------------------------------------------------------------------
 
     def _add_mcp(self, conversation: OpenCodeConversation) -> None:
-        """Bring the session's MCP servers into its directory, and keep its neighbours away from them."""
+        """Add the session's MCP servers to its directory, and deny them to the other sessions there."""
         for name in conversation.mcp_servers():
             conversation.waiting_mcp += 1
             server = conversation.settings.mcp[conversation.tool_name(name)]
@@ -126,9 +126,9 @@ class Opening:
     def _on_mcp(self, conversation: OpenCodeConversation, server: str) -> OnAnswer:
         def added(status: int, body: Raw) -> None:
             conversation.waiting_mcp -= 1
-            known: dict[str, McpStatus]
-            known = lenient(body, dict[str, McpStatus], {}) if status == 200 else {}
-            state = known.get(server, McpStatus("failed", failure_in(status, body).message))
+            servers: dict[str, McpStatus]
+            servers = lenient(body, dict[str, McpStatus], {}) if status == 200 else {}
+            state = servers.get(server, McpStatus("failed", failure_in(status, body).message))
             if state.status != "connected":
                 name = conversation.tool_name(server)
                 payload = {"server": name, "status": state.status, "error": state.error}

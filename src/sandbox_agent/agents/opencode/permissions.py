@@ -1,7 +1,7 @@
 """What OpenCode may do without asking, and how it asks for the rest.
 
-A session's own rules come last and win, but its sub-agents inherit only what they deny; so the same questions are
-also asked by the server's settings (`OPENCODE_PERMISSION`), and where nothing is to be asked, the daemon answers.
+A session's own rules come last and win, but its sub-agents inherit only denials. So the server's settings
+(`OPENCODE_PERMISSION`) ask for the same permissions, and in modes that need no questions the daemon answers.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from .messages import AskMetadata, ToolPart, lenient
 from .tools import MCP_PREFIX, kind_of
 
 APPROVE, DISAPPROVE = "Yes", "No"
-"""What the agent's own question about a plan wants to hear."""
+"""The answer the agent's own question about a plan expects."""
 ASKED = ("bash", "edit", "webfetch", f"{MCP_PREFIX}*")
 _TOOL_OUTPUT = "*/opencode/tool-output/*"  # where the agent keeps its own long outputs
-_PLANS = "*/opencode/plans/*"  # where it keeps its plans if there is no repository
+_PLANS = "*/opencode/plans/*"  # where it keeps its plans outside of a repository
 
 _READS = frozenset({"read", "glob", "grep", "list", "lsp", "webfetch", "websearch", "codesearch", "skill"})
 
 
 def session_rules(
-    mode: PermissionMode, strangers: Iterable[str], plan_file: str | None = None
+    mode: PermissionMode, foreign_servers: Iterable[str], plan_file: str | None = None
 ) -> tuple[PermissionRule, ...]:
-    """The rules of a session; `strangers` are MCP servers that other sessions brought into its directory.
+    """The rules of a session; `foreign_servers` are MCP servers that other sessions added to its directory.
 
-    `plan_file`: the session plans, and may write its plan down.
+    `plan_file`: the session plans, and may write this file.
     """
-    denied = tuple(PermissionRule(f"{server}_*", "*", "deny") for server in strangers)
+    denied = tuple(PermissionRule(f"{server}_*", "*", "deny") for server in foreign_servers)
     if mode == "bypass":
-        # Sub-agents inherit rules about directories, so this one is told by name.
+        # Sub-agents inherit rules about directories, so this one is named.
         allowed = (PermissionRule("*", "*", "allow"), PermissionRule("external_directory", "*", "allow"))
         return (*allowed, *denied)
-    # What a mode may do is the daemon's to decide: in all the others the agent asks.
+    # The daemon decides what a mode may do: in all others the agent asks.
     return (
         *(PermissionRule(name, "*", "ask") for name in (*ASKED, "external_directory", "doom_loop")),
         PermissionRule("external_directory", _TOOL_OUTPUT, "allow"),
@@ -58,14 +58,14 @@ def _plan_rules(plan_file: str | None) -> tuple[PermissionRule, ...]:
 
 
 def server_permissions(environ: Mapping[str, str]) -> str:
-    """`OPENCODE_PERMISSION`: what sub-agents ask for too. What the user's own value denies stays denied."""
+    """`OPENCODE_PERMISSION`: what sub-agents ask for as well. What the user's own value denies stays denied."""
     own = lenient(msgspec.Raw(environ.get("OPENCODE_PERMISSION", "{}").encode()), dict[str, object], {})
     asked = {name: "ask" for name in ASKED if own.get(name) != "deny"}
     return msgspec.json.encode({**own, **asked}).decode()
 
 
 def ask_of(asked: PermissionAsked, call: ToolPart | None, name: str, permission: str) -> Ask:
-    """The request as ours: `name` is the tool's, and what the permission itself is called is told where it differs."""
+    """Our form of the request: `name` is the tool's; the permission's own name is included if it differs."""
     metadata = lenient(asked.metadata, AskMetadata, AskMetadata())
     shown = call.state.input if call and call.state.input else msgspec.json.decode(asked.metadata)
     paths = tuple(file.filePath for file in metadata.files) or (
@@ -88,7 +88,7 @@ def ask_of(asked: PermissionAsked, call: ToolPart | None, name: str, permission:
 
 def _kind(permission: str, tool: str | None) -> AskKind:
     if permission == "external_directory":
-        # To leave the directory is more than the edit that may follow, which is asked by itself.
+        # Leaving the directory is more than the edit that may follow, which asks separately.
         return "command" if tool == "bash" else "read" if tool in _READS else "other"
     if permission in _READS:
         return "read"
@@ -97,12 +97,12 @@ def _kind(permission: str, tool: str | None) -> AskKind:
 
 
 def _rules(permission: str, pattern: str) -> Iterable[Rule]:
-    """A pattern as rules of ours, which know whole texts and beginnings; any other stands for itself."""
+    """A pattern as rules of ours, which match whole texts and prefixes; any other pattern is taken literally."""
     if pattern == "*":
         yield Rule(permission)
     elif pattern.endswith("*") and not set("*?") & set(pattern[:-1]):
         yield Rule(permission, pattern[:-1], prefix=True)
         if pattern.endswith(" *"):
-            yield Rule(permission, pattern[:-2])  # `ls *` is `ls` alone, too
+            yield Rule(permission, pattern[:-2])  # `ls *` includes plain `ls`
     else:
         yield Rule(permission, pattern)

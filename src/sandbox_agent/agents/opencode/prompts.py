@@ -1,4 +1,4 @@
-"""Prompts on their way to the server: not before its rules are in force, and one that it refuses ends its turn."""
+"""Sends prompts to the server: after its rules are in force, and a refused prompt ends its turn."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..failures import Failure
 from .asking import Asking, OnAnswer, path_of
 from .bodies import CommandBody, PermissionRule, PromptBody, PromptModel, SessionNow
 from .bootstrap import Bootstrap
-from .conversation import Handed, OpenCodeConversation
+from .conversation import OpenCodeConversation, PendingPrompt
 from .messages import lenient
 from .permissions import session_rules
 from .requests import agent_of, failure_in, is_user_message, make_message_id, prompt_model, prompt_parts
 from .threads import Threads
 
 SECONDS_TO_TELL = 5.0
-"""How long what the server tells of a compaction may take after its answer."""
+"""How long the events of a compaction may arrive after its answer."""
 
 
 class Prompts:
@@ -30,21 +30,21 @@ class Prompts:
 
     def hand_over(self, conversation: OpenCodeConversation, prompt: Prompt) -> None:
         if prompt.command:
-            handed = conversation.hand_over((), make_message_id(self._world), resume_turn=False)
-            conversation.unsent.append((handed, prompt))
+            pending = conversation.add_prompt((), make_message_id(self._world), resume_turn=False)
+            conversation.unsent.append((pending, prompt))
             self.send(conversation)
             return
         body = self._body(conversation, prompt)
         # What the server repeats of it, part by part.
         echoed = (prompt.text, *(file.path for file in prompt.attachments))
-        handed = conversation.hand_over(echoed, body.messageID, resume_turn=False)
-        conversation.unsent.append((handed, body))
+        pending = conversation.add_prompt(echoed, body.messageID, resume_turn=False)
+        conversation.unsent.append((pending, body))
         self.send(conversation)
 
     def feed_back(self, conversation: OpenCodeConversation, text: str) -> None:
         body = self._body(conversation, Prompt(text))
-        handed = conversation.hand_over((text,), body.messageID, resume_turn=True)
-        conversation.unsent.append((handed, body))
+        pending = conversation.add_prompt((text,), body.messageID, resume_turn=True)
+        conversation.unsent.append((pending, body))
         self.send(conversation)
 
     def _body(self, conversation: OpenCodeConversation, prompt: Prompt) -> PromptBody:
@@ -58,78 +58,78 @@ class Prompts:
         )
 
     def send(self, conversation: OpenCodeConversation) -> None:
-        """What waits, as soon as nothing stands against it."""
+        """Send the prompts that wait, once nothing holds them back."""
         if conversation.unsent and not conversation.unruled:
             self._bootstrap.when_done(conversation.directory, lambda: self._send(conversation))
 
     def _send(self, conversation: OpenCodeConversation) -> None:
         if conversation.unruled:
             return
-        for handed, body in conversation.unsent:
+        for pending, body in conversation.unsent:
             if isinstance(body, PromptBody):
                 path = path_of(conversation, f"/session/{conversation.native_id}/prompt_async")
-                self._asking.ask("POST", path, body, self.on_answer(conversation, handed))
+                self._asking.ask("POST", path, body, self.on_answer(conversation, pending))
             elif body.called[0] == COMPACT.name:
-                self._compact(conversation, handed)
+                self._compact(conversation, pending)
             else:
-                self._run(conversation, handed, body)
+                self._run(conversation, pending, body)
         conversation.unsent = []
 
-    def _run(self, conversation: OpenCodeConversation, handed: Handed, prompt: Prompt) -> None:
+    def _run(self, conversation: OpenCodeConversation, pending: PendingPrompt, prompt: Prompt) -> None:
         name, arguments = prompt.called
         settings = conversation.settings
         body = CommandBody(
-            name, arguments, handed.message_id, agent_of(settings), settings.model, settings.variant
+            name, arguments, pending.message_id, agent_of(settings), settings.model, settings.variant
         )
         path = path_of(conversation, f"/session/{conversation.native_id}/command")
-        answered = self.on_answer(conversation, handed, synchronous=True)
+        answered = self.on_answer(conversation, pending, synchronous=True)
         self._asking.ask("POST", path, body, answered, long=True)
 
-    def _compact(self, conversation: OpenCodeConversation, handed: Handed) -> None:
-        """The server wants to be told with which model: with the one that the session works with."""
+    def _compact(self, conversation: OpenCodeConversation, pending: PendingPrompt) -> None:
+        """The server requires a model: use the one the session works with."""
         session = f"/session/{conversation.native_id}"
 
         def known(status: int, body: Raw) -> None:
             now = lenient(body, SessionNow, SessionNow()).model
             model = prompt_model(conversation.settings) or (now and PromptModel(now.providerID, now.id))
             if conversation.cancelling:
-                conversation.give_up(handed)
+                conversation.give_up(pending)
             elif status != 200:
-                conversation.refuse(handed, failure_in(status, body))
+                conversation.refuse(pending, failure_in(status, body))
             elif model is None:
-                conversation.refuse(handed, Failure("there is nothing to compact yet", "invalid_request"))
+                conversation.refuse(pending, Failure("there is nothing to compact yet", "invalid_request"))
             else:
                 path = path_of(conversation, f"{session}/summarize")
                 self._asking.ask("POST", path, model, summarized, long=True)
 
         def summarized(status: int, body: Raw) -> None:
             if status == 200 or conversation.cancelling or conversation.turn.failures:
-                conversation.finish(handed)
+                conversation.finish(pending)
                 if conversation.scribe.turn is not None:
                     self._wire.notices.append(Wait(conversation, SECONDS_TO_TELL))
             else:
-                conversation.refuse(handed, failure_in(status, body))
+                conversation.refuse(pending, failure_in(status, body))
 
         self._asking.ask("GET", path_of(conversation, session), None, known)
 
     def refuse(self, conversation: OpenCodeConversation, status: int, body: Raw) -> None:
-        """What waits will not be sent."""
-        for handed, _ in conversation.unsent:
-            conversation.refuse(handed, failure_in(status, body))
+        """Drop the prompts that wait."""
+        for pending, _ in conversation.unsent:
+            conversation.refuse(pending, failure_in(status, body))
         conversation.unsent = []
 
     def on_answer(
-        self, conversation: OpenCodeConversation, handed: Handed, *, synchronous: bool = False
+        self, conversation: OpenCodeConversation, pending: PendingPrompt, *, synchronous: bool = False
     ) -> OnAnswer:
         def answered(status: int, body: Raw) -> None:
             if status == 500 and synchronous:
-                return  # What went wrong is told by a `session.error`, which comes later.
+                return  # A `session.error`, which comes later, reports what went wrong.
             if status not in (200, 204):
-                conversation.refuse(handed, failure_in(status, body))
-            elif status == 200 and is_user_message(body) and handed in conversation.handed:
-                # Words without an answer (`noReply`): the turn is over.
-                conversation.turn.texts.update(handed.texts)
-                conversation.handed.remove(handed)
+                conversation.refuse(pending, failure_in(status, body))
+            elif status == 200 and is_user_message(body) and pending in conversation.pending_prompts:
+                # A prompt without an answer (`noReply`): the turn is over.
+                conversation.turn.texts.update(pending.texts)
+                conversation.pending_prompts.remove(pending)
                 conversation.turn.idle = True
                 conversation.settle()
 
@@ -137,7 +137,9 @@ class Prompts:
 
 
 class Rules:
-    """What each session may do without asking. Sessions in one directory share their MCP servers: each is denied the others'."""
+    """What each session may do without asking. Sessions in one directory share their MCP servers: each is
+    denied the others'.
+    """
 
     def __init__(self, asking: Asking, threads: Threads, prompts: Prompts) -> None:
         self._asking = asking
@@ -146,13 +148,13 @@ class Rules:
 
     def of(self, conversation: OpenCodeConversation) -> tuple[PermissionRule, ...]:
         neighbours = self._neighbours(conversation)
-        strangers = [server for other in neighbours for server in other.mcp_servers()]
+        foreign_servers = [server for other in neighbours for server in other.mcp_servers()]
         settings = conversation.settings
         plan_file = conversation.plan.file if agent_of(settings) == "plan" else None
-        return session_rules(settings.permission_mode, strangers, plan_file or None)
+        return session_rules(settings.permission_mode, foreign_servers, plan_file or None)
 
     def renew(self, conversation: OpenCodeConversation) -> None:
-        """The mode has changed, or the neighbours may have."""
+        """The mode has changed, or the other sessions in the directory may have."""
         self._add(conversation, self.of(conversation))
 
     def deny_neighbours(self, conversation: OpenCodeConversation) -> None:
@@ -160,7 +162,7 @@ class Rules:
             self._add(neighbour, session_rules("bypass", conversation.mcp_servers())[2:])
 
     def _add(self, conversation: OpenCodeConversation, rules: tuple[PermissionRule, ...]) -> None:
-        """Add rules to a session's: the last one that fits wins. No prompt goes before they are in force."""
+        """Add rules to a session's: the last match wins. No prompt is sent before they are in force."""
 
         def patched(status: int, body: Raw) -> None:
             conversation.unruled -= 1
@@ -176,6 +178,6 @@ class Rules:
     def _neighbours(self, conversation: OpenCodeConversation) -> list[OpenCodeConversation]:
         return [
             other
-            for other in self._threads.those_in(conversation.directory)
+            for other in self._threads.in_directory(conversation.directory)
             if other is not conversation and other.native_id
         ]

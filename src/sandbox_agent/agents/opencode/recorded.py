@@ -1,4 +1,4 @@
-"""What a recorded client asked an OpenCode server for, as the actions it stands for: the reverse of our own commands."""
+"""Reads the requests of a recorded client to an OpenCode server as actions: the inverse of our own commands."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SESSION = re.compile(r"^/session/(?P<id>[^/]+)(?:/(?P<verb>[^/]+)(?:/(?P<arg>[^
 _REQUEST = re.compile(r"^/(?P<kind>permission|question)/(?P<id>[^/]+)/(?P<verb>reply|reject)$")
 
 
-class Recorded:
+class RecordedClient:
     def __init__(self, asking: Asking, threads: Threads, prompts: Prompts, opening: Opening) -> None:
         self._asking = asking
         self._threads = threads
@@ -73,9 +73,11 @@ class Recorded:
         yield Began(conversation)
 
     def _reply(self, kind: str, key: str, verb: str, body: Raw) -> Iterator[Action]:
-        conversation = next((one for one in self._threads.conversations if key in one.scribe.pending), None)
+        conversation = next(
+            (each for each in self._threads.conversations if key in each.scribe.pending), None
+        )
         if conversation is None:
-            return  # The second answer to something that is decided.
+            return  # A second answer to a decided request.
         if kind == "permission":
             reply = msgspec.json.decode(body, type=ReplyBody)
             yield Decided(conversation, key, Decision(reply.reply, reply.message))
@@ -97,7 +99,7 @@ class Recorded:
         ):
             if request.method == "GET" and verb is not None:
                 return
-            # It goes on with a conversation from before the recording.
+            # It continues a conversation from before the recording.
             conversation = self._opening.recorded(Settings(directory), match["id"])
             yield Began(conversation)
             if request.method == "GET":
@@ -148,9 +150,9 @@ class Recorded:
         if conversation.turn.lost:
             conversation.lose_turn()
         resume_turn = conversation.scribe.turn is not None
-        handed = conversation.hand_over(echoed, message_id, resume_turn=resume_turn)
+        pending = conversation.add_prompt(echoed, message_id, resume_turn=resume_turn)
         synchronous = not urlsplit(request.path).path.endswith("/prompt_async")
-        self._asking.expect(request, self._prompts.on_answer(conversation, handed, synchronous=synchronous))
+        self._asking.expect(request, self._prompts.on_answer(conversation, pending, synchronous=synchronous))
         yield Prompted(conversation, prompt)
 
 

@@ -1,4 +1,4 @@
-"""What we ask an OpenCode server for, and what its answers say: bodies in, facts out."""
+"""Builds requests to an OpenCode server and reads its answers."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def scope(directory: str) -> str:
 
 
 def make_message_id(world: World) -> str:
-    """An id that sorts by time among the server's own: the low 48 bits of the time, then anything."""
+    """An id that sorts by time among the server's own: the low 48 bits of the time, then random digits."""
     milliseconds = round(datetime.fromisoformat(world.now()).timestamp() * 1000)
     ticks = milliseconds * 0x1000 & 0xFFFF_FFFF_FFFF
     return f"msg_{ticks:012x}{world.make_uuid().replace('-', '')[:14]}"
 
 
 def prompt_parts(prompt: Prompt) -> tuple[bodies.TextInput | bodies.FileInput, ...]:
-    """The text, and each file by its path: the server reads text into the prompt and encodes images itself."""
+    """The text, and each file by its path: the server embeds text files and encodes images itself."""
     text = (bodies.TextInput(prompt.text),) if prompt.text else ()
     return (
         *text,
@@ -43,21 +43,21 @@ def prompt_parts(prompt: Prompt) -> tuple[bodies.TextInput | bodies.FileInput, .
     )
 
 
-def _mime(path: str, told: str | None) -> str:
-    mime = told or mimetypes.guess_type(path)[0] or ""
-    # Whatever else it is, the agent's model is to read it as text.
+def _mime(path: str, declared: str | None) -> str:
+    mime = declared or mimetypes.guess_type(path)[0] or ""
+    # Whatever else it is, the agent's model reads it as text.
     return mime if mime.startswith("image/") or mime == "application/pdf" else "text/plain"
 
 
 def attachment_of(url: str, mime: str | None, filename: str | None) -> Attachment:
-    """A file part as the attachment it was: a path, or for data the name it was given."""
+    """A file part as the attachment it was: a path, or the given name for data."""
     if url.startswith("file:"):
         return Attachment(unquote(urlsplit(url).path), mime, filename)
     return Attachment(filename or url.partition(",")[0], mime, filename)
 
 
 def agent_of(settings: Settings) -> str:
-    """The agent's own name for what it is to be: only the one that plans asks whether a plan is good."""
+    """OpenCode's name for the agent to use: only the one that plans asks for approval of a plan."""
     plans = settings.permission_mode == "plan" and settings.agent_mode == "build"
     return "plan" if plans else settings.agent_mode
 
@@ -82,7 +82,7 @@ def mcp_config(server: McpServer) -> dict[str, object]:
 
 
 def failure_in(status: int, body: Raw) -> Failure:
-    """What an HTTP answer says went wrong."""
+    """The failure in an HTTP answer."""
     error = lenient(body, NativeError, NativeError())
     if not error.data.message:
         error = NativeError(error.name, ErrorData(f"the agent's server answered with status {status}"))

@@ -1,4 +1,4 @@
-"""OpenCode on the scripted model."""
+"""Runs OpenCode on the scripted model."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def offline(model: str, home: Path) -> Offline:
         "OPENCODE_PURE": "1",
         **{f"OPENCODE_DISABLE_{name}": "1" for name in SWITCHED_OFF},
     }
-    # It installs a package of its own into its settings folder, which keeps it busy for the first half minute, and no
-    # variable tells it not to: here it finds none.
+    # It installs a package of its own into its settings directory, which keeps it busy for the first half
+    # minute, and no variable disables that: here it finds none.
     registry = f"registry={model}/\nfetch-retries=0\n"
     return Offline(env, {config: pretty(_config(model)), home / ".npmrc": registry})
 

@@ -1,4 +1,4 @@
-"""The user's own settings: which files OpenCode reads them from, and what it writes there when it does."""
+"""The user's own settings: the files OpenCode reads them from, and what it writes there when it does."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def settings_files(directory: str, environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def with_schema(settings: bytes) -> bytes:
-    """A file that names no schema is given one."""
+    """Adds a schema to a file that names none."""
     return settings if b'"$schema"' in settings else _BEGINNING.sub(lambda _: _SCHEMA, settings, count=1)

@@ -1,7 +1,7 @@
 """Translates one native session: a conversation's own, or that of one of its sub-agents.
 
-One part is one item, opened by its first text. A sub-agent's items hang under the `task` call that runs it, its prompts and its
-own turns give nothing, and until we know which call that is, its events wait.
+One part is one item, opened by its first text. A sub-agent's items belong to the `task` call that runs it;
+its prompts and turns produce no events. Until we know that call, its events wait.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from .messages import (
 from .requests import attachment_of
 
 MOST_MESSAGES = 10_000
-"""How many messages are remembered, so that what comes late for an old one is known to be old."""
+"""How many messages we remember, to recognize late updates of old ones."""
 _DECISIONS: dict[str, PermissionStatus] = {
     "once": "accept",
     "always": "accept_for_session",
@@ -67,14 +67,14 @@ _DECISIONS: dict[str, PermissionStatus] = {
 }
 
 
-class Seen(Struct):
-    """A message as far as it matters for its parts."""
+class SeenMessage(Struct):
+    """What we need to know of a message to translate its parts."""
 
     role: str
     past: bool = False
-    """Its turn is over, or it is history that the server replays: its parts give no events."""
+    """Its turn is over, or the server replays history: its parts produce no events."""
     ours: bool | None = None
-    """For a user message: whether it is our prompt; None until a part tells."""
+    """For a user message: whether it is our prompt; None until a part shows it."""
     created: float = 0
     fresh: bool = True
     summary: bool = False
@@ -102,11 +102,11 @@ class Thread:
         self.background = False
         self.held: list[AnyEvent] | None = None if parent is None else []
         self.calls = Calls(conversation, lambda: self.background)
-        self._messages: dict[str, Seen] = {}
+        self._messages: dict[str, SeenMessage] = {}
         self._streaming: dict[str, Streaming] = {}
-        self._noted: set[str] = set()  # parts of this turn that are told once
+        self._noted: set[str] = set()  # parts of this turn that are reported once
         self._summary = ""
-        self._halted = False  # an error or an abort: what is closed now is cut off
+        self._halted = False  # an error or an abort: items closed now were cut off
         self._turns = conversation.turns
         self._over = False  # a sub-agent of a turn that is over
 
@@ -114,7 +114,7 @@ class Thread:
     def scribe(self) -> Scribe:
         return self.conversation.scribe
 
-    # -- which events, and when -----------------------------------------------------------------
+    # -- routing of events ------------------------------------------------------------------------
 
     def receive(self, event: AnyEvent) -> None:
         if self._turns != self.conversation.turns:
@@ -127,11 +127,11 @@ class Thread:
             return
         self.held.append(event)
         if isinstance(event, PermissionAsked | QuestionAsked | SessionIdle):
-            # Nobody said which call this is, and somebody waits for it.
+            # A request of a sub-agent whose call is unknown must not wait.
             self.release(self.parent.calls.running_task() if self.parent else None)
 
     def release(self, call: str | None, *, background: bool = False) -> None:
-        """The call that runs this sub-agent is known."""
+        """The call that runs this sub-agent is known now."""
         self.background = background
         self.call = call or self.call
         self._over = False
@@ -143,18 +143,18 @@ class Thread:
         """Whether a message that the server lists belongs to the running turn."""
         seen = self._messages.get(message.id)
         if isinstance(message, UserMessage):
-            return seen is None and self.conversation.is_handed(message.id)
+            return seen is None and self.conversation.is_pending(message.id)
         parent = self._messages.get(message.parentID)
         return not seen.past if seen else parent is not None and not parent.past
 
     @property
     def is_over(self) -> bool:
-        """A sub-agent of a turn that is over: it has nothing to say any more."""
+        """A sub-agent of a turn that is over: its events are ignored."""
         ended = self._over or self._turns != self.conversation.turns
         return self.parent is not None and ended and not self.background
 
     def _retire(self) -> None:
-        """The turn is over: what comes late for its messages gives no events."""
+        """The turn is over: late updates of its messages produce no events."""
         if self.background:
             return
         self._over = self.parent is not None
@@ -213,16 +213,18 @@ class Thread:
             case PartRemoved(partID=part_id):
                 self._abandon(part_id)
             case MessageRemoved():
-                pass  # History that is reverted stays told.
+                pass  # Reverted history stays in the log.
             case SessionCreated() | SessionDeleted() | InstanceDisposed() | GlobalDisposed():
-                pass  # The wire knows what becomes of them.
+                pass  # Handled by the wire.
 
     # -- messages -------------------------------------------------------------------------------
 
     def _user_message(self, info: UserMessage) -> None:
         if info.id not in self._messages:
             copied = info.summary is not None or 0 < info.time.created < self.conversation.created
-            message = self._remember(info.id, Seen("user", past=self.parent is not None, fresh=not copied))
+            message = self._remember(
+                info.id, SeenMessage("user", past=self.parent is not None, fresh=not copied)
+            )
             if self.parent is None and self.conversation.take_echo(info.id, None):
                 message.ours = True
 
@@ -230,9 +232,9 @@ class Thread:
         completed = info.time.completed is not None
         message = self._messages.get(info.id)
         if message is None:
-            # A message that is complete when we first see it is history, copied by a fork, or was aborted at once.
+            # A message that is complete at first sight is history copied by a fork, or was aborted at once.
             past = completed and not self._answers_us(info)
-            message = self._remember(info.id, Seen("assistant", past=past, summary=info.summary))
+            message = self._remember(info.id, SeenMessage("assistant", past=past, summary=info.summary))
             if not past:
                 self._halted = False
                 if self.parent is None:
@@ -246,7 +248,7 @@ class Thread:
         if self.parent is None:
             self.conversation.message_ended(info)
 
-    def _remember(self, message_id: str, message: Seen) -> Seen:
+    def _remember(self, message_id: str, message: SeenMessage) -> SeenMessage:
         self._messages[message_id] = message
         if len(self._messages) > MOST_MESSAGES:
             del self._messages[next(iter(self._messages))]
@@ -257,7 +259,7 @@ class Thread:
         return prompt is not None and prompt.ours is True and prompt.fresh and not prompt.past
 
     def _flush_typed(self, event: AnyEvent) -> None:
-        """A user message that is not ours is told when its last part is there."""
+        """Write a user message that is not ours once its last part is there."""
         typed = self.conversation.typed if self.parent is None else None
         if typed is None or isinstance(event, PartUpdated | SessionUpdated):
             return
@@ -278,15 +280,15 @@ class Thread:
             if self.scribe.turn is None or (
                 isinstance(part, ToolPart) and not isinstance(part.state, Pending)
             ):
-                return  # Old results are updated when the agent drops them from its memory.
+                return  # Old results are updated when the agent drops them from its context.
             injected = isinstance(part, TextPart) and part.is_injected
-            message = self._remember(part.messageID, Seen("user" if injected else "assistant"))
+            message = self._remember(part.messageID, SeenMessage("user" if injected else "assistant"))
         if message.role == "user":
             self._user_part(message, part)
         elif not message.past:
             self._assistant_part(message, part)
 
-    def _user_part(self, message: Seen, part: AnyPart) -> None:
+    def _user_part(self, message: SeenMessage, part: AnyPart) -> None:
         if message.past or message.ours or self.parent is not None:
             return
         match part:
@@ -297,9 +299,9 @@ class Thread:
                     self.conversation.turn.overflow = None
                     self.scribe.status("compaction", {"phase": "started", "auto": auto, "overflow": overflow})
             case TextPart(is_injected=True, text=text):
-                unnamed = any(handed.message_id is None for handed in self.conversation.handed)
+                unnamed = any(pending.message_id is None for pending in self.conversation.pending_prompts)
                 if message.ours is None and not unnamed:
-                    # Nothing of this message was typed: the agent tells its model something.
+                    # Nothing of this message was typed: the agent's program sends it to its model.
                     message.ours = True
                     self.scribe.status("injected", {"text": text}, native_id=part.messageID)
             case TextPart(text=text) | SubtaskPart(prompt=text):
@@ -310,9 +312,9 @@ class Thread:
                 if self._is_typed(message, part.messageID, file.path):
                     self._typed(part.messageID).files.append(file)
             case _:
-                pass  # Mentions are told by what comes of them.
+                pass  # Mentions show in the calls that follow.
 
-    def _is_typed(self, message: Seen, message_id: str, text: str) -> bool:
+    def _is_typed(self, message: SeenMessage, message_id: str, text: str) -> bool:
         if message.ours is None:
             message.ours = not message.fresh or self.conversation.take_echo(message_id, text)
         return not message.ours
@@ -323,7 +325,7 @@ class Thread:
             typed = self.conversation.typed = Typed(message_id)
         return typed
 
-    def _assistant_part(self, message: Seen, part: AnyPart) -> None:
+    def _assistant_part(self, message: SeenMessage, part: AnyPart) -> None:
         match part:
             case TextPart(synthetic=True, id=key, text=text):
                 if key not in self._noted:
@@ -338,7 +340,7 @@ class Thread:
             case StepStart(id=key):
                 if key not in self._noted:
                     self._noted.add(key)
-                    self._abandon_streams()  # A new attempt: what the last one left open was cut off.
+                    self._abandon_streams()  # A new attempt: items the last one left open were cut off.
             case StepFinish(id=key):
                 if key not in self._noted:
                     self._noted.add(key)
@@ -356,7 +358,7 @@ class Thread:
         if event.field != "text" or (message and (message.past or message.role == "user")):
             return
         if message is None:
-            message = self._remember(event.messageID, Seen("assistant"))
+            message = self._remember(event.messageID, SeenMessage("assistant"))
             if self.parent is None:
                 self.conversation.wake()
         streaming = self._streaming.get(event.partID)
@@ -366,7 +368,7 @@ class Thread:
         self._say(message, event.partID, streaming, event.delta)
 
     def _text(
-        self, message: Seen, message_id: str, key: str, text: str, *, done: bool, reasoning: bool
+        self, message: SeenMessage, message_id: str, key: str, text: str, *, done: bool, reasoning: bool
     ) -> None:
         if message.summary:
             self._summary = text or self._summary
@@ -392,7 +394,7 @@ class Thread:
         if not reasoning:
             message.text_item = item or message.text_item
 
-    def _say(self, message: Seen, key: str, streaming: Streaming, delta: str) -> None:
+    def _say(self, message: SeenMessage, key: str, streaming: Streaming, delta: str) -> None:
         if message.summary:
             return
         item = self.scribe.text(
@@ -406,7 +408,7 @@ class Thread:
         if not streaming.reasoning:
             message.text_item = item or message.text_item
 
-    # -- what happens to the session ------------------------------------------------------------
+    # -- session events ---------------------------------------------------------------------------
 
     def _rejected(self, rejected: bool) -> None:
         if rejected and self.parent is None:
@@ -428,8 +430,8 @@ class Thread:
     def _title(self, title: str) -> None:
         if self.parent is not None or not title or title == self.conversation.title:
             return
-        known, self.conversation.title = self.conversation.title, title
-        if known is not None and not title.startswith(DEFAULT_TITLE):
+        old_title, self.conversation.title = self.conversation.title, title
+        if old_title is not None and not title.startswith(DEFAULT_TITLE):
             self.scribe.uses(title=title)
             self.scribe.status("title", {"title": title}, title)
 
@@ -448,5 +450,5 @@ class Thread:
 
 
 def _text_key(part_id: str) -> str:
-    """Texts and calls have keys of their own: a part that changed its type must not close the other."""
+    """Texts and calls have separate keys: a part that changes its type must not close the other."""
     return f"text:{part_id}"

@@ -1,4 +1,4 @@
-"""The conversations on one server and the threads in which they run, and whose each event is."""
+"""The conversations on one server, the threads they run in, and the owner of each event."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .conversation import OpenCodeConversation
 from .events import (
     AnyEvent,
     GlobalDisposed,
-    Heard,
     InstanceDisposed,
     PartUpdated,
+    ReceivedEvent,
     SessionCreated,
     SessionDeleted,
     SessionError,
@@ -22,7 +22,7 @@ from .messages import NativeError, Session, ToolMetadata, ToolPart, lenient
 from .thread import Thread
 
 MOST_REMEMBERED = 4096
-"""How many events are known by their ids: two streams may tell the same."""
+"""How many events we remember by id: two streams may send the same."""
 _SESSION_ID = re.compile(rb'"(ses_[^"]+)"')
 
 
@@ -42,62 +42,66 @@ class Threads:
         self.conversations.append(conversation)
 
     def begin(self, native_id: str, conversation: OpenCodeConversation) -> None:
-        """The conversation is open on the server, under this name."""
+        """The conversation is open on the server, under this id."""
         self._threads[native_id] = Thread(native_id, conversation)
 
     def forget(self, conversation: OpenCodeConversation) -> None:
-        self.conversations = [one for one in self.conversations if one is not conversation]
+        self.conversations = [each for each in self.conversations if each is not conversation]
         self._keep(lambda thread: thread.conversation is not conversation)
 
     def get(self, native_id: str | None) -> Thread | None:
         return self._threads.get(native_id or "")
 
-    def those_in(self, directory: str | None) -> list[OpenCodeConversation]:
-        return [one for one in self.conversations if directory is None or one.directory == directory]
+    def in_directory(self, directory: str | None) -> list[OpenCodeConversation]:
+        return [
+            conversation
+            for conversation in self.conversations
+            if directory is None or conversation.directory == directory
+        ]
 
     def in_background(self, conversation: OpenCodeConversation) -> list[str]:
         """The sub-agents that run beside the turn."""
         threads = self._threads.values()
-        return [one.id for one in threads if one.conversation is conversation and one.background]
+        return [thread.id for thread in threads if thread.conversation is conversation and thread.background]
 
     def reject_others(self, conversation: OpenCodeConversation, key: str) -> None:
-        """One permission was rejected, and with it what else its session asks for."""
+        """One permission was rejected, and with it the other requests of its session."""
         for thread in self._threads.values():
             if thread.conversation is conversation:
                 thread.calls.reject_others(key)
 
     def named_in(self, frame: bytes) -> Thread | None:
-        """The first that a frame names, whatever else it says."""
+        """The first conversation that a frame names, whatever else it says."""
         names = (name.decode(errors="replace") for name in _SESSION_ID.findall(frame))
         return next((self._threads[name] for name in names if name in self._threads), None)
 
     # -- events -------------------------------------------------------------------------------
 
     def hear(self, data: bytes) -> None:
-        heard = decode(data)
-        if heard is None or self._is_repeated(heard.id):
+        received = decode(data)
+        if received is None or self._is_repeated(received.id):
             return
-        match heard.event:
+        match received.event:
             case SessionCreated(info=info):
                 self._session_created(info)
             case SessionDeleted() as deleted:
                 self._session_deleted(deleted)
             case SessionError(sessionID="", error=NativeError() as error):
-                for conversation in self.those_in(heard.directory):
+                for conversation in self.in_directory(received.directory):
                     conversation.scribe.system(error.data.message or error.name)
             case InstanceDisposed(directory=directory):
                 self._forget(directory)
             case GlobalDisposed():
                 self._forget(None)
             case UnknownEvent() as unknown:
-                self._unknown(heard, unknown)
+                self._unknown(received, unknown)
             case event:
                 self.route(event)
 
     def route(self, event: AnyEvent) -> None:
         thread = self._threads.get(event.sessionID)
         if thread is None:
-            return  # Somebody else's conversation on the same server.
+            return  # Another client's conversation on the same server.
         conversation = thread.conversation
         was_running = set(conversation.turn.running)
         thread.receive(event)
@@ -144,17 +148,17 @@ class Threads:
             child.release(part.id, background=metadata.background)
 
     def _add_sub_agent(self, session_id: str, parent: Thread) -> Thread:
-        # Those of turns that are over say nothing any more; one that is called again is linked again.
+        # Those of past turns are silent; one that is called again is linked again.
         self._keep(lambda thread: not thread.is_over)
         child = self._threads[session_id] = Thread(session_id, parent.conversation, parent)
         return child
 
-    def _unknown(self, heard: Heard, unknown: UnknownEvent) -> None:
+    def _unknown(self, received: ReceivedEvent, unknown: UnknownEvent) -> None:
         thread = self.get(unknown.sessionID)
         if thread is None and unknown.sessionID:
             return
-        for conversation in [thread.conversation] if thread else self.those_in(heard.directory):
+        for conversation in [thread.conversation] if thread else self.in_directory(received.directory):
             conversation.scribe.unknown(unknown.payload)
 
-    def _keep(self, wanted: Callable[[Thread], bool]) -> None:
-        self._threads = {name: thread for name, thread in self._threads.items() if wanted(thread)}
+    def _keep(self, keeps: Callable[[Thread], bool]) -> None:
+        self._threads = {name: thread for name, thread in self._threads.items() if keeps(thread)}

@@ -1,4 +1,4 @@
-"""What OpenCode's tools are to us: what each does, what it changed, what it showed."""
+"""OpenCode's tools in our terms: what each does, what it changed, what it showed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..diffs import Names, diff_of_texts
 from .messages import Change, ToolMetadata, ToolPart
 
 MCP_PREFIX = "mcp_"
-"""How the names of our MCP servers begin: the server knows them by directory, not by session."""
+"""The prefix of our MCP servers' names: the server knows them by directory, not by session."""
 
 KINDS: dict[str, ToolKind] = {
     "bash": "command",
@@ -35,7 +35,7 @@ def kind_of(tool: str) -> ToolKind:
 
 
 def changes_of(part: ToolPart, metadata: ToolMetadata, diff: str | None) -> list[ContentPart]:
-    """The files that a call changed; `diff` is what its permission showed."""
+    """The files a call changed; `diff` is what its permission request showed."""
     if metadata.files:
         return [_file_ref(change) for change in metadata.files]
     if metadata.filediff is not None:

@@ -1,14 +1,18 @@
-"""The protocol of `opencode serve`: one server, many sessions, requests one way and one stream of events the other.
+"""The protocol of `opencode serve`: one server, many sessions, requests in one direction and one event stream
+in the other.
 
 The link that carries it
-- starts the process, waits for the line `opencode server listening on <url>` on stdout (a request sent earlier is never answered), and
-  authenticates every request with HTTP Basic;
-- subscribes to `GET <url>/global/event` before it sends any request, and passes on each `data:` line as a `ServerEvent`;
-- makes each `HttpRequest`, a body of null meaning none, without waiting for the answers; only those about the same session
-  (`/session/<id>…`) one after the other, in their order. Each answer is an `HttpReply`, its body null when it is empty or not JSON; a
-  request that could not be made is answered with status 0 and `{"data":{"message":…}}`, unless the process ends;
-- when the stream breaks while the process lives, subscribes again and then says `Lost`: OpenCode replays nothing, so this wire asks for
-  what it may have missed. The end of the process is the runtime's to tell.
+
+- starts the process, waits for the line `opencode server listening on <url>` on stdout (a request sent
+  earlier is never answered), and authenticates every request with HTTP Basic;
+- subscribes to `GET <url>/global/event` before it sends any request, and passes on each `data:` line as a
+  `ServerEvent`;
+- sends each `HttpRequest` without waiting for the answers; only those about the same session
+  (`/session/<id>…`) go one after the other, in order. A body of null means none. Each answer is an
+  `HttpReply`, its body null if it is empty or not JSON; a request that could not be sent is answered with
+  status 0 and `{"data":{"message":…}}`, unless the process ends;
+- when the stream breaks while the process lives, subscribes again and then sends `Lost`: OpenCode replays
+  nothing, so this wire requests what it may have missed. The runtime reports the end of the process.
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ from .conversation import OpenCodeConversation
 from .opening import Opening
 from .permissions import APPROVE
 from .prompts import Prompts, Rules
-from .recorded import Recorded
+from .recorded import RecordedClient
 from .requests import agent_of
 from .threads import Threads
 
@@ -56,7 +60,7 @@ class OpenCodeWire(Wire):
             self, self._asking, self._threads, self._rules, self._prompts, self._bootstrap.windows
         )
         self._catch_up = CatchUp(self._asking, self._threads)
-        self._recorded = Recorded(self._asking, self._threads, self._prompts, self._opening)
+        self._recorded = RecordedClient(self._asking, self._threads, self._prompts, self._opening)
 
     def conversations(self) -> Iterable[Conversation]:
         return tuple(self._threads.conversations)
@@ -71,7 +75,8 @@ class OpenCodeWire(Wire):
 
     def decide(self, conversation: Conversation, key: str, decision: Decision) -> None:
         ours = _ours(conversation)
-        # OpenCode keeps an "always" for the whole directory: ours are remembered by the daemon and given one by one.
+        # OpenCode applies an "always" to the whole directory: the daemon remembers ours and allows each call
+        # once.
         reply: Literal["once", "reject"] = "reject" if decision.reply == "reject" else "once"
         self._asking.tell(ours, f"/permission/{key}/reply", ReplyBody(reply, decision.message))
         if reply == "reject":
@@ -80,7 +85,7 @@ class OpenCodeWire(Wire):
     def answer(self, conversation: Conversation, key: str, answer: Answer) -> None:
         ours, answers = _ours(conversation), answer.answers
         if key in ours.plans:
-            # Whatever its question hears that is not a "no" is a "yes" to it.
+            # OpenCode treats any answer other than "no" as "yes".
             answers = answers and ((APPROVE,),)
             ours.turn.feedback = answer.message if answers is None else None
         if answers is None:
@@ -137,14 +142,14 @@ class OpenCodeWire(Wire):
 
     def recorded_frame(self, frame: bytes) -> InFrame:
         try:
-            told = msgspec.json.decode(frame, type=_Told)
+            line = msgspec.json.decode(frame, type=_RecordedLine)
         except msgspec.DecodeError:
             return frame
-        if told.status is not None:
-            return HttpReply(told.status, told.request, told.id, told.body)
-        if told.sse is None:
+        if line.status is not None:
+            return HttpReply(line.status, line.request, line.id, line.body)
+        if line.sse is None:
             return frame
-        return ServerEvent(bytes(told.data)) if told.data else Lost(str(told.closed))
+        return ServerEvent(bytes(line.data)) if line.data else Lost(str(line.closed))
 
     # -- frames -------------------------------------------------------------------------------
 
@@ -171,13 +176,13 @@ class OpenCodeWire(Wire):
         return thread.conversation if thread else next(iter(self._threads.conversations), None)
 
     def _refuse_in(self, native: bytes) -> None:
-        """The agent waits for an answer, also to what we cannot read or show to anybody."""
+        """The agent waits for an answer, even to what we cannot read or show."""
         thread = self._threads.named_in(native)
         if thread is None:
             return
         keys = thread.calls.take_unasked(native)
-        if _ASKED.search(native) and (found := _REQUEST_ID.search(native)):
-            keys.append(found[1].decode(errors="replace"))
+        if _ASKED.search(native) and (match := _REQUEST_ID.search(native)):
+            keys.append(match[1].decode(errors="replace"))
         for key in keys:
             if key.startswith("que_"):
                 self._asking.tell(thread.conversation, f"/question/{key}/reject", None)
@@ -186,8 +191,10 @@ class OpenCodeWire(Wire):
                 self._asking.tell(thread.conversation, f"/permission/{key}/reply", refusal)
 
 
-class _Told(Struct, frozen=True):
-    """What a server said, as a recording holds it: an answer (`status`), an event (`data`), or the end of the stream (`closed`)."""
+class _RecordedLine(Struct, frozen=True):
+    """What a server sent, as a recording stores it: an answer (`status`), an event (`data`), or the end of
+    the stream (`closed`).
+    """
 
     status: int | None = None
     request: str = field(name="for", default="")

@@ -1,4 +1,6 @@
-"""Pi: `pi --mode rpc`, one process per session, with an extension of ours that asks before a tool writes or runs."""
+"""Pi: `pi --mode rpc`, one process per session, with an extension of ours that asks before a tool writes or
+runs.
+"""
 
 from __future__ import annotations
 
@@ -81,15 +83,15 @@ class Pi(Agent):
         status=True,
     )
     gaps = {
-        "plan_approved": "it has no plans to approve; permissionMode plan is kept by the daemon",
-        "plan_rejected": "it has no plans to approve; permissionMode plan is kept by the daemon",
+        "plan_approved": "it has no plan approval; the daemon enforces permissionMode plan",
+        "plan_rejected": "it has no plan approval; the daemon enforces permissionMode plan",
         "switch_agent_mode": "its only mode is `default`",
-        "prompt_template": "it takes none from a folder that its user has not approved; those in its own home are offered",
+        "prompt_template": "it reads none from a directory that its user has not approved; those in its own home are offered",
         "subagent": "it has no sub-agents",
     }
 
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
-        # `--session-id` opens the session of that name or makes it, so a resume is started the same way.
+        # `--session-id` opens the session with that id or creates it, so a resume starts the same way.
         argv = [str(place.executable), "--mode", "rpc", "-e", str(EXTENSION)]
         argv += ["--session-id", native_id] if native_id else ["--no-session"]
         if settings.model:
@@ -113,13 +115,13 @@ class Pi(Agent):
         return world.make_uuid()
 
     def takes_model(self, model: str, catalogue: Catalogue) -> bool:
-        """It finds a model by a piece of its id or its name, too, and its level may stand behind it."""
-        wanted = {model, model.rpartition(":")[0] or model}
-        known = {text for one in catalogue.models for text in (one.id, one.name) if text}
-        if not known or wanted & known:
+        """It also accepts part of a model's id or name, followed by a thinking level."""
+        names = {model, model.rpartition(":")[0] or model}
+        listed = {text for each in catalogue.models for text in (each.id, each.name) if text}
+        if not listed or names & listed:
             return True
-        pieces = {piece.lower() for piece in wanted if "/" not in piece}
-        return any(piece in text.lower() for piece in pieces for text in known)
+        pieces = {piece.lower() for piece in names if "/" not in piece}
+        return any(piece in text.lower() for piece in pieces for text in listed)
 
 
 def _server(server: McpServer) -> dict[str, object]:

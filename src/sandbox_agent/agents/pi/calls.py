@@ -1,4 +1,4 @@
-"""The calls of a conversation with Pi and their results, on ids that models repeat."""
+"""The calls of a conversation with Pi and their results. Models repeat ids, so calls have keys of our own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ NOT_AWAITED = "the agent did not wait for the answer"
 
 
 class Running(Struct):
-    """A call that is being executed: what `tool_execution_end` does not repeat, and how much output we have shown."""
+    """A call that is being executed: what `tool_execution_end` does not repeat, and how much output we have
+    shown.
+    """
 
     arguments: pi.ToolArguments
     shown: str = ""
@@ -26,10 +28,10 @@ class Running(Struct):
 class Calls:
     def __init__(self, conversation: Conversation) -> None:
         self.dialogs: dict[str, pi.Dialog] = {}
-        """What extensions wait to be answered."""
+        """Dialogs of extensions that wait for an answer."""
         self._conversation = conversation
         self._scribe = conversation.scribe
-        self._keys: dict[str, list[str]] = {}  # of calls that have no result yet, by Pi's id
+        self._keys: dict[str, list[str]] = {}  # of calls without a result, by Pi's id
         self._running: dict[str, Running] = {}
         self._asking: dict[str, str] = {}  # key -> the dialog that the call waits for
 
@@ -42,21 +44,21 @@ class Calls:
         return next(iter(self._keys.get(native_id, ())), None)
 
     def announce(self, native_id: str, otherwise: str, name: str, parent: str | None) -> str:
-        """Begin a call; returns its key, made from `otherwise` where Pi does not tell an id yet."""
+        """Begin a call; returns its key, made from `otherwise` while Pi has sent no id."""
         key = self._new_key(native_id or otherwise)
         self._keys.setdefault(native_id, []).append(key)
         self._scribe.call(key, name, kind=kind_of(name), call_id=native_id or None, parent=parent)
         return key
 
     def end_call(self, key: str, call: pi.Block) -> None:
-        """The arguments are whole."""
+        """The arguments are complete."""
         waiting = self._keys.setdefault(call.id, [])
         if key not in waiting and self._scribe.has_open_call(key):
-            waiting.append(key)  # its id was not known when it was announced
+            waiting.append(key)  # its id was unknown when it was announced
         self._complete(key, call.name, call.arguments)
 
     def give_up(self, key: str) -> None:
-        """It will never run."""
+        """The call will never run."""
         self._scribe.abandon_call(key)
         for waiting in self._keys.values():
             if key in waiting:
@@ -96,7 +98,7 @@ class Calls:
             key, end.result.text, exit_code=exit_code_of(end), extra=extra, failed=end.is_error
         )
 
-    # -- how it is done
+    # -- helpers
 
     def _complete(self, key: str, name: str, arguments: object) -> None:
         given = or_empty(arguments)
@@ -109,7 +111,7 @@ class Calls:
         )
 
     def _nested(self, start: pi.ToolStart) -> str:
-        """A call that no message announced: a tool made it (`codemode` does)."""
+        """A call that no message announced: a tool made it, as `codemode` does."""
         by = self.key_of(start.parent_tool_call_id or "")
         parent = self._scribe.call_item(by) if by else None
         return self.announce(start.tool_call_id, start.tool_call_id, start.tool_name, parent)

@@ -1,4 +1,4 @@
-"""The lines that `pi --mode rpc` reads: what we write, and what a recorded client wrote. One struct per type."""
+"""The lines that `pi --mode rpc` reads, which we or a recorded client wrote. One struct per type."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ _commands = msgspec.json.Decoder(AnyCommand)
 
 
 def decode_command(line: bytes) -> AnyCommand | None:
-    """The command on this line; None for those that ask without changing anything."""
+    """The command on this line; None for a query, which changes nothing."""
     try:
         command: AnyCommand = _commands.decode(line)
     except msgspec.DecodeError:

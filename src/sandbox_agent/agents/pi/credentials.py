@@ -1,4 +1,4 @@
-"""Where Pi keeps its keys: logins in `auth.json`, and in `models.json` the keys of providers of the user's own."""
+"""Where Pi keeps its keys: logins in `auth.json`, and the keys of the user's own providers in `models.json`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def read_models(content: bytes) -> Iterator[Credential]:
 
 
 def _key(text: str, provider: str) -> Credential:
-    """A key may be written as a command (`!pass show key`) or with variables (`$KEY`) that Pi fills in."""
+    """A key may be a command (`!pass show key`) or contain variables (`$KEY`) that Pi fills in."""
     if text.startswith("!") or "$" in text:
         return Credential("reference", provider=provider)
     return Credential("api_key", text, PROVIDER_VARIABLES.get(provider), provider)

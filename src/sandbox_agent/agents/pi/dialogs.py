@@ -1,7 +1,8 @@
-"""Dialogs of extensions: permissions and questions, and what is answered to them.
+"""Dialogs of extensions: permissions and questions, and their answers.
 
-Our extension puts JSON behind a prefix into the title. Its permissions are answered with `once`, `always` or `reject:<why>`,
-its questions with the JSON of all answers. The dialogs of other extensions are questions as they stand.
+Our extension puts JSON with a prefix into the title. Its permissions are answered with `once`, `always` or
+`reject:<why>`, its questions with the JSON of all answers. Dialogs of other extensions become plain
+questions.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from .tools import kind_of
 T = TypeVar("T")
 
 METHODS = {"select", "confirm", "input", "editor"}
-"""The dialogs that wait for an answer; the others only tell."""
+"""The dialogs that wait for an answer; the others only notify."""
 PERMISSION = "permission:"
 QUESTION = "question:"
 
 
-# -- what our extension says in the title --------------------------------------------------------
+# -- titles of our extension -----------------------------------------------------------------------
 
 
 class PermissionTitle(Native, frozen=True):
@@ -89,7 +90,7 @@ def ask_for(permission: PermissionTitle, call: str) -> Ask:
     path = arguments.path if kind in ("edit", "read") else None
     names = Names(path or "", path or "")
     edits = arguments.edits if path else ()
-    diff = "".join(diff_of_texts(names, one.old_text, one.new_text) or "" for one in edits)
+    diff = "".join(diff_of_texts(names, edit.old_text, edit.new_text) or "" for edit in edits)
     text = arguments.command if kind == "command" else path
     exact = Rule(tool, text if text is not None else arguments_of(permission.input))
     return Ask(
@@ -100,7 +101,7 @@ def ask_for(permission: PermissionTitle, call: str) -> Ask:
         (path,) if path else None,
         diff or None,
         needs=(exact,),
-        # "Always" is this very command, but any file and any input of another tool.
+        # "Always" covers exactly this command, but any file and any input of another tool.
         always=(exact,) if kind == "command" else (Rule(tool),),
         tool_kind=kind_of(tool),
         title=title_of_call(tool, permission.input, kind_of(tool)),
@@ -123,7 +124,7 @@ def asked(question: OneQuestion) -> AskedQuestion:
 
 
 def plain_question(dialog: Dialog) -> AskedQuestion:
-    """A dialog of somebody else's extension."""
+    """A dialog of another extension."""
     more = dialog.message if dialog.method == "confirm" else dialog.prefill or ""
     labels = ("yes", "no") if dialog.method == "confirm" else dialog.options
     text = f"{dialog.title}\n\n{more}" if more else dialog.title
@@ -159,11 +160,11 @@ def answer_reply(dialog: Dialog, answer: Answer) -> DialogReply:
         return DialogReply(dialog.id, msgspec.json.encode(Answers(answer.answers)).decode())
     if dialog.method == "confirm":
         return DialogReply(dialog.id, confirmed=answer.answers[:1] == (("yes",),))
-    return DialogReply(dialog.id, ", ".join(label for one in answer.answers for label in one))
+    return DialogReply(dialog.id, ", ".join(label for labels in answer.answers for label in labels))
 
 
 def refusal_of(dialog: Dialog) -> DialogReply:
-    """The answer to what cannot be shown to anybody."""
+    """The answer to a dialog that cannot be shown."""
     if is_permission(dialog):
         return DialogReply(dialog.id, f"reject:{UNREADABLE}")
     return DialogReply(dialog.id, cancelled=True)

@@ -1,16 +1,17 @@
 /**
  * Loaded into every Pi that sandbox-agent starts (`pi --mode rpc -e extension.ts`).
  *
- * Pi runs its tools without asking. This makes it ask before any tool that is not known to only read, always and for each
- * call: who may do what is decided outside. It also gives the model a tool to ask the user, and registers the MCP servers
- * of this session, which Pi would otherwise take from the user's own files only.
+ * Pi runs its tools without asking. This extension makes it ask before every call of a tool that is not known to be
+ * read-only; the daemon decides. It also gives the model a tool to ask the user, and registers the MCP servers of the
+ * session, because Pi itself reads them only from the user's own files.
  *
- * A dialog is how an extension reaches the other end; its title carries JSON behind `permission:` or `question:`.
+ * Extensions reach the other side through dialogs. The title of ours is JSON with the prefix `permission:` or
+ * `question:`.
  */
 import { readFileSync } from "node:fs";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 
-/** `codemode` scripts touch nothing but other tools, and each of those calls is asked for by itself. */
+/** `codemode` scripts only call other tools, and each of those calls asks separately. */
 const ONLY_READS = new Set([
 	"read",
 	"grep",

@@ -1,7 +1,7 @@
 """The lines that `pi --mode rpc` writes and reads, decoded. One struct per type; only the fields we read.
 
-Messages and content blocks are one flat struct each: extensions may add roles and blocks, and a line with a block we do not
-know still tells us the rest.
+Messages and content blocks are one flat struct each: extensions may add roles and blocks, and the rest of a
+line with an unknown block is still readable.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ class NativeUsage(Native, frozen=True):
     cost: Cost = Cost()
 
     def universal(self) -> Usage | None:
-        """Pi counts cached input apart from `input`. A call that was cut short reports zeros: it tells nothing."""
+        """Pi counts cached input separately from `input`. A call that was cut short reports zeros, which mean
+        nothing.
+        """
         spent = self.input + self.cache_read + self.cache_write
         if not (spent or self.output or self.total_tokens):
             return None
@@ -85,7 +87,7 @@ class Message(Native, frozen=True):
 
 
 class Update(Native, frozen=True):
-    """What a `message_update` says about one block of the assistant's message."""
+    """The part of a `message_update` about one block of the assistant's message."""
 
     type: str
     content_index: int = 0
@@ -103,7 +105,7 @@ class ToolOutput(Native, frozen=True):
 
     @property
     def text(self) -> str:
-        """As the model reads it: Pi puts each block on a line of its own."""
+        """As the model reads it: Pi puts each block on its own line."""
         return "\n".join(block.text for block in self.content if block.type == "text")
 
 
@@ -131,7 +133,7 @@ class AgentStart(Frame, frozen=True, tag="agent_start"):
 
 class AgentEnd(Frame, frozen=True, tag="agent_end"):
     will_retry: bool | None = None
-    """Absent in versions that have no `agent_settled`."""
+    """Absent in versions without `agent_settled`."""
 
 
 class AgentSettled(Frame, frozen=True, tag="agent_settled"):
@@ -139,7 +141,7 @@ class AgentSettled(Frame, frozen=True, tag="agent_settled"):
 
 
 class TurnStart(Frame, frozen=True, tag="turn_start"):
-    """One model call begins; our turn is what lies between prompt and `agent_settled`."""
+    """One model call begins; our turn spans from the prompt to `agent_settled`."""
 
 
 class TurnEnd(Frame, frozen=True, tag="turn_end"):
@@ -230,11 +232,11 @@ class SummarizationRetryFinished(Frame, frozen=True, tag="summarization_retry_fi
 
 
 class EntryAppended(Frame, frozen=True, tag="entry_appended"):
-    """An entry of Pi's session file, written for Pi itself: ignored."""
+    """An entry of Pi's session file, meant for Pi itself: ignored."""
 
 
 class BashExecutionUpdate(Frame, frozen=True, tag="bash_execution_update"):
-    """Output of a shell command that a client ran beside the agent: ignored, its answer is the client's."""
+    """Output of a shell command that a client ran beside the agent: ignored, because the client gets it."""
 
 
 class ExtensionError(Frame, frozen=True, tag="extension_error"):
@@ -244,7 +246,7 @@ class ExtensionError(Frame, frozen=True, tag="extension_error"):
 
 
 class Dialog(Frame, frozen=True, tag="extension_ui_request"):
-    """An extension asks (`select`, `confirm`, `input`, `editor`) or tells (`notify`, `setStatus`, …)."""
+    """An extension asks (`select`, `confirm`, `input`, `editor`) or notifies (`notify`, `setStatus`, …)."""
 
     id: str
     method: str
@@ -290,7 +292,7 @@ _known_types = {frame.__struct_config__.tag for frame in AnyFrame.__args__}
 
 
 def decode(line: bytes) -> AnyFrame | None:
-    """The frame on this line; None for a type we do not know. A known type of the wrong shape raises."""
+    """The frame on this line; None for an unknown type. A known type of the wrong shape raises."""
     try:
         frame: AnyFrame = _decoder.decode(line)
     except msgspec.ValidationError:
@@ -307,14 +309,14 @@ class _Waiting(Struct, frozen=True):
 
 
 def waiting_in(line: bytes) -> str | None:
-    """The id of a dialog that is not as we know them: whoever opened it may wait for an answer."""
+    """The id of a dialog of an unknown shape: its extension may wait for an answer."""
     try:
         return msgspec.json.decode(line, type=_Waiting).id
     except (msgspec.DecodeError, RecursionError):
         return None
 
 
-# -- what answers carry ------------------------------------------------------------------------
+# -- answers ---------------------------------------------------------------------------------------
 
 
 class NativeModel(Native, frozen=True):
@@ -327,7 +329,7 @@ class NativeModel(Native, frozen=True):
 
     @property
     def full_name(self) -> str | None:
-        """Where nothing is configured, Pi has a model `unknown` of the provider `unknown`."""
+        """Without configuration, Pi reports the model `unknown` of the provider `unknown`."""
         return None if self.id == "unknown" else f"{self.provider}/{self.id}"
 
 
@@ -372,7 +374,7 @@ class Edit(Native, frozen=True):
 
 
 class ToolArguments(Native, frozen=True):
-    """What we read of the arguments of Pi's own tools."""
+    """The fields we read from the arguments of Pi's own tools."""
 
     path: str | None = None
     command: str | None = None

@@ -1,4 +1,4 @@
-"""What Pi can be asked to do. Apart from the wire, so that facts load without it."""
+"""Pi's one mode. Separate from the wire, so that facts load without it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small readings of what Pi tells: parts whose shape is not known before, images, the catalogue."""
+"""Reads parts of Pi's frames: values of unknown shape, images, the catalogue."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def id_in(session: str | None) -> str | None:
 
 
 def payload_of(frame: bytes) -> dict[str, Any]:
-    """A line as it is, for the JSON part of a status item."""
+    """A line unchanged, for the JSON part of a status item."""
     payload: dict[str, Any] = msgspec.json.decode(frame)
     return {name: value for name, value in payload.items() if name != "type"}
 
@@ -40,7 +40,7 @@ def or_empty(arguments: object) -> object:
 
 
 def read(raw: msgspec.Raw, kind: type[T]) -> T | None:
-    """A part whose shape depends on the tool: None when it is another shape."""
+    """A part whose shape depends on the tool: None if it has another shape."""
     try:
         return msgspec.json.decode(raw, type=kind)
     except msgspec.ValidationError:
@@ -60,7 +60,7 @@ def image_of(conversation: Conversation, block: pi.Block) -> ContentPart | None:
 
 
 def attachments_of(conversation: Conversation, pictures: Iterable[pi.Block]) -> tuple[Attachment, ...]:
-    """Images of a prompt that we did not write: stored like those that agents make."""
+    """Images of a prompt that we did not write: stored like images that agents create."""
     stored = []
     for picture in pictures:
         if data := bytes_in(picture.data):
@@ -78,12 +78,12 @@ def catalogue_of(listed: pi.Models, callable: pi.Commands, state: pi.State | Non
         default = state.thinking_level if state and is_current and variants else None
         models.append(Model(f"{model.provider}/{model.id}", model.name, variants or None, default))
     default = current.full_name if current else None
-    commands = tuple(Command(one.name, one.description or "") for one in callable.commands)
+    commands = tuple(Command(command.name, command.description or "") for command in callable.commands)
     return Catalogue(tuple(models), MODES, default, commands)
 
 
 def _variants(model: pi.NativeModel) -> tuple[str, ...]:
-    """The thinking levels a model has: the two highest only where it says so, none where it says null."""
+    """A model's thinking levels: it must declare the two highest, and null removes a level."""
     if not model.reasoning:
         return ()
     named = model.thinking_level_map or {}

@@ -1,4 +1,4 @@
-"""Pi on the scripted model."""
+"""Runs Pi on the scripted model."""
 
 from __future__ import annotations
 

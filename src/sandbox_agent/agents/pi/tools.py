@@ -1,4 +1,4 @@
-"""What Pi's tools are to us: what each does, what its previews add, what it changed."""
+"""Pi's tools in our terms: what each does, what its previews add, what it changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS: dict[str, ToolKind] = {
     "find": "search",
     "tool_search": "search",
 }
-# Enough of a command's last output to find it again in the next, cut-off preview.
+# Enough of a command's last output to find it again in the next, truncated preview.
 TAIL = 200
 
 
@@ -36,7 +36,7 @@ def exit_code_of(end: pi.ToolEnd) -> int | None:
 
 
 def added(shown: str, text: str) -> str:
-    """What a preview has more than the one before. Pi repeats the whole output, and of a long one only its end."""
+    """What a preview adds to the one before. Pi repeats the whole output, or only the end of a long one."""
     if text.startswith(shown):
         return text[len(shown) :]
     tail = shown[-TAIL:]

@@ -1,7 +1,7 @@
 """A conversation with Pi as a transcript: its turns, messages and dialogs.
 
-Messages have no ids and events no session, so everything hangs on order: the blocks of a message on the last `message_start`. Our
-turn lasts from the prompt to `agent_settled`.
+Messages have no ids and events no session, so everything depends on order: blocks belong to the last
+`message_start`. Our turn lasts from the prompt to `agent_settled`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REFUSALS = {"refusal", "content_filter", "sensitive"}
 
 
 class PiConversation(Conversation):
-    """What must be remembered between lines."""
+    """The state kept between lines."""
 
     def __init__(self, wire: Wire, start: Start) -> None:
         super().__init__(wire, start)
@@ -32,21 +32,23 @@ class PiConversation(Conversation):
         self.active = False
         """Between `agent_start` and `agent_settled`."""
         self.compacting = False
-        """A turn is there to compact, and ends with that."""
+        """The turn exists only to compact, and ends with that."""
         self.echoes = 0
         """Prompts that Pi has yet to repeat as user messages."""
         self.queued: list[str] = []
-        """What a client sent into a running turn (steer, follow-up); it becomes an item when Pi delivers it."""
+        """Messages that a client sent into a running turn (steer, follow-up); each becomes an item when Pi
+        delivers it.
+        """
         self.queue: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-        """Pi's own queue, as it last told."""
+        """Pi's own queue, as last reported."""
         self.calls = Calls(self)
         self.message = 0
         self.blocks: dict[int, str] = {}
-        """Keys of the current message's blocks that were announced, by their index."""
+        """Keys of the announced blocks of the current message, by index."""
         self.texts: dict[int, str] = {}
-        """Item ids of its text blocks, likewise."""
+        """Item ids of its text blocks, by index."""
         self.ended: dict[int, pi.Update] = {}
-        """How its last blocks ended: a message that fails may still show them to be cut off."""
+        """How its last blocks ended: a failed message may show that they were cut off."""
         self.model: pi.NativeModel | None = None
         self.forget_turn()
 
@@ -56,12 +58,12 @@ class PiConversation(Conversation):
             self.scribe.uses(model=name)
 
     def _context_of(self, message: pi.Message) -> Usage | None:
-        """How full the context is after a call of the model; one that was cut short does not tell."""
+        """How full the context is after a model call; a call that was cut short does not say."""
         if message.usage is None or not (tokens := message.usage.total()):
             return None
-        known = self.model
-        same = known is not None and (known.provider, known.id) == (message.provider, message.model)
-        return Usage(context_tokens=tokens, context_window=known.context_window if known and same else None)
+        model = self.model
+        same = model is not None and (model.provider, model.id) == (message.provider, message.model)
+        return Usage(context_tokens=tokens, context_window=model.context_window if model and same else None)
 
     def forget_turn(self) -> None:
         self.usage: Usage | None = None
@@ -97,7 +99,7 @@ class PiConversation(Conversation):
             case pi.AgentSettled(aborted):
                 self._settle(aborted)
             case pi.QueueUpdate(steering, follow_up):
-                # Emptying an empty queue, as every cancel does, is reported too.
+                # Emptying an empty queue, as every cancel does, is reported as well.
                 if (steering, follow_up) != self.queue:
                     self.queue = (steering, follow_up)
                     scribe.status("pi.queue_update", {"steering": steering, "follow_up": follow_up})
@@ -134,7 +136,7 @@ class PiConversation(Conversation):
         code = "invalid_request" if failure.code == "agent_error" else failure.code
         self.scribe.error(failure.message, code, {"command": response.command})
 
-    def end_unheard(self, stop: StopReason) -> None:
+    def end_without_model_call(self, stop: StopReason) -> None:
         """No model call follows this prompt, unless an extension has begun one of its own."""
         self.echoes = max(0, self.echoes - 1)
         if not self.active:
@@ -142,7 +144,7 @@ class PiConversation(Conversation):
             self.forget_turn()
 
     def compacted(self, response: pi.Response) -> None:
-        """What a turn was begun for is done, or was refused."""
+        """The compaction that the turn was begun for is done, or was refused."""
         self.compacting = False
         stop: StopReason = "end_turn"
         if not response.success:
@@ -154,7 +156,7 @@ class PiConversation(Conversation):
 
     def _settle(self, aborted: bool) -> None:
         scribe = self.scribe
-        # An abort in the middle of a tool or a retry leaves an error behind that is none.
+        # An abort during a tool or a retry leaves an error behind that does not count.
         cancelled = aborted or (self.cancelling and self.stop == "error")
         stop = "interrupted" if cancelled else self.stop
         failure = self.failure
@@ -182,12 +184,12 @@ class PiConversation(Conversation):
             self.scribe.error(failure.message, failure.code, failure.details)
 
     def dialog(self, dialog: pi.Dialog, frame: bytes) -> None:
-        """An extension asks or tells."""
+        """An extension asks or notifies."""
         scribe, calls = self.scribe, self.calls
         if dialog.method not in METHODS:
             payload = msgspec.json.decode(frame)
-            told = {name: value for name, value in payload.items() if name not in ("type", "id", "method")}
-            scribe.status(f"pi.{dialog.method}", told, dialog.message or None)
+            facts = {name: value for name, value in payload.items() if name not in ("type", "id", "method")}
+            scribe.status(f"pi.{dialog.method}", facts, dialog.message or None)
             return
         if dialog.id in scribe.pending:
             return
@@ -196,7 +198,7 @@ class PiConversation(Conversation):
             scribe.ask(dialog.id, ask_for(permission, call or permission.tool_call_id))
         elif question := questions_in(dialog):
             call = calls.key_of(question.tool_call_id)
-            scribe.question(dialog.id, (asked(one) for one in question.questions), call=call)
+            scribe.question(dialog.id, (asked(each) for each in question.questions), call=call)
         else:
             call = None
             scribe.question(dialog.id, (plain_question(dialog),))
@@ -205,7 +207,7 @@ class PiConversation(Conversation):
 
     # -- messages
 
-    def told(self, frame: pi.MessageStart | pi.MessageUpdate | pi.MessageEnd) -> None:
+    def hear_message(self, frame: pi.MessageStart | pi.MessageUpdate | pi.MessageEnd) -> None:
         match frame:
             case pi.MessageUpdate(update):
                 self._update(update)
@@ -216,14 +218,14 @@ class PiConversation(Conversation):
             case pi.MessageEnd(pi.Message("user") as message):
                 self._user_message(message)
             case pi.MessageEnd(pi.Message("toolResult", usage=usage)):
-                self.spend(usage)  # what a tool's own model calls cost; its result came before
+                self.spend(usage)  # the cost of a tool's own model calls; its result came before
             case pi.MessageEnd(pi.Message("custom" | "bashExecution" | "branchSummary" as role) as message):
                 shown = message.text or message.summary or message.output or ""
                 facts = {"role": role, "customType": message.custom_type, "command": message.command}
-                told = {name: value for name, value in facts.items() if value is not None}
-                self.scribe.status("injected", {**told, "text": shown}, message.custom_type or role)
+                given = {name: value for name, value in facts.items() if value is not None}
+                self.scribe.status("injected", {**given, "text": shown}, message.custom_type or role)
             case pi.MessageEnd(pi.Message("system" | "compactionSummary")):
-                pass  # the prompt Pi gives its model, and what `compaction_end` told already
+                pass  # the prompt for Pi's own model, and what `compaction_end` has already reported
             case pi.MessageEnd(message):
                 self.scribe.unknown(msgspec.to_builtins(message))
 
@@ -255,12 +257,12 @@ class PiConversation(Conversation):
                 if update.tool_call:
                     self._end_call(index, update.tool_call)
             case "start" | "done" | "error":
-                pass  # the message's own start and end say this
+                pass  # covered by the message's own start and end
             case _:
                 scribe.unknown(msgspec.to_builtins(update))
 
     def _close_ended(self) -> None:
-        """Another block begins, so the ones that ended are whole."""
+        """Another block begins, so those that ended are complete."""
         scribe = self.scribe
         waiting: dict[int, pi.Update] = {}
         for index, end in self.ended.items():
@@ -269,7 +271,7 @@ class PiConversation(Conversation):
                 if item_id := scribe.end_text(key, end.content):
                     self.texts[index] = item_id
             elif scribe.text(key, "") is None:
-                # Nothing was streamed: only the whole message tells whether it is redacted.
+                # Nothing was streamed: only the whole message shows whether it is redacted.
                 waiting[index] = end
             else:
                 scribe.end_text(key, end.content, thinking="public")
@@ -284,7 +286,7 @@ class PiConversation(Conversation):
         failed = message.stop_reason in ("error", "aborted")
         last = len(message.blocks) - 1
         for index, block in enumerate(message.blocks):
-            # Blocks follow one another: when a message is cut off, it is its last block that is not whole.
+            # Blocks follow one another, so only the last block of a message can be cut off.
             cut = failed and index == last
             key = self._block_key(index)
             match block.type:
@@ -298,10 +300,10 @@ class PiConversation(Conversation):
                     self._end_call(index, block)
         self._close_message(failed)
         self._note_stop(message)
-        self._next_message()  # whatever follows belongs to another
+        self._next_message()  # anything that follows belongs to another message
 
     def _close_message(self, failed: bool) -> None:
-        """What the final message left out was given up; of a failed one no call is run."""
+        """Blocks missing from the final message were abandoned; calls of a failed one do not run."""
         scribe = self.scribe
         prefix = self._message_key()
         for key in scribe.open_text_keys():
@@ -356,6 +358,6 @@ class PiConversation(Conversation):
         return f"{self._message_key()}{index}"
 
     def _message_key(self) -> str:
-        # A turn's id is unique in its session, also when another process goes on with it.
+        # A turn's id is unique in its session, even if another process continues it.
         turn = self.scribe.turn
         return f"{turn.id if turn else 'no turn'}/{self.message}/"

@@ -1,6 +1,6 @@
-"""Pi's rpc mode (JSON lines) as a wire: one process, one conversation.
+"""Pi's RPC mode (JSON lines) as a wire: one process, one conversation.
 
-Permissions and questions come as dialogs of our extension (`extension.ts`), whose titles carry JSON.
+Permissions and questions arrive as dialogs of our extension (`extension.ts`), whose titles carry JSON.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class PiWire(Wire):
         super().__init__(world)
         self._conversation: PiConversation | None = None
         self._left: list[PiConversation] = []
-        """Those that a recorded client has switched away from."""
+        """Conversations that a recorded client has switched away from."""
         self._switching: dict[str | int | None, str | None] = {}
-        """Where it wants to go by the request of this id: a native id, or None for a new conversation."""
+        """The target of a switch by request id: a native id, or None for a new conversation."""
         self._request_ids = (f"sa{n}" for n in itertools.count(1))
         self._listing: set[str] = set()
         self._state: pi.State | None = None
@@ -88,7 +88,7 @@ class PiWire(Wire):
                 images.append(commands.Picture(base64.b64encode(data).decode(), mime_of(file) or ""))
             else:
                 paths.append(file.path)
-        # Pi runs what begins with a slash, and has no word for "this is text" but to begin with something else.
+        # Pi runs whatever begins with a slash; the only way to send it as text is to put something before it.
         plain = prompt.text.startswith("/") and not prompt.command
         message = f" {prompt.text}" if plain else prompt.text
         if paths:
@@ -104,10 +104,10 @@ class PiWire(Wire):
             self.send(answer_reply(dialog, answer))
 
     def cancel(self, conversation: Conversation) -> None:
-        # Pi goes on with what extensions have queued unless the queue is emptied first.
+        # Pi continues with what extensions have queued unless the queue is emptied first.
         self.send(commands.ClearQueue(next(self._request_ids)))
         self.send(commands.Abort(next(self._request_ids)))
-        # An extension that does not watch for the abort would wait for its answer, and the turn with it.
+        # An extension that ignores the abort would wait for its answer, and the turn with it.
         for key in self._of(conversation).calls.dialogs:
             self.send(commands.DialogReply(key, cancelled=True))
 
@@ -118,7 +118,7 @@ class PiWire(Wire):
         new_model = settings.model != before.model
         provider, slash, model = (settings.model or "").partition("/")
         if new_model and not slash:
-            return False  # Pi finds a model by half its name only when it starts
+            return False  # Pi accepts a partial model name only when it starts
         if (new_model or settings.variant != before.variant) and settings.variant is None and before.variant:
             return False
         if new_model:
@@ -153,7 +153,9 @@ class PiWire(Wire):
                     conversation.queued.append(message)
                 else:
                     conversation.echoes += 1
-                    pictures = (pi.Block("image", data=one.data, mime_type=one.mime_type) for one in images)
+                    pictures = (
+                        pi.Block("image", data=image.data, mime_type=image.mime_type) for image in images
+                    )
                     yield Prompted(conversation, Prompt(message, attachments_of(conversation, pictures)))
             case commands.Steer(message) | commands.FollowUp(message):
                 conversation.queued.append(message)
@@ -184,7 +186,7 @@ class PiWire(Wire):
         conversation = self._conversation
         if conversation is None:
             if self.recorded_start is None:
-                return  # the process was started to list models: there is nobody to tell
+                return  # the process only lists models: there is no conversation
             conversation = self._recorded(Settings("", "default"), None)
             conversation.announce("daemon")
         match message:
@@ -193,7 +195,7 @@ class PiWire(Wire):
             case pi.Response():
                 self._response(conversation, message)
             case pi.MessageStart() | pi.MessageUpdate() | pi.MessageEnd():
-                conversation.told(message)
+                conversation.hear_message(message)
             case pi.ToolStart() | pi.ToolUpdate() | pi.ToolEnd():
                 conversation.tool(message)
             case pi.Dialog():
@@ -211,13 +213,13 @@ class PiWire(Wire):
 
     def _dialog(self, conversation: PiConversation, dialog: pi.Dialog, line: bytes) -> None:
         if conversation.settings.permission_mode == "bypass" and is_permission(dialog):
-            # Our extension asks in every mode, so that one can be left without a new process.
+            # Our extension asks in every mode, so that the mode can change without a new process.
             self.send(decision_reply(dialog.id, Decision("once")))
             return
         try:
             conversation.dialog(dialog, line)
         except Exception:
-            # An extension waits for an answer, also to what we cannot show to anybody.
+            # An extension waits for an answer even to what we cannot show.
             if dialog.method in METHODS:
                 self.send(refusal_of(dialog))
             raise
@@ -227,16 +229,16 @@ class PiWire(Wire):
             case "get_state" if response.success:
                 self._opened(conversation, msgspec.json.decode(response.data, type=pi.State))
             case "get_state" if not conversation.ready:
-                text = response.error or "the agent did not tell its state"
+                text = response.error or "the agent did not report its state"
                 self.notices.append(StartFailed(conversation, text))
             case "prompt" if response.success:
                 accepted = read(response.data, pi.Accepted) or pi.Accepted()
                 if accepted.disposition == "handled":
-                    conversation.end_unheard("end_turn")
+                    conversation.end_without_model_call("end_turn")
             case "prompt":
                 conversation.refuse(response)
                 if not conversation.active:
-                    conversation.end_unheard("error")
+                    conversation.end_without_model_call("error")
                 else:
                     conversation.echoes = max(0, conversation.echoes - 1)
             case "set_model" if response.success:
@@ -249,19 +251,19 @@ class PiWire(Wire):
                 conversation.refuse(response)
 
     def _switch(self, conversation: PiConversation, response: pi.Response) -> None:
-        """What follows belongs to another conversation; whether it is a new one depends on what the recording has shown."""
+        """Later lines belong to another conversation, which is new unless the recording has shown it before."""
         native_id = self._switching.pop(response.id)
         switched = read(response.data, pi.Switched) or pi.Switched()
         if response.success and not switched.cancelled:
             other = self._recorded(conversation.settings, native_id)
-            self._left = [one for one in (conversation, *self._left) if one.scribe is not other.scribe]
+            self._left = [each for each in (conversation, *self._left) if each.scribe is not other.scribe]
             other.announce("daemon")
 
     def _opened(self, conversation: PiConversation, state: pi.State) -> None:
         gone = conversation.resumed and state.message_count == 0 and not conversation.ready
         if gone and self.recorded_start is None:
-            # Asked for a session that it does not have, Pi makes an empty one of that name.
-            text = "the agent does not know this conversation any more"
+            # If the requested session does not exist, Pi creates an empty one with that id.
+            text = "the agent no longer knows this conversation"
             self.notices.append(StartFailed(conversation, text, gone=True))
             return
         conversation.native_id = state.session_id
@@ -286,7 +288,7 @@ class PiWire(Wire):
             listed = msgspec.json.decode(response.data, type=pi.Models)
             self.notices.append(Listed(catalogue_of(listed, self._commands, self._state)))
 
-    # -- how it is done
+    # -- helpers
 
     def _begin(self, start: Start) -> PiConversation:
         self._conversation = PiConversation(self, start)

@@ -1,4 +1,4 @@
-"""The scribe: keeps the rules of the contract, for every adapter."""
+"""The scribe: enforces the rules of the contract for every adapter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tool calls and their results: every call is told once and gets one result."""
+"""Tool calls and their results: every call is written once and gets one result."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .pen import Pen
 
 MOST_TITLE = 200
 MOST_CALL_IDS = 50_000
-"""How many call ids of a session are remembered, so that none is given twice."""
+"""How many call ids of a session we remember, so that none is used twice."""
 
 
 class Calls:
     def __init__(self, pen: Pen, used_call_ids: Iterable[str], image_folder: str) -> None:
         self.open: dict[str, OpenCall] = {}
         self.blobs: dict[str, bytes] = {}
-        """Images to store beside the log before the drafts that name them."""
+        """Images to store before the drafts that refer to them."""
         self.new_call_ids: list[str] = []
         self.changes = Changes(pen.world)
         self._pen = pen
@@ -41,7 +41,9 @@ class Calls:
         outlives_turn: bool = False,
         source: Source = "agent",
     ) -> str | None:
-        """Begin a tool call whose arguments are not final yet. Returns its item id; a second time changes nothing."""
+        """Begin a tool call whose arguments are not final yet. Returns its item id; repeating it has no
+        effect.
+        """
         if key in self.open or key in self._pen.closed or self._pen.ended:
             return self.call_item(key)
         unique = self._unique(call_id or key)
@@ -65,7 +67,7 @@ class Calls:
         call = self.open.get(key)
         if call and not call.completed and fragment:
             call.chunks.append(fragment)
-            self._pen.delta(call.ends, fragment, "agent")
+            self._pen.delta(call.template, fragment, "agent")
             if call.kind == "edit":
                 self.changes.expect_streamed(key, call.chunks)
 
@@ -83,7 +85,7 @@ class Calls:
         outlives_turn: bool = False,
         source: Source = "agent",
     ) -> str | None:
-        """The arguments are final: complete the call, beginning it first if it was not announced."""
+        """The arguments are final: complete the call, and begin it first if it was not announced."""
         self.call(
             key,
             name,
@@ -110,7 +112,7 @@ class Calls:
         if call and fragment:
             self._start_result(call, "agent")
             call.chunks.append(fragment)
-            self._pen.delta(call.ends, fragment, "agent")
+            self._pen.delta(call.template, fragment, "agent")
 
     def start_result(self, key: str) -> None:
         """The tool runs: open its result, so that readers see it before there is output."""
@@ -127,9 +129,10 @@ class Calls:
         failed: bool = False,
         source: Source = "agent",
     ) -> None:
-        """A call's outcome. A result without a call we know opens a stub call first; a second one is ignored.
+        """A call's outcome. A result of an unknown call opens a stub call first; a second result is ignored.
 
-        A command that ended with another code than 0 has failed on every agent: some say so, some tell only the code.
+        A command with a non-zero exit code has failed on every agent: some say so, others report only the
+        code.
         """
         if key in self._pen.closed or self._pen.ended:
             return
@@ -145,18 +148,18 @@ class Calls:
         self._pen.remember(key, call.item_id)
 
     def keep_running(self, key: str) -> None:
-        """The agent carries this call on in the background: its result may come after the turn."""
+        """The agent continues this call in the background: its result may come after the turn."""
         if call := self.open.get(key):
-            self._start_result(call, "agent")  # only what began in the turn may end after it
+            self._start_result(call, "agent")  # only calls of the turn may end after it
             call.outlives_turn = True
 
     def call_item(self, key: str) -> str | None:
-        """The item id of a call, open or complete: the parent of what a sub-agent does."""
+        """The item id of a call, open or complete: the parent of a sub-agent's items."""
         call = self.open.get(key)
         return call.item_id if call else self._pen.closed.get(key)
 
     def call_id_of(self, key: str | None) -> str | None:
-        """The call id a reader knows a call by; what the agent calls it while we have not seen the call."""
+        """The call id that readers see; the agent's own id for an unknown call."""
         call = self.open.get(key) if key else None
         return call.call_id if call else key
 
@@ -167,14 +170,16 @@ class Calls:
         return list(self.open)
 
     def image(self, data: bytes, mime: str) -> Image:
-        """An image that the agent made, to be stored as an attachment of the session."""
+        """An image the agent created, to be stored as an attachment of the session."""
         suffix = mimetypes.guess_extension(mime) or ""
         name = hashlib.sha256(data).hexdigest()[:24] + suffix
         self.blobs[name] = data
         return Image(self._image_folder + name, mime)
 
     def abandon_call(self, key: str) -> None:
-        """The agent gave this call up (retry, interrupt): its result fails, and so does a call that was not final."""
+        """The agent abandoned this call (retry, interrupt): its result fails, and so does a call that was not
+        final.
+        """
         if call := self.open.get(key):
             if not call.completed:
                 self._complete(call, "failed", "".join(call.chunks), "daemon")
@@ -187,14 +192,14 @@ class Calls:
 
     def _start_result(self, call: OpenCall, source: Source) -> None:
         if not call.completed:
-            # The tool ran, so the arguments that were streamed are all there is.
+            # The tool ran, so the streamed arguments are complete.
             self._complete(call, "completed", "".join(call.chunks) or "{}", "daemon")
         if call.result_id is None:
             call.open_result(self._pen.make_id("itm"))
             self._pen.write(ItemStarted(call.result_item("in_progress", "", None, ())), source)
 
     def _unique(self, call_id: str) -> str:
-        """Models repeat call ids; within a session ours do not."""
+        """Models repeat call ids; ours are unique within a session."""
         unique, n = call_id, 1
         while unique in self._used:
             n += 1
@@ -209,6 +214,6 @@ class Calls:
 
 
 def one_line(title: str) -> str:
-    """A title is one line for people, however long a command or a path is."""
+    """A title is a single line, however long a command or a path is."""
     line = " ".join(title[: 4 * MOST_TITLE].split())
     return line if len(line) <= MOST_TITLE else f"{line[: MOST_TITLE - 1]}…"

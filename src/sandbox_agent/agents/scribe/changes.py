@@ -1,7 +1,8 @@
-"""The files that calls change: what they were before, and so the diff that turns the one into the other.
+"""The files that calls change: their state before and after, and the diff between the two.
 
-A file is looked at when a call that will change it is known, and again when its result is there. An agent that does not ask may be
-faster than we are: what was seen too late is made good by what the agent tells, or there is no diff.
+We read a file when we learn which call will change it, and again when its result arrives. An agent that does
+not ask may be faster than we are: if we read too late, the agent's own report fills the gap, or there is no
+diff.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from msgspec import Struct, structs
 
 from ...schema.items import ContentPart, FileRef
 from ...schema.world import FileState, World
-from ..diffs import DoesNotFit, Names, Told, diff_of_files, names_in, read_diffs, same_lines, text_of
+from ..diffs import DoesNotFit, Names, ParsedDiff, diff_of_files, names_in, read_diffs, same_lines, text_of
 
 MOST_FILES = 32
-"""How many files of one call are looked at."""
+"""How many files of one call we read."""
 MOST_KEPT = 8 * 1024 * 1024
-"""How many bytes are kept of what files were, for all calls that are open."""
+"""How many bytes of earlier file states we keep, for all open calls."""
 MOST_CALLS = 256
-"""Of how many calls at once."""
+"""For how many calls at once."""
 MOST_STREAMED = 4096
-"""How much of the arguments is searched for a path while they are streamed."""
+"""How much of the streamed arguments we search for a path."""
 
 _PATHS = ("file_path", "filePath", "notebook_path", "path")
 _streamed_path = re.compile(rf'"(?:{"|".join(_PATHS)})"\s*:\s*("(?:[^"\\]|\\.)*")')
@@ -59,15 +60,15 @@ _string = msgspec.json.Decoder(str)
 class Changes:
     def __init__(self, world: World) -> None:
         self.directory = ""
-        """The session's; paths in diffs are relative to it."""
+        """The session's directory; paths in diffs are relative to it."""
         self._look = world.look
         self._seen: dict[str, dict[str, FileState]] = {}
-        """Key of the call -> path -> the file before it."""
+        """Call key -> path -> the file before the call."""
 
     # -- before -------------------------------------------------------------------------------
 
     def expect(self, key: str, paths: Iterable[str]) -> None:
-        """A call is about to change these files. What was seen for it first counts."""
+        """A call is about to change these files. The first state read for it counts."""
         seen = self._seen.setdefault(key, {})
         for path in paths:
             whole = self._whole(path)
@@ -77,15 +78,15 @@ class Changes:
             del self._seen[next(iter(self._seen))]
 
     def _has_room(self, seen: dict[str, FileState]) -> bool:
-        kept = sum(len(state.data or b"") for one in self._seen.values() for state in one.values())
+        kept = sum(len(state.data or b"") for states in self._seen.values() for state in states.values())
         return len(seen) < MOST_FILES and kept < MOST_KEPT
 
     def expect_streamed(self, key: str, arguments: list[str]) -> None:
-        """The beginning of the arguments: models name the file first, and it is early to look at it."""
+        """The beginning of the arguments: models name the file first, so we can read it early."""
         if key in self._seen or sum(map(len, arguments)) > MOST_STREAMED:
             return
-        if found := _streamed_path.search("".join(arguments)):
-            self.expect(key, [_string.decode(found[1].encode())])
+        if match := _streamed_path.search("".join(arguments)):
+            self.expect(key, [_string.decode(match[1].encode())])
 
     def expect_arguments(self, key: str, arguments: str) -> None:
         try:
@@ -95,11 +96,11 @@ class Changes:
         self.expect(key, given.paths())
 
     def seen(self, key: str, path: str) -> FileState | None:
-        """What a file was when it was looked at for a call; None where it was not."""
+        """The state of a file read for a call; None if it was not read."""
         return self._seen.get(key, {}).get(self._whole(path))
 
-    def unsee(self, key: str, path: str) -> None:
-        """It was looked at too late: what the agent tells counts alone."""
+    def discard(self, key: str, path: str) -> None:
+        """The file was read too late: only the agent's own report counts."""
         self._seen.get(key, {}).pop(self._whole(path), None)
 
     def forget(self, key: str) -> None:
@@ -108,7 +109,7 @@ class Changes:
     # -- after --------------------------------------------------------------------------------
 
     def made(self, key: str, parts: Iterable[ContentPart]) -> Iterator[ContentPart]:
-        """The parts of a result, the changes of files with diffs that apply."""
+        """The parts of a result, with diffs that apply for changed files."""
         for part in parts:
             if isinstance(part, FileRef) and part.action != "read":
                 yield structs.replace(part, diff=self._diff(key, part))
@@ -116,34 +117,37 @@ class Changes:
                 yield part
 
     def asked(self, key: str | None, diff: str | None) -> str | None:
-        """The diff that a permission shows, under our names and, where it fits the file, with all it needs to apply."""
+        """The diff shown in a permission request, under our names and, if it fits the file, complete enough
+        to apply.
+        """
         if not diff:
             return None
         seen = self._seen.get(key, {}) if key else {}
         written = []
-        for told in read_diffs(diff):
-            if told.paths is not None:
-                names, whole = names_in(self.directory, *told.paths), self._whole(told.paths[0])
+        for proposed in read_diffs(diff):
+            if proposed.paths is not None:
+                names, whole = names_in(self.directory, *proposed.paths), self._whole(proposed.paths[0])
                 written.append(
-                    _proposed(told, seen.get(whole) or self._look(whole), names) or told.written(names)
+                    _proposed(proposed, seen.get(whole) or self._look(whole), names)
+                    or proposed.written(names)
                 )
-        return "".join(one for one in written if one) or None
+        return "".join(each for each in written if each) or None
 
     def _diff(self, key: str, change: FileRef) -> str | None:
         path, to = self._whole(change.path), self._whole(change.to or change.path)
         names = names_in(self.directory, change.path, change.to)
-        told = next(iter(read_diffs(change.diff)), None) if change.diff else None
+        reported = next(iter(read_diffs(change.diff)), None) if change.diff else None
         after = self._look(to)
         if after is None:
-            return told.written(names) if told else None
+            return reported.written(names) if reported else None
         before = self._seen.get(key, {}).get(path)
         others = [seen for other, seen in self._seen.items() if other != key and path in seen]
         try:
-            before, after = _settled(told, before, after, bool(others))
+            before, after = _settled(reported, before, after, bool(others))
         except UnicodeDecodeError:
-            return None  # it is not text
+            return None  # not text
         for seen in others:
-            seen[path] = after  # they come next, and this is what they find
+            seen[path] = after  # they come next, and this is the state they find
         return diff_of_files(names, before, after) if before is not None else None
 
     def _whole(self, path: str) -> str:
@@ -151,28 +155,28 @@ class Changes:
 
 
 def _settled(
-    told: Told | None, before: FileState | None, after: FileState, in_company: bool
+    reported: ParsedDiff | None, before: FileState | None, after: FileState, concurrent: bool
 ) -> tuple[FileState | None, FileState]:
-    """The two states that a change lies between, from what was seen and what was told.
+    """The states before and after a change, from what we read and what the agent reported.
 
-    `in_company`: other calls are changing the same file, and may have done so before we looked.
+    `concurrent`: other calls are changing the same file, and may have done so before we read it.
     """
-    if told is None:
+    if reported is None:
         return before, after
     if before is not None:
         try:
-            made = told.after(text_of(before))
+            made = reported.after(text_of(before))
         except DoesNotFit:
             pass
         else:
             if same_lines(made, text_of(after)):
                 return before, after
-            if in_company:
+            if concurrent:
                 return before, _state(made, after)
-        if told.created and before.data and not (after.data or b"").startswith(before.data):
-            return before, after  # it was there: the agent only says that it wrote all of it
+        if reported.created and before.data and not (after.data or b"").startswith(before.data):
+            return before, after  # the file existed: the agent only says that it wrote all of it
     try:
-        was = told.before(text_of(after))
+        was = reported.before(text_of(after))
     except DoesNotFit:
         return before, after
     if before is not None and same_lines(was, text_of(before)):
@@ -184,11 +188,11 @@ def _state(text: str | None, like: FileState) -> FileState:
     return FileState() if text is None else FileState(text.encode(), like.is_executable)
 
 
-def _proposed(told: Told, before: FileState | None, names: Names) -> str | None:
+def _proposed(proposed: ParsedDiff, before: FileState | None, names: Names) -> str | None:
     if before is None:
         return None
     try:
-        after = _state(told.after(text_of(before)), before)
+        after = _state(proposed.after(text_of(before)), before)
     except (DoesNotFit, UnicodeDecodeError):
         return None
     return diff_of_files(names, before, after)

@@ -1,4 +1,4 @@
-"""What the scribe works with: drafts of events, the open turn, what waits for an answer."""
+"""The scribe's data: drafts of events, the open turn, pending requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ AskKind = Literal["edit", "command", "read", "other"]
 
 
 class Frame:
-    """The native frame that a wire is translating, and the scribes that wrote something because of it."""
+    """The native frame that a wire is translating, and the scribes that wrote events because of it."""
 
     __slots__ = ("bytes", "touched")
 
@@ -38,7 +38,7 @@ class Frame:
 
 
 class Draft(Struct, frozen=True, gc=False):
-    """An event before the log has given it sequence, id and time. Its data is encoded: here, and nowhere else."""
+    """An event before the log assigns its sequence, id and time. Its data is encoded here and nowhere else."""
 
     type: str
     body: bytes
@@ -56,26 +56,26 @@ def draft_of(data: AnyData, source: Source, native_session_id: str | None, raw: 
 
 
 class Ask(Struct, frozen=True):
-    """A permission an agent asks for."""
+    """A permission request of an agent."""
 
     action: str
     """The tool's native name."""
     input: Any
     kind: AskKind = "other"
-    """What is asked for, as the modes of permission see it."""
+    """What is requested, as permission modes see it."""
     call: str | None = None
     """The key of the tool call it belongs to, if the agent says."""
     paths: tuple[str, ...] | None = None
     diff: str | None = None
     reason: str | None = None
     needs: tuple[Rule, ...] = ()
-    """What must be covered by remembered rules for the answer to be given without asking."""
+    """Remembered rules must cover all of these to answer without asking."""
     always: tuple[Rule, ...] = ()
-    """What an "always" remembers; `needs` when empty."""
+    """What an "always" remembers; `needs` if empty."""
     tool_kind: ToolKind | None = None
-    """What the tool does; `kind` where the adapter does not say more."""
+    """What the tool does; `kind` if the adapter does not set it."""
     title: str = ""
-    """One line for people; the action when empty."""
+    """A one-line title; the action if empty."""
 
 
 class Pending(Struct, frozen=True):
@@ -93,7 +93,7 @@ class Waited(Struct, frozen=True):
     seconds: float = 0.0
     """Up to the last answer."""
     since: float | None = None
-    """From when on somebody is waited for now."""
+    """Since when it is waiting now."""
 
 
 class Turn(Struct):
@@ -102,4 +102,4 @@ class Turn(Struct):
     failed: bool = False
     """An `error` event was written in this turn: one failure is one event."""
     stop_reason: StopReason | None = None
-    """Why we ended it ourselves, whatever the agent calls its end."""
+    """Why we ended it ourselves, whatever reason the agent gives."""

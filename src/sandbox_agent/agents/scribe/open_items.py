@@ -14,13 +14,22 @@ from ...schema.items import (
     ToolResult,
     Visibility,
 )
-from .pen import Ends
+from .pen import DeltaTemplate
 
 
 class OpenText:
     """A message or a thought that is being streamed."""
 
-    __slots__ = ("chunks", "ends", "item_id", "native_id", "outlives_turn", "parent_id", "role", "visibility")
+    __slots__ = (
+        "chunks",
+        "item_id",
+        "native_id",
+        "outlives_turn",
+        "parent_id",
+        "role",
+        "template",
+        "visibility",
+    )
 
     def __init__(
         self,
@@ -38,7 +47,7 @@ class OpenText:
         self.visibility = visibility
         self.outlives_turn = outlives_turn
         self.chunks: list[str] = []
-        self.ends = Ends(item_id, native_id, "message", role, visibility, parent_id)
+        self.template = DeltaTemplate(item_id, native_id, "message", role, visibility, parent_id)
 
     def item(self, status: ItemStatus, text: str) -> Item:
         part = Text(text) if self.visibility is None else Reasoning(text, self.visibility)
@@ -46,13 +55,12 @@ class OpenText:
 
 
 class OpenCall:
-    """A tool call that has no result yet, and its result once that has begun."""
+    """A tool call without a complete result, and its result once that has begun."""
 
     __slots__ = (
         "call_id",
         "chunks",
         "completed",
-        "ends",
         "item_id",
         "kind",
         "name",
@@ -60,6 +68,7 @@ class OpenCall:
         "outlives_turn",
         "parent_id",
         "result_id",
+        "template",
         "title",
     )
 
@@ -85,12 +94,12 @@ class OpenCall:
         self.chunks: list[str] = []  # fragments of the arguments; after completion, of the output
         self.completed = False
         self.result_id: str | None = None
-        self.ends = Ends(item_id, native_id, "tool_call", "assistant", None, parent_id)
-        """Of the deltas that come now: the call's, later the result's."""
+        self.template = DeltaTemplate(item_id, native_id, "tool_call", "assistant", None, parent_id)
+        """For the current deltas: the call's, later the result's."""
 
     def open_result(self, item_id: str) -> None:
         self.result_id = item_id
-        self.ends = Ends(item_id, self.native_id, "tool_result", "tool", None, self.parent_id)
+        self.template = DeltaTemplate(item_id, self.native_id, "tool_result", "tool", None, self.parent_id)
 
     def call_item(self, status: ItemStatus, arguments: str) -> Item:
         part = ToolCall(self.name, arguments, self.call_id, self.kind, self.title or self.name)

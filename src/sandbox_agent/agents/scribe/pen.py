@@ -1,6 +1,7 @@
-"""Writes drafts: what every part of the scribe stands on, and the facts that need nothing else.
+"""Writes drafts: the part all others of the scribe use, and events that depend on no other part.
 
-The data of an event is encoded before anything is noted about it. What cannot be encoded raises here, and the scribe is as it was.
+The data of an event is encoded before any state changes. If encoding fails, this raises and the scribe is
+unchanged.
 """
 
 from __future__ import annotations
@@ -28,18 +29,20 @@ if TYPE_CHECKING:
     from .scribe import Scribe
 
 MOST_CLOSED = 10_000
-"""How many complete items are remembered by their keys: an agent that names an older one names a new item."""
+"""How many complete items we remember by key: an older key counts as a new item."""
 
-ROOM = 500
-"""Levels of nesting that are left to readers: what we can just about write, nobody could read from a deeper stack."""
-PLAIN = 256
-"""So many brackets are never too deep."""
+RESERVED_LEVELS = 500
+"""Levels of nesting reserved for readers, which may decode the data from a deeper stack than the one that
+wrote it.
+"""
+SAFE_BRACKETS = 256
+"""Data with at most this many brackets is never too deep."""
 
 _ITEM_EVENTS = frozenset((ItemDelta, ItemStarted, ItemCompleted))
 
 
-class Ends:
-    """A delta of one item, encoded but for its text."""
+class DeltaTemplate:
+    """The encoded parts of an item's delta before and after its text."""
 
     __slots__ = ("after", "before")
 
@@ -62,26 +65,28 @@ class Pen:
     def __init__(self, world: World, owner: Scribe) -> None:
         self.drafts: list[Draft] = []
         self.notable: list[tuple[int, AnyData]] = []
-        """What was written beside items, each with its place in `drafts`: the session has to look at it."""
+        """Drafts other than items, each with its index in `drafts`: the session must look at them."""
         self.frame = Frame()
         self.native_session_id: str | None = None
         self.turn: Turn | None = None
         self.ended = False
-        self.wish: SessionEnded | None = None
-        """The agent has ended the conversation; the session writes that down, after what else ends with it."""
+        self.requested_end: SessionEnded | None = None
+        """The agent has ended the conversation; the session writes this after everything else that ends with
+        it.
+        """
         self.used: Used | None = None
-        """What the agent works with; replaced when it changes."""
+        """The model and title the agent reports; replaced when they change."""
         self.world = world
         self.make_id = world.make_id
         self.closed: dict[str, str] = {}
-        """Key -> item id of what is complete."""
+        """Key -> item id of complete items."""
         self._owner = owner
 
     def write(self, data: AnyData, source: Source) -> None:
         if self.ended:
             return
         body = encode(data)
-        if len(body) > PLAIN and body.count(b"[") + body.count(b"{") > PLAIN:
+        if len(body) > SAFE_BRACKETS and body.count(b"[") + body.count(b"{") > SAFE_BRACKETS:
             _require_room(data)
         if type(data) not in _ITEM_EVENTS:
             self.notable.append((len(self.drafts), data))
@@ -89,7 +94,7 @@ class Pen:
             self.touch()
         self.drafts.append(Draft(data.TYPE, body, source, self.native_session_id, self.frame.bytes))
 
-    def delta(self, ends: Ends, text: str, source: Source) -> None:
+    def delta(self, template: DeltaTemplate, text: str, source: Source) -> None:
         """A piece of an item: most of what is ever written."""
         if self.ended:
             return
@@ -98,7 +103,7 @@ class Pen:
         self.drafts.append(
             Draft(
                 "item.delta",
-                b"%b%b%b" % (ends.before, encode(text), ends.after),
+                b"%b%b%b" % (template.before, encode(text), template.after),
                 source,
                 self.native_session_id,
                 self.frame.bytes,
@@ -106,7 +111,7 @@ class Pen:
         )
 
     def touch(self) -> None:
-        """There is something to take."""
+        """Note that there are drafts to take."""
         self.frame.touched.append(self._owner)
 
     def remember(self, key: str, item_id: str) -> None:
@@ -116,14 +121,14 @@ class Pen:
             del closed[next(iter(closed))]
 
     def uses(self, *, model: str | None = None, title: str | None = None) -> None:
-        """The agent tells which model it works with, or what it calls the session."""
-        known = self.used or Used()
-        used = Used(model or known.model, title or known.title)
-        if used != known:
+        """The agent reports which model it uses, or its title for the session."""
+        before = self.used or Used()
+        used = Used(model or before.model, title or before.title)
+        if used != before:
             self.used = used
             self.touch()
 
-    # -- facts that need nothing else -----------------------------------------------------------
+    # -- events that depend on no other part -----------------------------------------------------
 
     def status(
         self,
@@ -135,16 +140,16 @@ class Pen:
         parent: str | None = None,
         source: Source = "agent",
     ) -> None:
-        """A fact that is neither said nor done: usage, plan, title, retry, compaction."""
+        """A fact that is neither text nor a call: usage, plan, title, retry, compaction."""
         content: tuple[ContentPart, ...] = (StatusPart(label, detail), Json(payload))
         self.whole("status", None, content, native_id, parent, source)
 
     def system(self, text: str, *, parent: str | None = None) -> None:
-        """Something the agent's program says, not its model."""
+        """Text from the agent's program, not its model."""
         self.whole("system", "system", (Text(text),), None, parent, "agent", delta=text)
 
     def unknown(self, payload: Any, *, native_id: str | None = None) -> None:
-        """A native message of a type we do not know, kept as it is."""
+        """A native message of an unknown type, unchanged."""
         self.whole("unknown", None, (Json(payload),), native_id, None, "agent")
 
     def error(
@@ -193,12 +198,12 @@ class Pen:
         item_id = self.make_id("itm")
         self.start(item_id, native_id, parent, kind, role, content, source)
         if delta:
-            self.delta(Ends(item_id, native_id, kind, role, None, parent), delta, source)
+            self.delta(DeltaTemplate(item_id, native_id, kind, role, None, parent), delta, source)
         self.complete(Item(item_id, native_id, parent, kind, role, "completed", content), source)
 
 
 def _require_room(data: Any) -> None:
-    """Raises where the data is so deep that it cannot be encoded with some levels around it."""
-    for _ in range(ROOM):
+    """Raises if the data is nested too deep to be encoded with some levels around it."""
+    for _ in range(RESERVED_LEVELS):
         data = [data]
     encode(data)

@@ -1,4 +1,4 @@
-"""After a restart: learns from stored events what is open, so that it can be closed."""
+"""After a restart: reads from stored events what is open, so that it can be closed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .scribe import Scribe
 
 
 class Recovery:
-    """Tells a new scribe what the one before it left open."""
+    """Restores a new scribe to what its predecessor left open."""
 
     def __init__(self, scribe: Scribe) -> None:
         self._scribe = scribe
@@ -52,7 +52,7 @@ class Recovery:
                     scribe.requests.pending = {**scribe.pending, id: Pending(id, id, event.data)}
                 case PermissionResolved(id) | QuestionResolved(id):
                     scribe.requests.pending = {
-                        key: one for key, one in scribe.pending.items() if one.id != id
+                        key: request for key, request in scribe.pending.items() if request.id != id
                     }
                 case ItemStarted(item):
                     self._start(item)
@@ -62,7 +62,7 @@ class Recovery:
                     self._end(item)
 
     def _count_time(self, turn: Turn, now: datetime) -> None:
-        """Clocks do not survive a restart: a turn lasted, and waited for people, as long as the log says."""
+        """Clocks do not survive a restart: the log says how long a turn ran, and waited for people."""
         requests, clock = self._scribe.requests, self._scribe.pen.world.clock()
         turn.began = clock - (now - (self._turn_started or now)).total_seconds()
         if requests.pending:
@@ -71,7 +71,7 @@ class Recovery:
         self._last = now
 
     def _start(self, item: Item) -> None:
-        # Nothing outlives the turn: the process that would have carried it on is gone.
+        # Nothing outlives the turn: the process that would have continued it is gone.
         texts, calls = self._scribe.texts.open, self._scribe.calls.open
         match item.content:
             case (Text() | Reasoning(), *_) if item.role == "assistant":

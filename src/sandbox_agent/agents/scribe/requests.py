@@ -28,20 +28,22 @@ from .pen import Pen
 class Requests:
     def __init__(self, pen: Pen, calls: Calls) -> None:
         self.pending: dict[str, Pending] = {}
-        """What waits, under the adapter's keys. Never changed in place, so that whoever holds it holds what was."""
+        """Pending requests, under the adapter's keys. Never changed in place, so that a reference to it is a
+        snapshot.
+        """
         self.waited = Waited()
-        """For people, in this turn. Likewise never changed in place."""
+        """Time spent waiting for people in this turn. Also never changed in place."""
         self._pen = pen
         self._calls = calls
 
     def ask(self, key: str, ask: Ask) -> None:
-        """The agent asks for permission; what waits under this key already is not asked again."""
+        """The agent asks for permission; a request that is already pending under this key is not repeated."""
         if key in self.pending or self._pen.ended:
             return
         changes = self._calls.changes
         if ask.call and "edit" in (ask.kind, ask.tool_kind):
             changes.expect(ask.call, ask.paths or ())
-        # Encoded once: what could be asked can be resolved, from however far down the stack.
+        # Encoded once: what could be asked can be resolved, however deep the stack.
         input = Raw(encode(ask.input))
         metadata = PermissionMetadata(
             ask.action,
@@ -66,7 +68,7 @@ class Requests:
         *,
         source: Source = "daemon",
     ) -> bool:
-        """Resolve a permission; False when it is not pending (any more)."""
+        """Resolve a permission; False if it is not pending (any more)."""
         pending = self.pending.get(key)
         if pending is None or not isinstance(pending.requested, PermissionRequested):
             return False
@@ -84,7 +86,7 @@ class Requests:
         self._request(key, first.question, tuple(option.label for option in first.options), metadata)
 
     def plan(self, key: str, plan: str, *, call: str | None = None) -> None:
-        """The agent wants a plan approved: a question whose answers are `approve` and `reject`."""
+        """The agent asks for approval of a plan: a question whose answers are `approve` and `reject`."""
         choices = (Choice("approve", "Go on with this plan"), Choice("reject", "Keep planning"))
         metadata = QuestionMetadata(
             (AskedQuestion(plan, "Plan", choices),), call_id=self._calls.call_id_of(call), plan=True
@@ -100,13 +102,13 @@ class Requests:
         *,
         source: Source = "daemon",
     ) -> bool:
-        """Resolve a question; None rejects it. False when it is not pending."""
+        """Resolve a question; None rejects it. False if it is not pending."""
         pending = self.pending.get(key)
         if pending is None or not isinstance(pending.requested, QuestionRequested):
             return False
         asked = pending.requested
         metadata = msgspec.structs.replace(asked.metadata, answers=answers, decided_by=by, message=message)
-        labels = None if answers is None else ", ".join(label for one in answers for label in one)
+        labels = None if answers is None else ", ".join(label for answer in answers for label in answer)
         self._pen.write(
             QuestionResolved(
                 asked.question_id,
@@ -122,7 +124,7 @@ class Requests:
         return True
 
     def withdraw(self, key: str, by: DecidedBy, why: str, *, source: Source = "daemon") -> bool:
-        """Nobody will answer it: a permission is rejected, and so is a question."""
+        """There will be no answer: the permission or question is rejected."""
         return self.decide(key, "reject", by, why, source=source) or self.answer(
             key, None, by, why, source=source
         )
@@ -132,7 +134,7 @@ class Requests:
             self.withdraw(key, "daemon", why)
 
     def begin_turn(self) -> None:
-        """Its waiting is counted from now on."""
+        """Count the waiting time from now on."""
         self.waited = Waited(since=self._pen.world.clock() if self.pending else None)
 
     def _request(self, key: str, prompt: str, options: tuple[str, ...], metadata: QuestionMetadata) -> None:

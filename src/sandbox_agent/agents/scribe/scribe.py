@@ -1,11 +1,11 @@
-"""The scribe writes a session's events so that the rules of the contract hold, whatever the agent says.
+"""The scribe writes a session's events so that the rules of the contract hold, whatever the agent sends.
 
-Adapters tell it what they see in the agent's own words ("text for block 3", "call 7 has its result", "the turn is over") under
-keys of their choice; the scribe opens, closes, pairs and numbers. It is pure: ids and the clock are given to it, and what it
-writes waits in `drafts` until the log takes it.
+Adapters report what they see in the agent's own terms ("text for block 3", "call 7 has its result", "the turn
+is over") under keys of their choice; the scribe opens, closes, pairs and numbers items. It is pure: it is
+given ids and a clock, and its drafts wait in `drafts` until the log takes them.
 
-It is one face for five parts: the pen writes, `Texts`, `Calls` and `Requests` each keep one kind of thing open, `Turns` closes them
-all. What an adapter says goes straight to the part.
+It is a facade for five parts: the pen writes, `Texts`, `Calls` and `Requests` each track one kind of open
+thing, and `Turns` closes them all. Adapters call the parts directly.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .turns import Turns
 
 
 class Mark(Struct, frozen=True):
-    """The scribe as it was before something that may be refused: a turn that begins, an answer."""
+    """A snapshot of the scribe before something that may be refused: a turn that begins, an answer."""
 
     turn: Turn | None
     pending: dict[str, Pending]
@@ -71,7 +71,7 @@ class Scribe:
         self.turns.start_session(metadata, source)
         self.started = True
 
-    # -- what it wrote --------------------------------------------------------------------------
+    # -- drafts ---------------------------------------------------------------------------------
 
     @property
     def drafts(self) -> list[Draft]:
@@ -82,7 +82,7 @@ class Scribe:
         return self.pen.notable
 
     def take(self) -> list[Draft]:
-        """What was written since the last time."""
+        """The drafts since the last call."""
         pen = self.pen
         drafts, pen.drafts = pen.drafts, []
         if pen.notable:
@@ -104,8 +104,8 @@ class Scribe:
         return self.pen.ended
 
     @property
-    def wish(self) -> SessionEnded | None:
-        return self.pen.wish
+    def requested_end(self) -> SessionEnded | None:
+        return self.pen.requested_end
 
     @property
     def used(self) -> Used | None:
@@ -130,7 +130,7 @@ class Scribe:
     def mark(self) -> Mark:
         return Mark(self.turn, self.pending, self.requests.waited, self.started, self.ended)
 
-    def back(self, mark: Mark) -> None:
-        """As it was: whatever was written since has been taken, and is refused."""
+    def restore(self, mark: Mark) -> None:
+        """Restore the snapshot: everything written since was taken and is refused."""
         self.pen.turn, self.pen.ended, self.started = mark.turn, mark.ended, mark.started
         self.requests.pending, self.requests.waited = mark.pending, mark.waited

@@ -1,4 +1,4 @@
-"""Messages and thinking: streamed under the adapter's keys, and always adding up."""
+"""Messages and thinking: streamed under the adapter's keys, with deltas that always add up to the item."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...schema.events import ItemStarted, Source
 from ...schema.inputs import Attachment
 from ...schema.items import ContentPart, FileRef, Image, Item, Text, Visibility
 from .open_items import OpenText
-from .pen import Ends, Pen
+from .pen import DeltaTemplate, Pen
 
 
 class Texts:
@@ -33,12 +33,12 @@ class Texts:
             is_image = mime is not None and mime.startswith("image/")
             parts.append(Image(file.path, mime) if is_image else FileRef(file.path, "read"))
         if not parts:
-            return  # an empty prompt is no message
+            return  # an empty prompt is not a message
         pen = self._pen
         item_id = pen.make_id("itm")
         pen.start(item_id, native_id, parent, "message", "user", (), source)
         if text:
-            pen.delta(Ends(item_id, native_id, "message", "user", None, parent), text, source)
+            pen.delta(DeltaTemplate(item_id, native_id, "message", "user", None, parent), text, source)
         pen.complete(Item(item_id, native_id, parent, "message", "user", "completed", tuple(parts)), source)
 
     def text(
@@ -52,9 +52,10 @@ class Texts:
         outlives_turn: bool = False,
         source: Source = "agent",
     ) -> str | None:
-        """Stream text (or thinking) of the item under this key; the first text opens it. Returns the item's id.
+        """Stream text (or thinking) of the item under this key; the first text opens it. Returns the item's
+        id.
 
-        Empty text opens nothing, and a key that was closed stays closed.
+        Empty text opens nothing, and a closed key stays closed.
         """
         open_text = self.open.get(key)
         if open_text is None:
@@ -64,7 +65,7 @@ class Texts:
         elif not delta:
             return open_text.item_id
         open_text.chunks.append(delta)
-        self._pen.delta(open_text.ends, delta, source)
+        self._pen.delta(open_text.template, delta, source)
         return open_text.item_id
 
     def end_text(
@@ -78,7 +79,7 @@ class Texts:
         outlives_turn: bool = False,
         failed: bool = False,
     ) -> str | None:
-        """Complete a message; `final` is its whole text where the agent repeats it. Returns the item's id.
+        """Complete a message; `final` is its whole text if the agent repeats it. Returns the item's id.
 
         Text that was never streamed gets one synthetic delta. A final text that contradicts what was streamed
         fails the streamed item and becomes an item of its own: deltas always add up to their item.
@@ -101,7 +102,7 @@ class Texts:
         if failed or final is None or final == streamed:
             return self._close(key, open_text, streamed, failed)
         if final.startswith(streamed):
-            self._pen.delta(open_text.ends, final[len(streamed) :], "daemon")
+            self._pen.delta(open_text.template, final[len(streamed) :], "daemon")
             return self._close(key, open_text, final, failed)
         self._close(key, open_text, streamed, failed=True, source="daemon")
         del self._pen.closed[key]
@@ -115,11 +116,11 @@ class Texts:
         )
 
     def open_text_keys(self) -> list[str]:
-        """Keys of messages and thoughts that are being streamed."""
+        """Keys of the messages and thoughts that are being streamed."""
         return list(self.open)
 
     def abandon(self, key: str) -> None:
-        """The agent gave this message up: it fails, holding what was streamed."""
+        """The agent abandoned this message: it fails with the text streamed so far."""
         open_text = self.open[key]
         self._close(key, open_text, "".join(open_text.chunks), failed=True, source="daemon")
 

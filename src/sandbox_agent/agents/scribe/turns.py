@@ -1,4 +1,4 @@
-"""A session's life and its turns: every turn that starts ends, and takes with it what it left open."""
+"""A session's life and its turns: every turn that starts ends, and closes what it left open."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Turns:
         self._pen.write(SessionStarted(metadata), source)
 
     def agent_left(self, reason: Literal["completed", "error", "terminated"], by: Source = "agent") -> None:
-        """The agent has ended the conversation: nothing more is to come."""
+        """The agent has ended the conversation: nothing more will follow."""
         pen = self._pen
-        if not pen.ended and pen.wish is None:
-            pen.wish = SessionEnded(reason, by)
+        if not pen.ended and pen.requested_end is None:
+            pen.requested_end = SessionEnded(reason, by)
             pen.touch()
 
     def end_session(
@@ -53,7 +53,7 @@ class Turns:
         exit_code: int | None = None,
         stderr: Stderr | None = None,
     ) -> None:
-        """End the session and all that is open in it. Nothing is written afterwards."""
+        """End the session and everything open in it. Nothing is written afterwards."""
         if self._pen.ended:
             return
         if self._pen.turn:
@@ -69,7 +69,7 @@ class Turns:
         source: Source = "daemon",
         metadata: dict[str, Any] | None = None,
     ) -> None:
-        """Open a turn; one that is open already goes on."""
+        """Open a turn; an open one goes on."""
         pen = self._pen
         if pen.turn is None and not pen.ended:
             turn = Turn(turn_id or pen.make_id("turn"), pen.world.clock())
@@ -85,7 +85,7 @@ class Turns:
         duration_ms: int | None = None,
         source: Source = "agent",
     ) -> None:
-        """Close what the turn left open, then the turn. Without an open turn this does nothing."""
+        """Close what the turn left open, then the turn. Does nothing without an open turn."""
         pen, turn = self._pen, self._pen.turn
         if turn is None:
             return
@@ -101,7 +101,7 @@ class Turns:
     def crash(
         self, exit_code: int | None, signal: str | None, stderr: Stderr | None, message: str = ""
     ) -> None:
-        """The agent's process is gone by itself: an error of the open turn, nothing between turns."""
+        """The agent's process exited unexpectedly: an error of the open turn, nothing between turns."""
         if self._pen.turn:
             how = signal or f"exit code {exit_code}"
             details = {"exit_code": exit_code, "signal": signal, "stderr": stderr}
@@ -123,7 +123,9 @@ class Turns:
         return self._pen.turn is None and not (self._texts.open or self._calls.open or self._requests.pending)
 
     def abandon(self, key: str) -> None:
-        """The agent gave this message or call up (retry, steer, refusal): it fails, holding what was streamed."""
+        """The agent abandoned this message or call (retry, steer, refusal): it fails with the text streamed
+        so far.
+        """
         if key in self._texts.open:
             self._texts.abandon(key)
         else:

@@ -1,7 +1,7 @@
-"""A model server that says what the prompt tells it to, so that real agents run for real, and without a token spent.
+"""A model server whose replies are scripted by the prompt, so that real agents run without spending tokens.
 
-It speaks the wires that the agents use: Anthropic Messages, OpenAI Responses and OpenAI Chat Completions. The prompt
-chooses a scenario (`SCENARIO:edit`), and its steps are put into the tools that the asking agent offers.
+It speaks the APIs that the agents use: Anthropic Messages, OpenAI Responses and OpenAI Chat Completions. The
+prompt selects a scenario (`SCENARIO:edit`), whose steps are translated to the tools the agent offers.
 """
 
 from .scenarios import SCENARIOS, Scenario

@@ -11,10 +11,10 @@ from .server import ScriptedModel, load_scenarios
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m sandbox_agent.testing.scripted_model",
-        description="Serve a model that says what the prompt tells it to: SCENARIO:text, SCENARIO:command, ...",
+        description="Serve a model that follows the prompt's instructions: SCENARIO:text, SCENARIO:command, ...",
     )
     parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=0, help="0 takes a free one (default)")
+    parser.add_argument("--port", type=int, default=0, help="0 picks a free port (default)")
     parser.add_argument(
         "--scenarios", type=Path, metavar="FILE", help="more scenarios: a JSON object of lists of steps"
     )

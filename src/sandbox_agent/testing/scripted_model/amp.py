@@ -1,4 +1,4 @@
-"""The few calls of the Amp service that its command line makes beside asking for a model."""
+"""The few calls to the Amp service that its command line makes apart from model calls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Thread(Struct):
 
 
 class Parameters(Struct):
-    thread: Raw = Raw(b"null")  # an id when one is asked for, the whole when one is stored
+    thread: Raw = Raw(b"null")  # an id when a thread is requested, the whole thread when it is stored
 
 
 class ServiceCall(Struct):
@@ -37,11 +37,12 @@ class ServiceCall(Struct):
 
 
 class AmpService:
-    """Knows one user, and keeps the threads that it is given."""
+    """Knows one user, and keeps the threads it is given."""
 
     def __init__(self) -> None:
         self.takes_threads = True
-        """Amp hands a thread over a second after it fell silent; without this, that second never ends."""
+        """Amp uploads a thread a second after its last activity; unless this is set, that second never ends.
+        """
         self._threads: dict[str, Raw] = {}
 
     def answer(self, body: bytes) -> dict[str, Any]:
@@ -62,7 +63,7 @@ class AmpService:
         return _ok({})
 
     def stored(self, id: str) -> str:
-        """A thread as it was handed over last; empty where it was not."""
+        """A thread as it was last uploaded; empty if it was not."""
         return bytes(self._threads.get(id, b"")).decode()
 
     def _thread(self, id: str) -> dict[str, Any]:

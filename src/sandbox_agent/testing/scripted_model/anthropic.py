@@ -1,4 +1,4 @@
-"""The Anthropic Messages wire."""
+"""The Anthropic Messages API."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from .asked import Asked, Entry, Role, Schema, Tool
+from .model_request import Entry, ModelRequest, Role, Schema, Tool
 from .steps import Cut, Delay, Reply, StreamError, Text, Thinking, ToolUse, Usage
 from .wire import Frame, event, pieces, split
 
@@ -58,10 +58,10 @@ class Body(Struct):
     thinking: ThinkingConfig = field(default_factory=ThinkingConfig)
 
 
-def read(body: bytes) -> Asked:
+def read(body: bytes) -> ModelRequest:
     request = msgspec.json.decode(body, type=Body)
     budget = request.thinking.budget_tokens
-    return Asked(
+    return ModelRequest(
         wire="messages",
         model=request.model,
         stream=request.stream,
@@ -84,9 +84,9 @@ def _history(request: Body) -> Iterator[Entry]:
         for result in (block for block in blocks if block.type == "tool_result"):
             inner = _blocks(result.content or "")
             yield Entry("tool", _texts(inner), _images(inner))
-        said = [block for block in blocks if block.type != "tool_result"]
-        if said:
-            yield Entry(role, _texts(said), _images(said))
+        content = [block for block in blocks if block.type != "tool_result"]
+        if content:
+            yield Entry(role, _texts(content), _images(content))
 
 
 def _blocks(content: str | list[Block]) -> list[Block]:
@@ -183,7 +183,7 @@ def _message(
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
-    # Here, other than in a `Usage`, input is what came from no cache.
+    # Unlike in `Usage`, input excludes cached tokens here.
     cached = usage.cache_read_tokens + usage.cache_write_tokens
     return {
         "input_tokens": usage.input_tokens - cached,

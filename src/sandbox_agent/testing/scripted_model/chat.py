@@ -1,4 +1,4 @@
-"""The OpenAI Chat Completions wire; thinking travels in `reasoning_content`, as the open models send it."""
+"""The OpenAI Chat Completions API; thinking is in `reasoning_content`, as open models send it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from .asked import Asked, Entry, Role, Schema, Tool
+from .model_request import Entry, ModelRequest, Role, Schema, Tool
 from .openai import error_body
 from .steps import Cut, Delay, Reply, StreamError, Text, Thinking, ToolUse, Usage
 from .wire import Frame, data_url_type, event, pieces, split
@@ -55,15 +55,15 @@ class Body(Struct):
     max_completion_tokens: int | None = None
 
 
-def read(body: bytes) -> Asked:
+def read(body: bytes) -> ModelRequest:
     request = msgspec.json.decode(body, type=Body)
     functions = [tool.function for tool in request.tools or ()]
-    return Asked(
+    return ModelRequest(
         wire="chat",
         model=request.model,
         stream=request.stream,
         history=tuple(_entry(message) for message in request.messages),
-        tools=tuple(Tool(one.name, schema=one.parameters or Schema()) for one in functions),
+        tools=tuple(Tool(function.name, schema=function.parameters or Schema()) for function in functions),
         effort=request.reasoning_effort,
         max_tokens=request.max_completion_tokens or request.max_tokens,
     )
@@ -102,9 +102,9 @@ def stream(reply: Reply) -> Iterator[Frame]:
                 yield event(problem(status, message, code))
                 return
             case Text():
-                yield from _said(reply, "content", pieces(part))
+                yield from _text_frames(reply, "content", pieces(part))
             case Thinking():
-                yield from _said(reply, "reasoning_content", pieces(part))
+                yield from _text_frames(reply, "reasoning_content", pieces(part))
             case ToolUse():
                 yield from _called(reply, part, calls)
                 calls += 1
@@ -147,7 +147,7 @@ def _chunk(reply: Reply, delta: dict[str, Any], finish: str | None = None) -> by
     return event(_envelope(reply, "chat.completion.chunk") | {"choices": [choice]})
 
 
-def _said(reply: Reply, member: str, texts: Iterable[str | Delay]) -> Iterator[Frame]:
+def _text_frames(reply: Reply, member: str, texts: Iterable[str | Delay]) -> Iterator[Frame]:
     for text in texts:
         yield text if isinstance(text, Delay) else _chunk(reply, {member: text})
 

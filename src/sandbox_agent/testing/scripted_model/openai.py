@@ -1,4 +1,4 @@
-"""What an error looks like on both OpenAI wires."""
+"""The error format of both OpenAI APIs."""
 
 from __future__ import annotations
 

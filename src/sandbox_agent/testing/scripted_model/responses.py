@@ -1,4 +1,4 @@
-"""The OpenAI Responses wire, with what Codex puts on it: namespaces, free-text tools and a search for tools."""
+"""The OpenAI Responses API, with Codex's extensions: namespaces, free-text tools and a search for tools."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from .asked import Asked, Entry, Role, Schema, Tool
+from .model_request import Entry, ModelRequest, Role, Schema, Tool
 from .openai import error_body
 from .steps import Cut, Delay, Part, Reply, StreamError, Text, Thinking, ToolSearch, ToolUse, Usage
 from .wire import Frame, data_url_type, event, pieces, split
@@ -54,13 +54,13 @@ class Body(Struct):
     max_output_tokens: int | None = None
 
 
-def read(body: bytes) -> Asked:
+def read(body: bytes) -> ModelRequest:
     request = msgspec.json.decode(body, type=Body)
     items = [Item(role="user", content=request.input)] if isinstance(request.input, str) else request.input
-    # What a search for tools finds also comes as an item with tools, but is no offer for the whole conversation.
+    # The results of a tool search are also an item with tools, but do not apply to the whole conversation.
     more = (item.tools for item in items if item.type == "additional_tools")
     definitions = itertools.chain(request.tools or (), *more)
-    return Asked(
+    return ModelRequest(
         wire="responses",
         model=request.model,
         stream=request.stream,
@@ -74,7 +74,7 @@ def read(body: bytes) -> Asked:
 def _tools(definitions: Iterable[ToolDefinition], namespace: str = "") -> Iterator[Tool]:
     for definition in definitions:
         if definition.type == "namespace":
-            # The namespace `functions` is where tools are called by their bare name.
+            # Tools in the namespace `functions` are called by their bare name.
             yield from _tools(definition.tools, "" if definition.name == "functions" else definition.name)
         else:
             yield Tool(
@@ -103,7 +103,7 @@ def _history(items: Iterable[Item]) -> Iterator[Entry]:
 
 
 def _from_agent(parts: list[ContentPart]) -> Entry:
-    """What Codex's agents say to each other: a task is the prompt of a sub-agent, all else is news."""
+    """Messages between Codex's agents: a task is the prompt of a sub-agent, anything else is a notice."""
     payload = tuple(part.encrypted_content for part in parts if part.encrypted_content)
     is_task = any("Message Type: NEW_TASK" in part.text for part in parts)
     return Entry("user" if is_task else "system", payload)
@@ -204,8 +204,8 @@ def _usage(usage: Usage) -> dict[str, Any]:
 
 
 def _items(reply: Reply) -> list[dict[str, Any]]:
-    said = (part for part in reply.parts if isinstance(part, Text | Thinking | ToolUse | ToolSearch))
-    return [_item(part, reply, index) for index, part in enumerate(said)]
+    parts = (part for part in reply.parts if isinstance(part, Text | Thinking | ToolUse | ToolSearch))
+    return [_item(part, reply, index) for index, part in enumerate(parts)]
 
 
 def _item(part: Part, reply: Reply, index: int) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""The scenarios that come with the scripted model, and how a prompt chooses one.
+"""The built-in scenarios of the scripted model, and how a prompt selects one.
 
-`SCENARIO:name` or `SCENARIO:name:arg` in the prompt names one (`+` in the argument is a space, `%0A` a line break);
-`SCRIPT:[...]` up to the end of the line brings the steps as JSON. A prompt with neither is echoed.
+`SCENARIO:name` or `SCENARIO:name:arg` in the prompt names one (`+` in the argument is a space, `%0A` a line
+break); `SCRIPT:[...]` up to the end of the line gives the steps as JSON. A prompt with neither is echoed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Scenario = Callable[[str], Sequence[Step]] | Sequence[Step]
 
 
 class Chosen(Struct, frozen=True):
-    """A scenario that a prompt asked for."""
+    """The scenario a prompt selected."""
 
     name: str
     arg: str
@@ -62,15 +62,15 @@ def choose(prompt: str, scenarios: Mapping[str, Scenario]) -> Chosen:
 
 
 def without_marker(prompt: str) -> str:
-    """A prompt as the echo says it."""
+    """A prompt without its marker, for the echo."""
     return _MARKER.sub("", prompt).strip()
 
 
 def _named(name: str, arg: str, scenarios: Mapping[str, Scenario]) -> Chosen:
     scenario = scenarios.get(name)
     if scenario is None:
-        known = ", ".join(sorted(scenarios))
-        return Chosen(name, arg, (Text(f"There is no scenario {name}. There are: {known}"),))
+        names = ", ".join(sorted(scenarios))
+        return Chosen(name, arg, (Text(f"There is no scenario {name}. There are: {names}"),))
     return Chosen(name, arg, tuple(scenario(arg) if callable(scenario) else scenario))
 
 

@@ -1,4 +1,4 @@
-"""Reads a scenario for one request: which reply is due, with what the request tells filled in."""
+"""Plays a scenario for one request: picks the reply that is due, and fills in values from the request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from .asked import Asked, call_id
+from .model_request import ModelRequest, call_id
 from .scenarios import Chosen, Scenario, choose, without_marker
 from .steps import (
     Call,
@@ -45,7 +45,9 @@ TOOL_STEPS = (Command, Write, Edit, Read, Question, Plan, Subagent, Mcp, Call)
 
 
 class Attempts:
-    """How often a step that fails only some times has failed. The only thing a scripted model remembers."""
+    """How often a step that fails a limited number of times has failed. The scripted model has no other
+    memory.
+    """
 
     def __init__(self) -> None:
         self._counts: Counter[object] = Counter()
@@ -58,31 +60,32 @@ class Attempts:
 
 
 def reply_to(
-    asked: Asked, scenarios: Mapping[str, Scenario], attempts: Attempts, call_prefix: str
+    request: ModelRequest, scenarios: Mapping[str, Scenario], attempts: Attempts, call_prefix: str
 ) -> Reply | Refusal:
     """The reply that is due, or the error to answer with."""
-    match asked.kind:
+    match request.kind:
         case "title":
-            return _title(asked, call_prefix)
+            return _title(request, call_prefix)
         case "probe":
-            return _reply(asked, (Text("ok"),))
-    chosen = choose("SCENARIO:compaction" if asked.kind == "compaction" else asked.prompt, scenarios)
-    written = _replies(_written(chosen, asked))
-    round = 0 if asked.kind == "compaction" else asked.round
+            return _reply(request, (Text("ok"),))
+    chosen = choose("SCENARIO:compaction" if request.kind == "compaction" else request.prompt, scenarios)
+    written = _replies(_written(chosen, request))
+    round = 0 if request.kind == "compaction" else request.round
     due = written[round] if round < len(written) else [Text("The script is over.")]
-    return _play(due, asked, chosen, attempts, call_prefix)
+    return _play(due, request, chosen, attempts, call_prefix)
 
 
 def _play(
-    steps: Iterable[Written], asked: Asked, chosen: Chosen, attempts: Attempts, call_prefix: str
+    steps: Iterable[Written], request: ModelRequest, chosen: Chosen, attempts: Attempts, call_prefix: str
 ) -> Reply | Refusal:
-    reply = _reply(asked, ())
+    reply = _reply(request, ())
     parts: list[Part] = []
     usage, stop = reply.usage, reply.stop
     for number, step in enumerate(steps):
         match step:
             case HttpError(times=times) | StreamError(times=times) | Cut(times=times) if (
-                times and attempts.spent((chosen.name, chosen.arg, asked.prompt, asked.round, number), times)
+                times
+                and attempts.spent((chosen.name, chosen.arg, request.prompt, request.round, number), times)
             ):
                 pass
             case HttpError():
@@ -103,17 +106,17 @@ def _play(
     return msgspec.structs.replace(reply, parts=tuple(parts), usage=usage, stop=stop)
 
 
-def _reply(asked: Asked, parts: tuple[Part, ...]) -> Reply:
-    return Reply(uuid.uuid4().hex[:12], asked.model, parts)
+def _reply(request: ModelRequest, parts: tuple[Part, ...]) -> Reply:
+    return Reply(uuid.uuid4().hex[:12], request.model, parts)
 
 
-def _written(chosen: Chosen, asked: Asked) -> Iterator[Written]:
-    """The steps, filled in and in the words of the agent that asks."""
-    values = _values(chosen, asked)
+def _written(chosen: Chosen, request: ModelRequest) -> Iterator[Written]:
+    """The steps, filled in and translated for the agent."""
+    values = _values(chosen, request)
     for step in chosen.steps:
         filled = msgspec.convert(_fill(msgspec.to_builtins(step), values), type=Step)
         if isinstance(filled, TOOL_STEPS):
-            yield from expand(filled, asked)
+            yield from expand(filled, request)
         else:
             yield filled
 
@@ -134,26 +137,26 @@ def _replies(steps: Iterable[Written]) -> list[list[Written]]:
     return replies
 
 
-def _values(chosen: Chosen, asked: Asked) -> dict[str, str]:
-    images = asked.images
+def _values(chosen: Chosen, request: ModelRequest) -> dict[str, str]:
+    images = request.images
     seen = (
         f"{len(images)} image{'s' if len(images) > 1 else ''}: {', '.join(images)}" if images else "no image"
     )
     return {
         "arg": chosen.arg,
-        "prompt": without_marker(asked.prompt),
-        "messages": str(asked.user_messages),
+        "prompt": without_marker(request.prompt),
+        "messages": str(request.user_messages),
         "images": seen,
-        "result": asked.last_result.strip(),
-        "model": asked.model,
-        "effort": asked.effort or "none",
+        "result": request.last_result.strip(),
+        "model": request.model,
+        "effort": request.effort or "none",
     }
 
 
 def _fill(value: Any, values: Mapping[str, str]) -> Any:
     match value:
         case str():
-            return re.sub(r"{{(\w+)}}", lambda found: values.get(found[1], found[0]), value)
+            return re.sub(r"{{(\w+)}}", lambda match: values.get(match[1], match[0]), value)
         case dict():
             return {name: _fill(member, values) for name, member in value.items()}
         case list() | tuple():
@@ -161,11 +164,11 @@ def _fill(value: Any, values: Mapping[str, str]) -> Any:
     return value
 
 
-def _title(asked: Asked, call_prefix: str) -> Reply:
+def _title(request: ModelRequest, call_prefix: str) -> Reply:
     title = {"title": "Scripted title"}
-    if tool := asked.title_tool:
-        reply = _reply(asked, ())
+    if tool := request.title_tool:
+        reply = _reply(request, ())
         use = ToolUse(tool.name, title, call_id(call_prefix, reply.id, 0))
         return msgspec.structs.replace(reply, parts=(use,), stop="tool_use")
-    wants_json = any("json" in text.lower() for text in asked.system_texts)
-    return _reply(asked, (Text(msgspec.json.encode(title).decode() if wants_json else title["title"]),))
+    wants_json = any("json" in text.lower() for text in request.system_texts)
+    return _reply(request, (Text(msgspec.json.encode(title).decode() if wants_json else title["title"]),))

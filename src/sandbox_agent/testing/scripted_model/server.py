@@ -1,4 +1,4 @@
-"""The scripted model as a server: HTTP around what the rest of this folder decides."""
+"""The scripted model's HTTP server; the other modules of this package decide the replies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from . import anthropic, chat, responses
 from .amp import AmpService
-from .asked import Asked, Kind, Wire
+from .model_request import Kind, ModelRequest, Wire
 from .scenarios import SCENARIOS, Scenario, choose
 from .script import Attempts, reply_to
 from .steps import Cut, Delay, HttpError, Refusal, Reply, Step, StreamError
@@ -29,11 +29,11 @@ WIRES: dict[str, WireFormat] = {
     "/chat/completions": chat,
 }
 MODELS = ("scripted-1", "scripted-2", "scripted-a", "scripted-r")
-UNKNOWN_MODEL = "no-such"  # a model of a name that begins so is not found
+UNKNOWN_MODEL = "no-such"  # a model with this prefix is not found
 
 
 class Request(Struct, frozen=True):
-    """What an agent asked of the model."""
+    """An agent's request to the model."""
 
     wire: Wire
     kind: Kind
@@ -49,7 +49,7 @@ class Request(Struct, frozen=True):
 
 
 class ScriptedModel:
-    """A model server on this machine that says what the prompt tells it to say.
+    """A model server on this machine whose replies are scripted by the prompt.
 
     with ScriptedModel() as model:
         run_agent(environment=offline_environment("claude", model.base_url, home))
@@ -83,7 +83,7 @@ class ScriptedModel:
         self._server.serve_forever()
 
     def close(self) -> None:
-        """Stop serving, and cut whoever is still connected."""
+        """Stop serving, and cut all connections."""
         if self._stopping.is_set():
             return
         self._stopping.set()
@@ -99,23 +99,23 @@ class ScriptedModel:
 
     @property
     def requests(self) -> tuple[Request, ...]:
-        """What was asked so far."""
+        """The requests so far."""
         with self._arrived:
             return tuple(self._requests)
 
-    def wait_for(self, wanted: Callable[[Request], bool], timeout: float = 30.0) -> Request:
-        """The first request of a kind, as soon as it has come."""
+    def wait_for(self, matches: Callable[[Request], bool], timeout: float = 30.0) -> Request:
+        """The first request of a kind, as soon as it arrives."""
         with self._arrived:
-            found = self._arrived.wait_for(
-                lambda: next((one for one in self._requests if wanted(one)), None), timeout
+            request = self._arrived.wait_for(
+                lambda: next((each for each in self._requests if matches(each)), None), timeout
             )
-        if found is None:
+        if request is None:
             raise TimeoutError(f"no such request within {timeout} s")
-        return found
+        return request
 
     @contextmanager
     def without_amp_threads(self) -> Iterator[None]:
-        """For a while, Amp's service takes no conversations: one that is killed then is gone."""
+        """In this context Amp's service accepts no conversations: one that is killed is lost."""
         self._amp.takes_threads = False
         try:
             yield
@@ -123,21 +123,21 @@ class ScriptedModel:
             self._amp.takes_threads = True
 
     def amp_thread(self, id: str) -> str:
-        """What Amp's service has of a conversation, as JSON; empty where it has nothing."""
+        """A conversation as stored by Amp's service, as JSON; empty if it is not there."""
         return self._amp.stored(id)
 
     def add_scenario(self, name: str, steps: Scenario) -> None:
-        """Teach it a scenario: steps, or a function from the marker's argument to steps."""
+        """Add a scenario: steps, or a function from the marker's argument to steps."""
         self._scenarios[name] = steps
 
-    def answer(self, asked: Asked, call_prefix: str) -> Reply | Refusal:
-        """Note a request and decide what to say to it."""
+    def answer(self, request: ModelRequest, call_prefix: str) -> Reply | Refusal:
+        """Record a request and decide the reply."""
         with self._arrived:
-            self._requests.append(self._noted(asked))
+            self._requests.append(self._record_of(request))
             self._arrived.notify_all()
-        if asked.model.startswith(UNKNOWN_MODEL):
-            return Refusal(HttpError(404, f"model: {asked.model}"))
-        return reply_to(asked, self._scenarios, self._attempts, call_prefix)
+        if request.model.startswith(UNKNOWN_MODEL):
+            return Refusal(HttpError(404, f"model: {request.model}"))
+        return reply_to(request, self._scenarios, self._attempts, call_prefix)
 
     def answer_amp(self, body: bytes) -> dict[str, Any]:
         return self._amp.answer(body)
@@ -147,19 +147,19 @@ class ScriptedModel:
         if self._stopping.wait(seconds):
             raise ConnectionAbortedError("the scripted model was closed")
 
-    def _noted(self, asked: Asked) -> Request:
+    def _record_of(self, request: ModelRequest) -> Request:
         return Request(
-            wire=asked.wire,
-            kind=asked.kind,
-            model=asked.model,
-            effort=asked.effort,
-            stream=asked.stream,
-            tools=tuple(tool.name for tool in asked.tools),
-            images=asked.images,
-            prompt=asked.prompt,
-            user_messages=asked.user_messages,
-            scenario=choose(asked.prompt, self._scenarios).name if asked.kind == "turn" else "",
-            round=asked.round,
+            wire=request.wire,
+            kind=request.kind,
+            model=request.model,
+            effort=request.effort,
+            stream=request.stream,
+            tools=tuple(tool.name for tool in request.tools),
+            images=request.images,
+            prompt=request.prompt,
+            user_messages=request.user_messages,
+            scenario=choose(request.prompt, self._scenarios).name if request.kind == "turn" else "",
+            round=request.round,
         )
 
 
@@ -180,16 +180,16 @@ class _Server(ThreadingHTTPServer):
 
     def cut_all(self) -> None:
         for connection in list(self.connections):
-            with suppress(OSError):  # it may have ended by itself just now
+            with suppress(OSError):  # it may have ended just now
                 connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """An agent that goes away in mid-stream is nothing to report."""
+        """An agent that disconnects in mid-stream is not an error."""
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # Else a stream of small frames stops for 40 ms whenever the reader's ACK is late.
+    # Otherwise a stream of small frames stalls for 40 ms whenever the reader's ACK is late.
     disable_nagle_algorithm = True
     server: _Server
 
@@ -199,7 +199,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def finish(self) -> None:
         self.server.connections.discard(self.connection)
-        with suppress(OSError):  # nobody reads the rest any more
+        with suppress(OSError):  # the client is gone
             super().finish()
 
     def log_message(self, format: str, *arguments: Any) -> None:
@@ -235,20 +235,20 @@ class _Handler(BaseHTTPRequestHandler):
             self._not_found()
 
     def _path(self) -> str:
-        """The path without query, and without the way that Amp's service takes to a provider."""
+        """The path without its query, and without the prefix that Amp's service puts before a provider's."""
         return re.sub(r"^/api/provider/[^/]+", "", self.path.partition("?")[0])
 
     def _answer(self, wire: WireFormat, body: bytes) -> None:
         try:
-            asked = wire.read(body)
+            request = wire.read(body)
         except msgspec.DecodeError as error:
-            self._send(400, wire.problem(400, f"That is no request: {error}", ""))
+            self._send(400, wire.problem(400, f"Not a valid request: {error}", ""))
             return
-        match self.server.model.answer(asked, wire.CALL_ID_PREFIX):
+        match self.server.model.answer(request, wire.CALL_ID_PREFIX):
             case Refusal() as refusal:
                 self.server.model.pause(refusal.after_seconds)
                 self._fail(wire, refusal.error)
-            case reply if asked.stream:
+            case reply if request.stream:
                 self._stream(wire.stream(reply))
             case reply:
                 self._whole(wire, reply)

@@ -1,10 +1,12 @@
-"""What a scripted model does, step by step.
+"""The steps of a scripted model.
 
-A scenario is a flat list of steps. One reply of the model takes steps up to its calls: whatever follows a call, other
-than another call (they are parallel) or a word about the same reply (`Usage`, `Stop`, `Cut`, `StreamError`), opens the
-next reply, which is given when the results are in. `Next` and `Stop` end a reply too.
+A scenario is a flat list of steps. One reply of the model takes the steps up to and including its calls,
+which are parallel. The next step opens the next reply, which is given when the results are in, unless it is
+another call or modifies the same reply (`Usage`, `Stop`, `Cut`, `StreamError`). `Next` and `Stop` also end a
+reply.
 
-Strings may hold `{{arg}}`, `{{prompt}}`, `{{messages}}`, `{{images}}`, `{{result}}`, `{{model}}`, `{{effort}}`.
+Strings may hold `{{arg}}`, `{{prompt}}`, `{{messages}}`, `{{images}}`, `{{result}}`, `{{model}}`,
+`{{effort}}`.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ class _Step(Struct, frozen=True, tag_field="type", forbid_unknown_fields=True):
 
 
 class Text(_Step, frozen=True, tag="text"):
-    """Says something, in pieces of `chunk` characters with `delay` seconds after each."""
+    """Sends text, in pieces of `chunk` characters with `delay` seconds after each."""
 
     text: str
     chunk: int = 12
@@ -27,7 +29,7 @@ class Text(_Step, frozen=True, tag="text"):
 
 
 class Thinking(_Step, frozen=True, tag="thinking"):
-    """Thinks something; `raw` is the thought behind the summary, where a wire tells both (Responses)."""
+    """Sends thinking; `raw` is the thinking behind the summary, for an API that has both (Responses)."""
 
     text: str
     raw: str = ""
@@ -36,7 +38,7 @@ class Thinking(_Step, frozen=True, tag="thinking"):
 
 
 class Command(_Step, frozen=True, tag="command"):
-    """Runs a shell command; `escalate` asks to leave the sandbox, where an agent has one."""
+    """Runs a shell command; `escalate` asks to leave the sandbox, if the agent has one."""
 
     command: str
     description: str = "Run a scripted command"
@@ -51,7 +53,7 @@ class Write(_Step, frozen=True, tag="write"):
 
 
 class Edit(_Step, frozen=True, tag="edit"):
-    """Replaces text in a file; whole lines, for an agent that edits by patches."""
+    """Replaces text in a file: whole lines, for an agent that edits by patches."""
 
     path: str
     old: str
@@ -80,7 +82,7 @@ class Question(_Step, frozen=True, tag="question"):
 
 
 class Plan(_Step, frozen=True, tag="plan"):
-    """Proposes a plan, by the tool or the words that the agent has for it."""
+    """Proposes a plan, by the agent's tool or format for it."""
 
     plan: str
 
@@ -119,7 +121,7 @@ class Next(_Step, frozen=True, tag="next"):
 
 
 class Usage(_Step, frozen=True, tag="usage"):
-    """What the reply cost: input includes cache, output includes reasoning."""
+    """The usage of the reply: input includes cache, output includes reasoning."""
 
     input_tokens: int = 100
     output_tokens: int = 20
@@ -129,13 +131,15 @@ class Usage(_Step, frozen=True, tag="usage"):
 
 
 class Stop(_Step, frozen=True, tag="stop"):
-    """Ends the reply for another reason than being done."""
+    """Ends the reply early, for this reason."""
 
     reason: Literal["max_tokens", "refusal"]
 
 
 class HttpError(_Step, frozen=True, tag="http_error"):
-    """Answers with an error instead of a reply, after the delays before it; with `times`, only so often for the same prompt."""
+    """Answers with an error instead of a reply, after the delays before it; with `times`, only that often for
+    the same prompt.
+    """
 
     status: int
     message: str = ""
@@ -145,7 +149,7 @@ class HttpError(_Step, frozen=True, tag="http_error"):
 
 
 class StreamError(_Step, frozen=True, tag="stream_error"):
-    """Tells of an error in mid-stream, and ends the stream."""
+    """Sends an error in mid-stream, and ends the stream."""
 
     status: int = 529
     message: str = ""
@@ -154,7 +158,7 @@ class StreamError(_Step, frozen=True, tag="stream_error"):
 
 
 class Cut(_Step, frozen=True, tag="cut"):
-    """Drops the connection; `streams_only` spares a client that falls back to asking without a stream."""
+    """Drops the connection; `streams_only` spares a client that falls back to requests without a stream."""
 
     streams_only: bool = False
     times: int = 0
@@ -166,13 +170,13 @@ Step = Text | Thinking | ToolStep | Delay | Next | Usage | Stop | Failure
 
 
 class ToolUse(Struct, frozen=True):
-    """A call in the words of the agent that asked: what a `ToolStep` becomes."""
+    """A call in the agent's own terms: what a `ToolStep` becomes."""
 
     name: str
     arguments: dict[str, Any] = {}
     id: str = ""
     namespace: str = ""
-    input: str | None = None  # of a tool that takes free text in place of arguments
+    input: str | None = None  # for a tool that takes free text instead of arguments
 
 
 class ToolSearch(Struct, frozen=True):
@@ -186,7 +190,7 @@ Part = Text | Thinking | ToolUse | ToolSearch | Delay | Cut | StreamError
 
 
 class Refusal(Struct, frozen=True):
-    """An error in the place of a reply."""
+    """An error instead of a reply."""
 
     error: HttpError
     after_seconds: float = 0.0

@@ -1,7 +1,8 @@
-"""Puts a step into the words of the agent that asks: the tool that it offers for the purpose, its parameters' names.
+"""Translates a step for the agent that sent the request: picks the tool it offers for the purpose, and its
+parameter names.
 
-Nothing here knows agents by name. A purpose has the tool names it goes by, and its arguments under every name they go
-by; the schema that the agent sent along decides which of them stay.
+Nothing here refers to agents by name. A purpose lists all tool names and all argument names in use; the
+schema that the agent sent decides which of them apply.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from .asked import Asked, Schema, Tool
+from .model_request import ModelRequest, Schema, Tool
 from .steps import (
     Ask,
     Call,
@@ -34,47 +35,47 @@ from .steps import (
 Expanded = Sequence[Text | Next | ToolUse | ToolSearch]
 
 
-def expand(step: ToolStep, asked: Asked) -> Expanded:
-    """What a step becomes for the agent that asked: as a rule one call, sometimes two or only words."""
+def expand(step: ToolStep, request: ModelRequest) -> Expanded:
+    """What a step becomes for this agent: usually one call, sometimes two, or only text."""
     match step:
         case Call(name, arguments, id):
             return [ToolUse(name, arguments, id)]
         case Plan():
-            return _plan(step, asked)
+            return _plan(step, request)
         case Mcp():
-            return _mcp(step, asked)
-        case Question() if ask := _find_below(asked, "ask_user", "ask_question"):
+            return _mcp(step, request)
+        case Question() if ask := _find_below(request, "ask_user", "ask_question"):
             return _ask_user(ask, step)
-    if _code_mode(asked) and (script := _script(step)):
+    if _code_mode(request) and (script := _script(step)):
         return [ToolUse("exec", input=script)]
-    names, arguments = _purpose(step, asked)
-    if tool := _find(asked, *names):
+    names, arguments = _purpose(step, request)
+    if tool := _find(request, *names):
         return [_use(tool, arguments)]
-    if instead := _without_tool(step, asked):
+    if instead := _without_tool(step, request):
         return instead
     return [Text(f"I have no tool for the step {msgspec.json.encode(step).decode()}.")]
 
 
-def _purpose(step: ToolStep, asked: Asked) -> tuple[tuple[str, ...], dict[str, Any]]:
+def _purpose(step: ToolStep, request: ModelRequest) -> tuple[tuple[str, ...], dict[str, Any]]:
     match step:
         case Command():
             return ("Bash", "bash", "exec_command"), _command(step)
         case Write(path, content):
-            return ("Write", "write", "create_file"), {**_path(path, asked), "content": content}
+            return ("Write", "write", "create_file"), {**_path(path, request), "content": content}
         case Edit(path, old, new):
             return ("Edit", "edit", "edit_file"), {
-                **_path(path, asked),
+                **_path(path, request),
                 **{"old_string": old, "oldString": old, "old_str": old},
                 **{"new_string": new, "newString": new, "new_str": new},
                 "edits": [{"oldText": old, "newText": new}],
             }
         case Read(path):
-            return ("Read", "read"), _path(path, asked)
+            return ("Read", "read"), _path(path, request)
         case Question(questions):
             asks = [_question(ask) for ask in questions]
             return ("AskUserQuestion", "question", "request_user_input"), {"questions": asks}
         case Subagent(prompt, description):
-            kind = "general-purpose" if _find(asked, "Agent") else "general"
+            kind = "general-purpose" if _find(request, "Agent") else "general"
             return ("Agent", "Task", "task", "spawn_agent"), {
                 "description": description,
                 "prompt": prompt,
@@ -92,7 +93,7 @@ def _command(step: Command) -> dict[str, Any]:
         "command": step.command,
         "cmd": step.command,
         "description": step.description,
-        # Codex would else come back to the model while the command still runs.
+        # Otherwise Codex would come back to the model while the command still runs.
         "yield_time_ms": 30000,
     }
     if step.escalate:
@@ -100,8 +101,8 @@ def _command(step: Command) -> dict[str, Any]:
     return arguments
 
 
-def _path(path: str, asked: Asked) -> dict[str, str]:
-    absolute = path if path.startswith("/") or not asked.directory else f"{asked.directory}/{path}"
+def _path(path: str, request: ModelRequest) -> dict[str, str]:
+    absolute = path if path.startswith("/") or not request.directory else f"{request.directory}/{path}"
     return {"path": absolute, "file_path": absolute, "filePath": absolute}
 
 
@@ -118,38 +119,38 @@ def _question(ask: Ask) -> dict[str, Any]:
 
 
 def _ask_user(tool: Tool, step: Question) -> Expanded:
-    """The tool of an extension: one takes all questions in a call, another one each."""
+    """The tool of an extension: some take all questions in one call, others one each."""
     asks = [_question(ask) for ask in step.questions]
     if isinstance(tool.schema, Schema) and "questions" in (tool.schema.properties or {}):
         return [_use(tool, {"questions": asks})]
     return [_use(tool, ask) for ask in asks]
 
 
-def _plan(step: Plan, asked: Asked) -> Expanded:
-    tool = _find(asked, "ExitPlanMode", "plan_exit")
-    if path := asked.plan_file:
-        # The plan is in a file of the agent's choice. Claude may hold the tool back, but takes the call.
-        write = expand(Write(path, step.plan), asked)
+def _plan(step: Plan, request: ModelRequest) -> Expanded:
+    tool = _find(request, "ExitPlanMode", "plan_exit")
+    if path := request.plan_file:
+        # The plan is in a file of the agent's choice. Claude may hide the tool, but accepts the call.
+        write = expand(Write(path, step.plan), request)
         return [*write, Next(), ToolUse(tool.name if tool else "ExitPlanMode")]
     if tool:
         return [_use(tool, {"plan": step.plan})]
-    if _code_mode(asked) or _find(asked, "exec_command"):
+    if _code_mode(request) or _find(request, "exec_command"):
         return [Text(f"<proposed_plan>\n{step.plan}</proposed_plan>")]
     return [Text(step.plan)]
 
 
-def _mcp(step: Mcp, asked: Asked) -> Expanded:
+def _mcp(step: Mcp, request: ModelRequest) -> Expanded:
     full_name, namespace = f"mcp__{step.server}__{step.tool}", f"mcp__{step.server}"
-    if _code_mode(asked):
+    if _code_mode(request):
         return [ToolUse("exec", input=_javascript(full_name, step.arguments))]
-    if tool := _find(asked, full_name, f"{step.server}_{step.tool}"):
+    if tool := _find(request, full_name, f"{step.server}_{step.tool}"):
         return [ToolUse(tool.name, step.arguments, namespace=tool.namespace)]
-    # A server that carries many conversations may know the same MCP server under a name for each.
-    if named := [tool for tool in asked.tools if tool.name.endswith(f"_{step.server}_{step.tool}")]:
+    # A server that carries many conversations may have the same MCP server under one name for each.
+    if named := [tool for tool in request.tools if tool.name.endswith(f"_{step.server}_{step.tool}")]:
         return [ToolUse(named[0].name, step.arguments, namespace=named[0].namespace)]
-    if any(tool.name == step.tool and tool.namespace == namespace for tool in asked.tools):
+    if any(tool.name == step.tool and tool.namespace == namespace for tool in request.tools):
         return [ToolUse(step.tool, step.arguments, namespace=namespace)]
-    if _find(asked, "tool_search"):
+    if _find(request, "tool_search"):
         return [
             ToolSearch(f"{step.server} {step.tool}"),
             Next(),
@@ -158,22 +159,22 @@ def _mcp(step: Mcp, asked: Asked) -> Expanded:
     return [ToolUse(full_name, step.arguments)]
 
 
-def _without_tool(step: ToolStep, asked: Asked) -> Expanded | None:
+def _without_tool(step: ToolStep, request: ModelRequest) -> Expanded | None:
     """Codex has no tools for files: it patches them, and reads them with a command."""
     match step:
         case Read(path):
-            return expand(Command(f"cat {path}"), asked) if _find(asked, "exec_command") else None
+            return expand(Command(f"cat {path}"), request) if _find(request, "exec_command") else None
         case Write() | Edit():
-            if _find(asked, "apply_patch"):
+            if _find(request, "apply_patch"):
                 return [ToolUse("apply_patch", input=_patch(step))]
-            if _find(asked, "exec_command"):
-                return expand(Command(f"apply_patch <<'EOF'\n{_patch(step)}EOF\n"), asked)
+            if _find(request, "exec_command"):
+                return expand(Command(f"apply_patch <<'EOF'\n{_patch(step)}EOF\n"), request)
     return None
 
 
-def _code_mode(asked: Asked) -> bool:
-    """Codex's newer models have one tool that runs JavaScript, and everything else inside it."""
-    return bool(_find(asked, "exec")) and not _find(asked, "exec_command")
+def _code_mode(request: ModelRequest) -> bool:
+    """Codex's newer models have one tool that runs JavaScript, and all other tools inside it."""
+    return bool(_find(request, "exec")) and not _find(request, "exec_command")
 
 
 def _script(step: ToolStep) -> str | None:
@@ -206,17 +207,17 @@ def _prefixed(sign: str, text: str) -> str:
     return "".join(f"{sign}{line}\n" for line in text.splitlines())
 
 
-def _find(asked: Asked, *names: str) -> Tool | None:
+def _find(request: ModelRequest, *names: str) -> Tool | None:
     for name in names:
-        for tool in asked.tools:
+        for tool in request.tools:
             if tool.name == name:
                 return tool
     return None
 
 
-def _find_below(asked: Asked, *names: str) -> Tool | None:
-    """A tool of this name, whoever offers it: an MCP server's stands before its own."""
-    return next((tool for tool in asked.tools if tool.name.rpartition("__")[2] in names), None)
+def _find_below(request: ModelRequest, *names: str) -> Tool | None:
+    """A tool with this name from any source: an MCP server's puts a prefix before it."""
+    return next((tool for tool in request.tools if tool.name.rpartition("__")[2] in names), None)
 
 
 def _use(tool: Tool, arguments: dict[str, Any]) -> ToolUse:
@@ -224,13 +225,17 @@ def _use(tool: Tool, arguments: dict[str, Any]) -> ToolUse:
 
 
 def _fit(value: Any, schema: Schema | bool | None) -> Any:
-    """A value as a schema wants it: only the members that it knows; an option that may only be text is its label."""
+    """A value reduced to what a schema allows: only known members; an option that must be text becomes its
+    label.
+    """
     if not isinstance(schema, Schema):
         return value
     match value:
         case dict() if schema.properties:
-            known = schema.properties
-            return {name: _fit(member, known[name]) for name, member in value.items() if name in known}
+            properties = schema.properties
+            return {
+                name: _fit(member, properties[name]) for name, member in value.items() if name in properties
+            }
         case {"label": label} if schema.type == "string":
             return label
         case list():

@@ -1,4 +1,4 @@
-"""What the three wires share: how a reply becomes the frames of an event stream."""
+"""What the three model APIs share: how a reply becomes the frames of an event stream."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from typing import Any, Protocol
 
 import msgspec
 
-from .asked import Asked
+from .model_request import ModelRequest
 from .steps import Cut, Delay, Reply, Text, Thinking
 
 Frame = bytes | Delay | Cut
 
 
 class WireFormat(Protocol):
-    """One of the model APIs. Its modules are its implementations."""
+    """One of the model APIs, implemented by a module each."""
 
     CALL_ID_PREFIX: str
 
-    def read(self, body: bytes) -> Asked:
-        """Understand a request."""
+    def read(self, body: bytes) -> ModelRequest:
+        """Decode a request."""
 
     def stream(self, reply: Reply) -> Iterator[Frame]:
-        """Say a reply as events."""
+        """Encode a reply as events."""
 
     def whole(self, reply: Reply) -> dict[str, Any]:
-        """Say a reply at once."""
+        """Encode a reply as one body."""
 
     def problem(self, status: int, message: str, code: str) -> dict[str, Any]:
-        """Say an error."""
+        """Encode an error."""
 
 
 def event(data: dict[str, Any], name: str | None = None) -> bytes:
@@ -37,20 +37,20 @@ def event(data: dict[str, Any], name: str | None = None) -> bytes:
     return head + b"data: " + msgspec.json.encode(data) + b"\n\n"
 
 
-def pieces(said: Text | Thinking) -> Iterator[str | Delay]:
-    """The deltas of a text, each with the wait after it."""
-    for piece in split(said.text, said.chunk):
+def pieces(step: Text | Thinking) -> Iterator[str | Delay]:
+    """The deltas of a text, each with the delay after it."""
+    for piece in split(step.text, step.chunk):
         yield piece
-        if said.delay:
-            yield Delay(said.delay)
+        if step.delay:
+            yield Delay(step.delay)
 
 
 def split(text: str, size: int) -> Iterator[str]:
-    """A text in pieces of a size."""
+    """A text in pieces of a given size."""
     for start in range(0, len(text), size):
         yield text[start : start + size]
 
 
 def data_url_type(url: str) -> str:
-    """The media type of an image that came as an address."""
+    """The media type of an image given as a URL."""
     return url[5:].split(";")[0] if url.startswith("data:") else "url"

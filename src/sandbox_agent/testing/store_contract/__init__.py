@@ -1,10 +1,10 @@
-"""Prove your store: everything that `sandbox_agent.store.base` promises, as tests for pytest.
+"""A conformance suite for stores: everything `sandbox_agent.store.base` promises, as pytest tests.
 
-    class TestMyStore(DurableStoreContract):
-        def make_store(self, folder: Path) -> Store:
-            return MyStore(folder / "log")
+class TestMyStore(DurableStoreContract):
+    def make_store(self, folder: Path) -> Store:
+        return MyStore(folder / "log")
 
-A store that forgets when it is closed is proven by `StoreContract`, which never opens a folder twice.
+For a store that does not persist, use `StoreContract`, which never opens a directory twice.
 """
 
 from .store import DurableStoreContract, StoreContract

@@ -1,4 +1,4 @@
-"""What every part of the contract begins with: a store."""
+"""The base of every part of the contract: a store to test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...store.base import Store
 class Contract(ABC):
     @abstractmethod
     def make_store(self, folder: Path) -> Store:
-        """Open the store that lives in this folder; an empty one when there is none yet."""
+        """Open the store in this directory; an empty one if there is none yet."""
 
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[Store]:

@@ -1,4 +1,4 @@
-"""The log: what is appended comes back, in order and in pages."""
+"""The event log: appended events come back, in order and in pages."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class EventsContract(Contract):
         ]
         assert store.read("a", 3, 10, PLENTY, with_raw=True) == [StoredEvent(4, 4, b"4", b"raw")]
 
-    def test_a_shared_raw_is_of_the_same_session(self, store: Store) -> None:
+    def test_a_shared_raw_belongs_to_the_same_session(self, store: Store) -> None:
         for position, name in ((1, "a"), (3, "b")):
             shared = [EventRow(position, 1, b"1", name.encode()), EventRow(position + 1, 2, b"2", None, 1)]
             store.write([SaveSession(record(name)), AppendEvents(name, shared)])
@@ -82,13 +82,13 @@ class EventsContract(Contract):
         assert [event.sequence for event in store.read("a", 0, 9, 40, with_raw=True)] == [1, 2]
         assert [event.sequence for event in store.read("a", 0, 9, 40)] == [1, 2, 3]
 
-    def test_a_page_that_was_cut_short_holds_nothing_back(self, store: Store) -> None:
+    def test_a_short_page_holds_nothing_back(self, store: Store) -> None:
         store.write([SaveSession(record("a")), AppendEvents("a", rows(range(1, 6)))])
         assert len(store.read("a", 0, 9, 1)) == 1
         store.write([AppendEvents("a", rows(range(6, 8), 6))])
         assert [event.sequence for event in store.read("a", 0, 9, PLENTY)] == [1, 2, 3, 4, 5, 6, 7]
 
-    def test_an_event_larger_than_the_page_can_be_left_out(self, store: Store) -> None:
+    def test_an_event_larger_than_the_page_can_be_skipped(self, store: Store) -> None:
         sizes = (10, 100, 10, 10)
         appended = [EventRow(n, n, b"x" * size, b"y" * 15) for n, size in enumerate(sizes, start=1)]
         store.write([SaveSession(record("a")), AppendEvents("a", appended)])

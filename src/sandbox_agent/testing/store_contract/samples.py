@@ -1,4 +1,4 @@
-"""Sessions, messages and events to write, and all that can be read of them."""
+"""Sessions, messages and events to write, and everything that can be read back."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def record(session_id: str, **facts: Any) -> SessionRecord:
 
 
 def full_record(session_id: str, event_count: int) -> SessionRecord:
-    """A record without a single default left."""
+    """A record in which no field has its default."""
     return SessionRecord(
         session_id,
         "mock",
@@ -80,7 +80,7 @@ def rows(positions: Iterable[int], first_sequence: int = 1) -> list[EventRow]:
 
 
 def filled(session_id: str, positions: Sequence[int]) -> list[Change]:
-    """A session with something of everything."""
+    """A session with data of every kind."""
     return [
         SaveSession(full_record(session_id, len(positions))),
         SaveSecrets(session_id, SECRETS),
@@ -100,7 +100,7 @@ def queue(store: Store, session_id: str) -> list[QueuedMessage]:
 
 
 def contents(store: Store, *session_ids: str) -> dict[str, object]:
-    """All that a reader can find out."""
+    """Everything a reader can find out."""
     return {
         "position": store.position(),
         "log": store.read_log(0, 1000, PLENTY),

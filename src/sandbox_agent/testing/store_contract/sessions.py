@@ -1,4 +1,4 @@
-"""Sessions, and what stands beside their events: secrets, queues, what waits for an answer, keys, calls."""
+"""Sessions, and what is stored beside their events: secrets, queues, pending requests, keys, calls."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SessionsContract(Contract):
         store.write([AppendEvents("a", rows((1, 2)))])
         assert [store.session(name) for name in "ab"] == [record("a", event_count=2), record("b")]
 
-    def test_the_latest_news_of_each_session_is_kept_at_its_position(self, store: Store) -> None:
+    def test_the_latest_announcement_of_each_session_is_kept_at_its_position(self, store: Store) -> None:
         store.write([SaveSession(record("a")), SaveSession(record("b"))])
         store.write([Announce("a", 1, b"a1"), Announce("b", 2, b"b2"), Announce("a", 5, b"a5")])
         store.write([Announce("gone", 6, b"nobody")])
@@ -71,7 +71,7 @@ class SessionsContract(Contract):
         listed: list[list[str]] = []
         before: int | None = None
         while page := store.sessions(before, 2):
-            listed.append([one.session_id for _, one in page])
+            listed.append([session.session_id for _, session in page])
             before = page[-1][0]
         assert listed == [["e", "d"], ["c", "b"], ["a"]]
 
@@ -80,8 +80,8 @@ class SessionsContract(Contract):
             store.write([SaveSession(record(name))])
         cursor = store.sessions(None, 2)[-1][0]
         store.write([DeleteSession("c"), SaveSession(record("c")), SaveSession(record("e"))])
-        assert [one.session_id for _, one in store.sessions(cursor, 9)] == ["b", "a"]
-        assert [one.session_id for _, one in store.sessions(None, 9)] == ["e", "c", "d", "b", "a"]
+        assert [session.session_id for _, session in store.sessions(cursor, 9)] == ["b", "a"]
+        assert [session.session_id for _, session in store.sessions(None, 9)] == ["e", "c", "d", "b", "a"]
 
     def test_sessions_that_need_attention_are_active(self, store: Store) -> None:
         store.write([SaveSession(record(name)) for name in ("idle", "queued", "asking", "answered", "done")])
@@ -95,7 +95,7 @@ class SessionsContract(Contract):
         store.write([SaveSession(record("turn")), SaveSession(record("open"))])
         assert sorted(store.active_sessions()) == ["asking", "queued"]
 
-    def test_folders_are_those_that_records_name(self, store: Store) -> None:
+    def test_directories_are_those_that_records_name(self, store: Store) -> None:
         store.write([SaveSession(record(name, folder=f"files-{name}")) for name in "abc"])
         store.write([SaveSession(record("d")), DeleteSession("b")])
         store.write([SaveSession(record("a", folder="files-a", title="saved again"))])
@@ -130,7 +130,7 @@ class SessionsContract(Contract):
         while page := store.queue_page("a", after, 2):
             pages.append([queued for _, queued in page])
             after = page[-1][0]
-            # What a cursor names may go, and something new may come, between two pages.
+            # Between two pages, the entry a cursor names may be removed, and a new one added.
             store.write([Dequeue("a", pages[-1][-1].turn_id)])
             if len(pages) == 2:
                 store.write([Enqueue("a", message("t0"))])
@@ -151,22 +151,22 @@ class SessionsContract(Contract):
     def test_a_queue_is_known_without_its_messages(self, store: Store) -> None:
         plain = QueuedMessage("t0", Prompt("é" * 1000), "2026-01-03T00:00:00.000Z")
         store.write([SaveSession(record("a")), Enqueue("a", message("t9")), Enqueue("a", plain)])
-        sizes = [len(msgspec.json.encode(one)) for one in (message("t9"), plain)]
+        sizes = [len(msgspec.json.encode(queued)) for queued in (message("t9"), plain)]
         assert store.queue_heads("a") == [
             QueuedHead("t9", TIME, True, sizes[0]),
             QueuedHead("t0", "2026-01-03T00:00:00.000Z", False, sizes[1]),
         ]
-        found = [store.queued(*what) for what in (("a", "t0"), ("a", "t9"), ("a", "t1"), ("gone", "t0"))]
-        assert found == [plain, message("t9"), None, None]
+        queued = [store.queued(*what) for what in (("a", "t0"), ("a", "t9"), ("a", "t1"), ("gone", "t0"))]
+        assert queued == [plain, message("t9"), None, None]
         assert store.queue_heads("gone") == []
 
-    def test_what_is_pending_is_listed_as_it_was_asked(self, store: Store) -> None:
+    def test_pending_requests_are_listed_in_the_order_asked(self, store: Store) -> None:
         store.write([SaveSession(record("a"))])
         store.write([AddPending("a", pending(id)) for id in ("q_9", "perm_1", "q_2")])
         store.write([ResolvePending("a", "perm_1"), AddPending("a", pending("perm_0"))])
         assert store.pending("a") == [pending("q_9"), pending("q_2"), pending("perm_0")]
 
-    def test_that_something_was_asked_stays_known(self, store: Store) -> None:
+    def test_resolved_requests_stay_known(self, store: Store) -> None:
         store.write([SaveSession(record("a")), SaveSession(record("b")), AddPending("a", pending("q_1"))])
         store.write([ResolvePending("a", "q_1"), ResolvePending("a", "q_1"), ResolvePending("a", "never")])
         asked = [
@@ -178,8 +178,8 @@ class SessionsContract(Contract):
     def test_a_key_belongs_to_its_session(self, store: Store) -> None:
         row = KeyRow(bytes(range(32)), "turn_1")
         store.write([SaveSession(record("a")), SaveSession(record("b")), RememberKey("a", "k", row)])
-        found = [store.key(*what) for what in (("a", "k"), ("a", "K"), ("b", "k"), ("none", "k"))]
-        assert found == [row, None, None, None]
+        keys = [store.key(*what) for what in (("a", "k"), ("a", "K"), ("b", "k"), ("none", "k"))]
+        assert keys == [row, None, None, None]
 
     def test_call_ids_are_remembered_once(self, store: Store) -> None:
         store.write([SaveSession(record("a")), SaveSession(record("b")), RememberCalls("a", ["x", "x#2"])])

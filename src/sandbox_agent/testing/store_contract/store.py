@@ -1,4 +1,6 @@
-"""The contract as a whole: transactions, deleting, many readers, and what a durable store keeps besides."""
+"""The whole contract: transactions, deletion, concurrent readers, and the additional promises of a durable
+store.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ from .sessions import SessionsContract
 
 
 class StoreContract(EventsContract, SessionsContract):
-    """What every store keeps. Subclass it under a name that pytest collects, and implement `make_store`."""
+    """What every store promises. Subclass it under a name that pytest collects, and implement `make_store`."""
 
     # -- transactions -------------------------------------------------------------------------
 
@@ -53,7 +55,7 @@ class StoreContract(EventsContract, SessionsContract):
         empty = {"position": 0, "log": [], "sessions": [], "active": [], "folders": set(), "a": NOTHING}
         assert contents(store, "a") == empty
 
-    def test_what_is_written_is_there(self, store: Store) -> None:
+    def test_written_data_can_be_read(self, store: Store) -> None:
         store.write(filled("a", (1, 2, 3)))
         assert contents_of(store, "a") == (
             full_record("a", 3),
@@ -102,7 +104,7 @@ class StoreContract(EventsContract, SessionsContract):
         )
         assert contents_of(store, "a") == (record("a"), [], Secrets(), [message("t")], [], [], None, [])
 
-    def test_a_change_for_a_session_that_is_not_there_does_nothing(self, store: Store) -> None:
+    def test_a_change_to_a_missing_session_does_nothing(self, store: Store) -> None:
         changes = [change for change in filled("gone", (1, 2)) if not isinstance(change, SaveSession)]
         store.write([*changes, Dequeue("gone", "turn_1"), *filled("a", (3,))])
         assert contents_of(store, "gone") == NOTHING
@@ -123,7 +125,7 @@ class StoreContract(EventsContract, SessionsContract):
 
     # -- deleting -----------------------------------------------------------------------------
 
-    def test_deleting_a_session_takes_all_of_it_and_nothing_else(self, store: Store) -> None:
+    def test_deleting_a_session_removes_all_of_it_and_nothing_else(self, store: Store) -> None:
         store.write(filled("b", (1, 2)))
         kept = contents_of(store, "b")
         store.write(filled("a", (3, 4)))
@@ -132,14 +134,14 @@ class StoreContract(EventsContract, SessionsContract):
         assert contents_of(store, "b") == kept
         assert [event.position for event in store.read_log(0, 9, PLENTY)] == [1, 2]
 
-    def test_a_session_that_takes_a_deleted_ones_name_begins_empty(self, store: Store) -> None:
+    def test_a_session_that_reuses_a_deleted_id_begins_empty(self, store: Store) -> None:
         store.write(filled("a", (1, 2)))
         store.write([DeleteSession("a")])
         store.write([SaveSession(record("a")), AppendEvents("a", rows((3,)))])
         only = [StoredEvent(3, 1, b"body 3", None)]
         assert contents_of(store, "a") == (record("a", event_count=1), only, *NOTHING[2:])
 
-    def test_positions_are_never_given_twice(self, store: Store) -> None:
+    def test_positions_are_never_reused(self, store: Store) -> None:
         store.write(filled("a", (1, 2)))
         store.write(filled("b", (3, 4)))
         store.write([DeleteSession("b")])
@@ -147,12 +149,12 @@ class StoreContract(EventsContract, SessionsContract):
         store.write([DeleteSession("a")])
         assert store.position() == 4
 
-    def test_what_is_stored_takes_space(self, store: Store) -> None:
+    def test_stored_data_takes_space(self, store: Store) -> None:
         before = store.size()
         store.write([SaveSession(record("a")), AppendEvents("a", [EventRow(1, 1, bytes(1 << 20))])])
         assert store.size() >= before + (1 << 20)
 
-    def test_closing_twice_is_closing(self, tmp_path: Path) -> None:
+    def test_closing_twice_is_allowed(self, tmp_path: Path) -> None:
         store = self.make_store(tmp_path)
         store.close()
         store.close()
@@ -184,7 +186,7 @@ class StoreContract(EventsContract, SessionsContract):
             after = 0
             goes_on = True
             while goes_on:
-                goes_on = writing.is_set()  # looked at first: the last round sees everything
+                goes_on = writing.is_set()  # checked first: the last round sees everything
                 kept = store.session("a")
                 page = [event.sequence for event in store.read("a", after, 1000, PLENTY)]
                 asked = len(store.pending("a"))
@@ -198,15 +200,15 @@ class StoreContract(EventsContract, SessionsContract):
             return wrong | ({"not all of it"} if after != 300 else set())
 
         with ThreadPoolExecutor(4) as pool:
-            found = [pool.submit(read) for _ in range(3)]
+            readers = [pool.submit(read) for _ in range(3)]
             pool.submit(write).result()
-            assert [reader.result() for reader in found] == [set(), set(), set()]
+            assert [reader.result() for reader in readers] == [set(), set(), set()]
 
 
 class DurableStoreContract(StoreContract):
-    """What a store keeps besides that is still there when it is reopened."""
+    """What a durable store promises in addition: everything is still there when it is reopened."""
 
-    def test_everything_is_there_when_it_is_opened_anew(self, tmp_path: Path) -> None:
+    def test_everything_is_there_after_reopening(self, tmp_path: Path) -> None:
         store = self.make_store(tmp_path)
         store.write(filled("a", (1, 2)))
         store.write(filled("b", (3,)))
@@ -217,7 +219,7 @@ class DurableStoreContract(StoreContract):
         assert (contents(store, "a", "b"), store.identity) == (before, identity)
         store.close()
 
-    def test_it_goes_on_where_it_was(self, tmp_path: Path) -> None:
+    def test_it_continues_after_reopening(self, tmp_path: Path) -> None:
         for number in (1, 2, 3):
             store = self.make_store(tmp_path)
             assert store.position() == number - 1
@@ -229,7 +231,7 @@ class DurableStoreContract(StoreContract):
         assert queue(store, "a") == [message("t8"), message("t7"), message("t6")]
         store.close()
 
-    def test_positions_of_deleted_events_stay_given(self, tmp_path: Path) -> None:
+    def test_positions_of_deleted_events_are_not_reused(self, tmp_path: Path) -> None:
         store = self.make_store(tmp_path)
         store.write(filled("a", (1, 2)))
         store.write([DeleteSession("a")])
@@ -238,7 +240,7 @@ class DurableStoreContract(StoreContract):
         assert store.position() == 2
         store.close()
 
-    def test_ordinals_of_deleted_sessions_stay_given(self, tmp_path: Path) -> None:
+    def test_ordinals_of_deleted_sessions_are_not_reused(self, tmp_path: Path) -> None:
         store = self.make_store(tmp_path)
         store.write([SaveSession(record("a"))])
         [(ordinal, _)] = store.sessions(None, 9)

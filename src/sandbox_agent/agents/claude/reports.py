@@ -1,4 +1,4 @@
-"""What Claude's program tells of itself, of its session and of what runs in the background."""
+"""What the `claude` program reports about itself, its session and its background tasks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Facts(Struct, frozen=True, omit_defaults=True):
-    """What a session runs with, as `init` tells it."""
+    """The session's configuration, as `init` reports it."""
 
     model: str | None = None
     permissionMode: str | None = None
@@ -43,7 +43,7 @@ class Facts(Struct, frozen=True, omit_defaults=True):
     claude_code_version: str | None = None
 
 
-class News:
+class Reports:
     def __init__(self, conversation: ClaudeConversation) -> None:
         self._conversation = conversation
         self._scribe = conversation.scribe
@@ -82,7 +82,7 @@ class News:
                 self._task(message, frame)
 
     def _task(self, task: AnyTask, frame: bytes) -> None:
-        """News of a sub-agent or a command; only some of it names the call."""
+        """An update about a sub-agent or a command; only some updates name the call."""
         if task.tool_use_id is not None:
             self._tasks[task.task_id] = task.tool_use_id
             if len(self._tasks) > MOST_CALLS:
@@ -120,13 +120,13 @@ class News:
             self.fact("compaction", frame, status.compact_error or status.compact_result or status.status)
 
     def _tell(self, facts: Facts) -> None:
-        """`init` repeats itself every turn; only what is new is news."""
+        """`init` is repeated every turn; report only what changed."""
         if facts != self._facts:
             self._facts = facts
             self._scribe.status("session", msgspec.to_builtins(facts))
 
 
 def _payload(frame: bytes) -> dict[str, Any]:
-    """What a message says, without its envelope."""
+    """The content of a message, without its envelope."""
     payload = msgspec.json.decode(frame, type=dict[str, Any])
     return {name: value for name, value in payload.items() if name not in ("type", "uuid", "session_id")}

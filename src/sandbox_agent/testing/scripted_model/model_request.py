@@ -1,7 +1,7 @@
-"""A model request in neutral terms: what all three wires have in common.
+"""A model request in neutral terms: what all three APIs have in common.
 
-Which reply comes next follows from the request's history alone, so any number of conversations may run at once, and
-one that is resumed goes on where it was.
+The next reply follows from the request's history alone, so any number of conversations may run at once, and a
+resumed one continues where it was.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Kind = Literal["turn", "title", "compaction", "probe"]
 
 
 class Schema(Struct, frozen=True):
-    """The part of a tool's JSON schema that says how its arguments are named."""
+    """The part of a tool's JSON schema that names its arguments."""
 
     type: str | list[str] | None = None
     properties: dict[str, Schema | bool] = {}
@@ -44,13 +44,13 @@ class Entry(Struct, frozen=True):
 
     @property
     def own_texts(self) -> tuple[str, ...]:
-        """What the user said, without what the agent put beside it."""
+        """The user's own texts, without those the agent added."""
         if self.role != "user":
             return ()
         return tuple(filter(None, map(_without_injected, self.texts)))
 
 
-class Asked(Struct, frozen=True):
+class ModelRequest(Struct, frozen=True):
     """A model request."""
 
     wire: Wire
@@ -64,11 +64,11 @@ class Asked(Struct, frozen=True):
     @property
     def kind(self) -> Kind:
         """A turn of the conversation, or one of the calls that agents make for themselves."""
-        # In a turn the agent offers tools; what it asks for itself it asks without them, or by well-known words.
-        said = "\n".join([*self._last_texts(), *(() if self.tools else self.system_texts)])
-        if self.title_tool or (not self.tools and _TITLE.search(said)):
+        # In a turn the agent offers tools; its own calls have none, or contain well-known phrases.
+        text = "\n".join([*self._last_texts(), *(() if self.tools else self.system_texts)])
+        if self.title_tool or (not self.tools and _TITLE.search(text)):
             return "title"
-        if _COMPACTION.search(said) or (not self.tools and _SUMMARY.search(said)):
+        if _COMPACTION.search(text) or (not self.tools and _SUMMARY.search(text)):
             return "compaction"
         if self.max_tokens == 1:
             return "probe"
@@ -76,7 +76,7 @@ class Asked(Struct, frozen=True):
 
     @property
     def title_tool(self) -> Tool | None:
-        """The tool by which Amp wants its title."""
+        """The tool by which Amp asks for a title."""
         match self.tools:
             case (Tool(name="set_title") as tool,):
                 return tool
@@ -88,8 +88,8 @@ class Asked(Struct, frozen=True):
 
     @property
     def prompt(self) -> str:
-        """The newest text of the user's own."""
-        # Claude joins a prompt that got no answer with the one after it: only the last counts.
+        """The user's own newest text."""
+        # Claude joins an unanswered prompt with the one after it: only the last counts.
         at = self._prompt_at
         return "" if at is None else self.history[at].own_texts[-1]
 
@@ -104,7 +104,7 @@ class Asked(Struct, frozen=True):
 
     @property
     def images(self) -> tuple[str, ...]:
-        """The media types of the images in the prompt, and in what came after it."""
+        """The media types of the images in the prompt and after it."""
         return tuple(image for entry in self._since_prompt() for image in entry.images)
 
     @property
@@ -114,15 +114,15 @@ class Asked(Struct, frozen=True):
 
     @property
     def directory(self) -> str | None:
-        """The agent's working directory, which every agent tells its model."""
-        found = [match[1].strip() for text in self._told() for match in _DIRECTORY.finditer(text)]
-        return found[-1] if found else None
+        """The agent's working directory, which every agent includes in its requests."""
+        matches = [match[1].strip() for text in self._input_texts() for match in _DIRECTORY.finditer(text)]
+        return matches[-1] if matches else None
 
     @property
     def plan_file(self) -> str | None:
         """Where the agent wants its plan, in plan mode."""
-        found = [match[0] for text in self._told() for match in _PLAN_FILE.finditer(text)]
-        return found[-1] if found else None
+        matches = [match[0] for text in self._input_texts() for match in _PLAN_FILE.finditer(text)]
+        return matches[-1] if matches else None
 
     @property
     def _prompt_at(self) -> int | None:
@@ -139,14 +139,14 @@ class Asked(Struct, frozen=True):
         users = [entry for entry in self.history if entry.role == "user"]
         return users[-1].texts if users else ()
 
-    def _told(self) -> Iterable[str]:
+    def _input_texts(self) -> Iterable[str]:
         for entry in self.history:
             if entry.role in ("system", "user"):
                 yield from entry.texts
 
 
 def _replies(history: Iterable[Entry]) -> int:
-    """Runs of assistant entries; calls of one reply stay one even when their results stand between them."""
+    """Runs of assistant entries; calls of one reply count as one even with their results between them."""
     count, previous, seen = 0, "user", set[str]()
     for entry in history:
         if entry.role == "assistant":
@@ -159,7 +159,7 @@ def _replies(history: Iterable[Entry]) -> int:
 
 
 def call_id(prefix: str, reply_id: str, number: int) -> str:
-    """An id for a call that tells which reply it was part of."""
+    """A call id that encodes which reply it was part of."""
     return f"{prefix}_{reply_id}_{number}"
 
 
@@ -170,7 +170,7 @@ def _without_injected(text: str) -> str:
 
 _REPLY_OF_CALL = re.compile(r"(?:toolu|call)_([0-9a-f]{12})_\d+")
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>|</?image\b[^>]*>", re.DOTALL)
-# A text that is one XML element was written by the agent, and so were those that begin with these words.
+# A text that is one XML element was written by the agent, and so were those that begin with these phrases.
 _INJECTED = re.compile(
     r"<([\w-]+)[^>]*>.*</\1>\s*\Z"
     r"|\[Request interrupted by user"
