@@ -52,12 +52,17 @@ def test_a_terminal_runs_vim_and_top_and_survives_a_lost_connection(
     panel = tab(window, "Terminal", client.create(directory=str(tmp_path)))
     panel.get_by_role("button", name="New terminal").last.click()
     keyboard = window.page.keyboard
+
+    def enter(line: str) -> None:
+        keyboard.insert_text(line)
+        keyboard.press("Enter")
+
     screen = panel.locator(".xterm-rows")
     expect(panel.get_by_label("Terminal: bash")).to_be_focused()
-    keyboard.type("echo $((6 * 7))\n")
+    enter("echo $((6 * 7))")
     expect(screen).to_contain_text("42")
 
-    keyboard.type("vim -u NONE note.txt\n")
+    enter("vim -u NONE note.txt")
     expect(screen).to_contain_text("note.txt")
     keyboard.type("ihello from vim")
     keyboard.press("Escape")
@@ -66,14 +71,14 @@ def test_a_terminal_runs_vim_and_top_and_survives_a_lost_connection(
     until(window, lambda: len(sockets) == 2)
     expect(screen).to_contain_text("hello from vim")
     expect(panel.get_by_role("status")).to_have_count(0)
-    keyboard.type(":wq\n")
+    enter(":wq")
     until(window, lambda: any(file.read_text() == "hello from vim\n" for file in tmp_path.glob("note.txt")))
 
-    keyboard.type("top -d 1; echo $((6 * 8))\n")
+    enter("top -d 1; echo $((6 * 8))")
     expect(screen).to_contain_text("PID USER")
     keyboard.type("q")
     expect(screen).to_contain_text("48")
-    keyboard.type("printf '\\e[38;2;1;2;3mcoloured\\n'; exit 3\n")
+    enter("printf '\\e[38;2;1;2;3mcoloured\\n'; exit 3")
     expect(panel.get_by_role("status")).to_have_text("Ended with exit code 3.")
     ended = panel.get_by_role("tab").inner_text()
     panel.get_by_role("button", name="New terminal").click()
