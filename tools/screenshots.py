@@ -66,6 +66,7 @@ def _take(browser: Browser, client: Client, daemon: Daemon) -> None:
     _busy(browser, client, address, sessions[0])
     _asking(browser, client, address, sessions[1])
     _broken(browser, client, address)
+    _machine(browser, client, address, daemon.work_dir.with_name("cart"))
 
 
 def _busy(browser: Browser, client: Client, address: str, session: str) -> None:
@@ -132,6 +133,46 @@ def _broken(browser: Browser, client: Client, address: str) -> None:
         page.locator(".tool .foldLine").first.click()
         page.get_by_text("$ seq 3").wait_for()
         _save(page, "error")
+
+
+CART = """def total(items: list[int]) -> int:
+    return sum(items)
+"""
+MENDED = """from decimal import Decimal
+
+
+def total(items: list[Decimal]) -> Decimal:
+    \"\"\"What everything costs together.\"\"\"
+    return sum(items, Decimal(0))
+"""
+
+
+def _machine(browser: Browser, client: Client, address: str, folder: Path) -> None:
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "cart.py").write_text(CART)
+    (folder / "notes.txt").write_text("round the total\n")
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    session = client.create(title="Fix the total of the cart", directory=str(folder))
+    client.turn(session, "tool 2")
+    (folder / "src" / "cart.py").write_text(MENDED)
+    (folder / "notes.txt").unlink()
+    with _window(browser, "light", DESK) as page:
+        page.goto(f"{address}#/sessions/{session}")
+        page.get_by_role("button", name="Panel (Alt D)").click()
+        page.get_by_role("tab", name="Changes").click()
+        page.get_by_role("button", name="src/cart.py").first.click()
+        page.locator(".diff .code-keyword").first.wait_for()
+        _save(page, "changes")
+    with _window(browser, "dark", DESK) as page:
+        page.goto(f"{address}#/sessions/{session}")
+        page.get_by_role("button", name="Panel (Alt D)").click()
+        page.get_by_role("button", name="Wide panel").click()
+        page.get_by_role("tab", name="Terminal").click()
+        page.get_by_role("button", name="New terminal").last.click()
+        page.get_by_label("Terminal: bash").wait_for()
+        page.keyboard.type("PS1='$ '; clear; vim -u NONE +'syntax on' src/cart.py\n")
+        page.get_by_text("What everything costs").last.wait_for()
+        _save(page, "terminal")
 
 
 @contextmanager

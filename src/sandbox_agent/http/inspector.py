@@ -19,7 +19,7 @@ ROOT = "/ui/"
 # The page may call any daemon that a person names, and shows images that it fetched with the token; it runs and looks
 # only with what stands in its own files.
 POLICY = (
-    b"default-src 'self'; connect-src 'self' http: https:; img-src 'self' blob:; object-src 'none'; "
+    b"default-src 'self'; connect-src 'self' http: https: ws: wss:; img-src 'self' blob:; object-src 'none'; "
     b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS: HeaderList = [
