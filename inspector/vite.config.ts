@@ -3,12 +3,13 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
 import { licenses } from "./licenses.ts";
 import { precompress } from "./precompress.ts";
+import { strictStyles } from "./strictStyles.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 export default defineConfig({
   base: "./",
-  plugins: [licenses(), precompress()],
+  plugins: [strictStyles(), licenses(), precompress()],
   // The fold of events into a transcript is the TypeScript SDK's own.
   resolve: { alias: [{ find: /^sdk\/(.*?)(\.js)?$/, replacement: here("../sdks/typescript/src/$1.ts") }] },
   build: {

@@ -1,4 +1,4 @@
-"""The tables about agents that stand in pages written by hand: each a row per agent, from what its folder and the table of publishers say."""
+"""Tables about agents in pages that are otherwise written by hand, from the adapters and the table of publishers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sandbox_agent.install.publishers import (
 
 
 def credentials() -> str:
-    """Where each agent's credentials are looked for."""
+    """Where each agent's credentials are found."""
     rows = []
     for name, agent in AGENTS.items():
         if agent.credentials is None:
@@ -32,11 +32,11 @@ def credentials() -> str:
 
 
 def _files(files: Iterable[KeyFile]) -> str:
-    """By folder: `auth.json` and `models.json` in `~/.pi/agent` or `PI_CODING_AGENT_DIR`."""
+    """By directory: `auth.json` and `models.json` in `~/.pi/agent` or `PI_CODING_AGENT_DIR`."""
     folders: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for file in files:
-        told = f"`{file.name}`" + (f" ({file.about})" if file.about else "")
-        folders[f"~/{file.default_folder}".rstrip("/"), file.folder_variable].append(told)
+        name = f"`{file.name}`" + (f" ({file.about})" if file.about else "")
+        folders[f"~/{file.default_folder}".rstrip("/"), file.folder_variable].append(name)
     return "; ".join(
         f"{' and '.join(names)} in `{folder}` or `{variable}`"
         for (folder, variable), names in folders.items()
@@ -51,12 +51,12 @@ def reach() -> str:
         agents = (name for name, agent in AGENTS.items() if prefix.startswith(agent.env_families or "*"))
         groups[tuple(agents)].append(f"`{prefix}*`" if prefix.endswith("_") else f"`{prefix}`")
     return _table(
-        ["variables", "reach"], [[", ".join(names), ", ".join(agents)] for agents, names in groups.items()]
+        ["variables", "agents"], [[", ".join(names), ", ".join(agents)] for agents, names in groups.items()]
     )
 
 
 def downloads() -> str:
-    """Where each agent's publisher has it, and how that is verified."""
+    """Where each agent is published, and how a download is verified."""
     return _table(
         ["agent", "from", "checksum"],
         [[name, *_download(recipe)] for name, recipe in RECIPES.items() if recipe.downloads],
@@ -66,17 +66,17 @@ def downloads() -> str:
 def _download(recipe: Recipe) -> tuple[str, str]:
     match recipe.downloads:
         case Bucket(manifest=None):
-            return "the publisher's bucket", "`<file>.sha256`, where there is one"
+            return "the publisher's bucket", "`<file>.sha256`, if it exists"
         case Bucket(manifest=str(manifest)):
             return "the publisher's bucket", f"`{manifest.rpartition('/')[2]}`"
         case Releases(repo, _, assets, sums):
-            files = ", else ".join(f"`{asset.replace('{name}', '<build>')}`" for asset in assets)
-            return f"releases of `{repo}`: {files}", f"the release's digests, else `{sums}`"
-    return "npm alone", ""
+            files = ", or ".join(f"`{asset.replace('{name}', '<build>')}`" for asset in assets)
+            return f"releases of `{repo}`: {files}", f"the release's digests, or `{sums}`"
+    return "npm only", ""
 
 
 def machines() -> str:
-    """What each agent runs on."""
+    """The platforms of each agent."""
     head = ["agent", *(f"`{machine}`" for machine in (*MAIN_MACHINES, *MUSL_MACHINES))]
     return _table(
         head,
@@ -101,7 +101,7 @@ def _on(recipe: Recipe, machine: str) -> str:
 
 
 def workspaces() -> str:
-    """Which settings of an agent a repository can carry."""
+    """Which settings of an agent a repository can contain."""
     return _table(
         ["agent", "reads from the workspace"],
         [[name, agent.reads_from_workspace] for name, agent in AGENTS.items() if agent.reads_from_workspace],

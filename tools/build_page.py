@@ -1,7 +1,7 @@
-"""Makes sure that a wheel or an sdist holds the inspector's page: hatchling runs this before it packs.
+"""Ensures that a wheel or an sdist contains the inspector: hatchling runs this before packaging.
 
-A page that is as new as its sources is taken as it is, so that a wheel can be built from an sdist without Node.js. An
-editable install serves what `make setup` builds.
+A page that is up to date is used as it is, so that a wheel can be built from an sdist without Node.js. An editable
+install serves what `make setup` builds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A daemon that tools start, load, kill and start again, and everything its sessions started."""
+"""A daemon that tools start, load, kill and restart, and the processes of its sessions."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ MARK = "SANDBOX_AGENT_TOOL"
 
 
 class Daemon:
-    """One daemon on one folder and one port, in as many lives as it takes."""
+    """A daemon on one data directory and one port, across restarts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.env = {MARK: uuid.uuid4().hex}
-        """Give it to every session: all that its agent starts can be found by it."""
+        """An environment variable for every session, which marks all processes that its agent starts."""
         self.port = _free_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self._process: asyncio.subprocess.Process | None = None
@@ -43,7 +43,7 @@ class Daemon:
             )
 
     async def start(self) -> float:
-        """Start it and wait until it listens; how long that took."""
+        """Start it and wait until it listens. Returns how long that took."""
         began = time.monotonic()
         await self.launch()
         while b"listening on" not in self.said():
@@ -53,7 +53,7 @@ class Daemon:
         return time.monotonic() - began
 
     def memory(self) -> int:
-        """Its resident memory, in bytes."""
+        """Resident memory in bytes."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.partition("VmRSS:")[2].split()[0]) * 1024
 
@@ -67,7 +67,7 @@ class Daemon:
         return self._process
 
     def said(self) -> bytes:
-        """What it said in this life."""
+        """Its output since the last start."""
         return self._log.read_bytes()[self._said :]
 
     async def kill(self) -> None:
@@ -80,7 +80,7 @@ class Daemon:
         return await asyncio.wait_for(self.process.wait(), START_SECONDS)
 
     def started(self) -> set[int]:
-        """The processes that its sessions started and that are alive."""
+        """The live processes of its sessions."""
         wanted = f"{MARK}={self.env[MARK]}".encode()
         found = set()
         for entry in os.scandir("/proc"):

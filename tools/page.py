@@ -1,19 +1,22 @@
-"""A page of the documentation that a tool writes its own figures or tables into, between two marks."""
+"""Writes figures or tables into a page of the documentation, between two markers."""
 
 from __future__ import annotations
 
 import os
 import platform
+import textwrap
 from pathlib import Path
+
+WIDTH = 120
 
 
 def fill(page: Path, name: str, figures: str) -> None:
-    """Replace what stands between `<!-- NAME:begin -->` and `<!-- NAME:end -->`."""
+    """Replace the text between `<!-- NAME:begin -->` and `<!-- NAME:end -->`."""
     page.write_text(filled(page.read_text(), name, figures))
 
 
 def filled(text: str, name: str, figures: str) -> str:
-    """A page's text as `fill` would leave it."""
+    """The text of a page after `fill`."""
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
     before, found, rest = text.partition(begin)
     _, closed, after = rest.partition(end)
@@ -22,8 +25,24 @@ def filled(text: str, name: str, figures: str) -> str:
     return f"{before}{begin}\n{figures}\n{end}{after}"
 
 
+def wrapped(text: str) -> str:
+    """Wrap long lines of prose. Tables, headings and code blocks are kept."""
+    lines: list[str] = []
+    in_code = False
+    for line in text.split("\n"):
+        in_code ^= line.startswith("```")
+        if in_code or len(line) <= WIDTH or line.startswith(("|", "#", "<")):
+            lines.append(line)
+            continue
+        indent = "  " if line.startswith("- ") else ""
+        lines += textwrap.wrap(
+            line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+    return "\n".join(lines)
+
+
 def machine() -> str:
-    """What the figures were measured on, and how busy it was when the run ended."""
+    """The machine, and its load at the end of the run."""
     load = " ".join(f"{average:.1f}" for average in os.getloadavg())
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
     return (

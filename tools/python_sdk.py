@@ -1,4 +1,4 @@
-"""Writes the Python SDK's methods from the table of operations, and its waiting twin from the asynchronous source."""
+"""Generates the methods of the Python SDK from the table of operations, and the blocking client from the async one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from sandbox_agent.ops import OPERATIONS, Operation
+from sandbox_agent.ops import GROUPS, OPERATIONS, Operation
 from sandbox_agent.ops.operation import Content, Dialogue, Download, Incoming, Stream
 from sandbox_agent.schema import answers, changes, files, inputs, processes
 from sandbox_agent.schema.answers import CreatedSession, EventPage, Progress
@@ -23,19 +23,6 @@ CLIENT = Path(__file__).parents[1] / "src" / "sandbox_agent" / "client"
 NOTE = "# Written by `make gen` from the table of operations.\n"
 
 # -- the table of operations ----------------------------------------------------------------------
-
-GROUPS = {
-    "agents": "Agents: what there is, what is installed, what each offers.",
-    "sessions": "Sessions: create, look, change, talk, end.",
-    "permissions": "Permissions that agents ask for, and the answers.",
-    "questions": "Questions that agents ask, and the answers.",
-    "attachments": "Files that go with messages, and images that agents make.",
-    "events": "The events of all sessions.",
-    "changes": "What sessions have changed in their directories, and the way back.",
-    "fs": "Files of the daemon's machine.",
-    "processes": "Processes of the sandbox, and terminals.",
-    "system": "Whether the daemon lives, is ready, and how it does.",
-}
 
 STREAMS = {
     "sessions.events_sse": (
@@ -58,13 +45,13 @@ STREAMS = {
     ),
     "events.sse": ("AsyncIterator[Event | SessionInfo]", "all_events(self._client.transport, offset)"),
 }
-"""How each stream is followed, or a terminal opened: what the method returns, and the expression for it."""
+"""The return type and the expression of methods that follow a stream or open a terminal."""
 
 ONCE = {"processes.create", "processes.run", "processes.input"}
-"""What must not be sent again when its answer was lost: it may have been done."""
+"""Operations that must not be retried after a lost response: they may have been carried out."""
 
 LISTED = {"sessions.list": ("AsyncSessionList", "AsyncSessionList(self._client, limit, cursor)")}
-"""Lists that come in pages and are iterated over as a whole: what the method returns, and the expression for it."""
+"""The return type and the expression of methods that iterate over pages."""
 
 BY_HAND = {
     "sessions.create",
@@ -73,24 +60,24 @@ BY_HAND = {
     "sessions.events_sse",
     "sessions.stream_message",
 }
-"""Operations that a session's handle offers in a form of its own: `prompt()` and `events()`."""
+"""Operations that a session handle has under other names: `prompt()` and `events()`."""
 
 NOT_ASKED = {"last_event_id", "follow", "if_none_match", "if_range"}
-"""Fields that a stream keeps for itself, those that stand for a method of their own, and those of a cache."""
+"""Fields that are not parameters: set by a stream, replaced by a separate method, or for caches."""
 
 DRAWN_PAGE = {"fs.entries": ("EntryPage", "limit", "1000")}
-"""Answers that are a page only where a field is given: it always is."""
+"""Fields that are always sent, because without them the response is not a page."""
 
 DRAWN = {"idempotency_key": "idempotency_key or new_key()"}
-"""Fields that have a value also when none is given."""
+"""Fields with a generated default."""
 
 SETTLED = {"permissions.reply": 409, "questions.reply": 409, "questions.reject": 409}
-"""What a repeat is answered with when the first try had done the work already; a deleted thing is not found."""
+"""The status of a retry whose first attempt succeeded. Deletes get 404."""
 
-UNHEALTHY = "A session whose agent is installed but cannot be started has ended: its problem is raised."
-"""What the handle of a session makes of `healthy: false`."""
+UNHEALTHY = "Raises the problem if the agent is installed but does not start."
+"""How a session handle treats `healthy: false`."""
 
-ON_PROGRESS = "Is called with the latest step while it goes on; may be a coroutine function."
+ON_PROGRESS = "Called with each step; may be a coroutine function."
 
 ALIASES = {
     inputs.PermissionMode: "PermissionMode",
@@ -112,7 +99,7 @@ class Parameter(NamedTuple):
 
 
 def operations() -> str:
-    """The text of `aio/operations.py`."""
+    """The source of `aio/operations.py`."""
     classes = "\n\n".join(_resource(group, about) for group, about in GROUPS.items())
     made = "\n".join(f"        self.{group} = {_class(group)}(self)" for group in GROUPS)
     return _formatted(f'''\
@@ -143,7 +130,7 @@ if TYPE_CHECKING:
 
 
 class AsyncOperations(AsyncGuard):
-    """The groups of operations, as members of the client."""
+    """The groups of operations, as attributes of the client."""
 
     def __init__(self) -> None:
         client = cast("AsyncSandboxAgent", self)
@@ -152,7 +139,7 @@ class AsyncOperations(AsyncGuard):
 
 
 def session_operations() -> str:
-    """The text of `aio/session_operations.py`."""
+    """The source of `aio/session_operations.py`."""
     of_session = [
         op for op in OPERATIONS.values() if "session_id" in op.path_fields and op.name not in BY_HAND
     ]
@@ -184,7 +171,7 @@ if TYPE_CHECKING:
 
 
 class AsyncSessionOperations(AsyncGuard):
-    """What can be done with one session."""
+    """The operations of one session."""
 
     def __init__(self, client: AsyncSandboxAgent, session_id: str) -> None:
         self.client = client
@@ -224,7 +211,7 @@ class {_class(group)}(AsyncGuard):
 
 
 def _methods(op: Operation) -> Iterator[str]:
-    """One, and another where the answer may be a stream."""
+    """One method, or two if the response may be a stream."""
     yield _method(op)
     if op.may_stream:
         verb = op.name.split(".")[1]
@@ -250,7 +237,7 @@ def _method(op: Operation) -> str:
 
 
 def _body(op: Operation, parameters: list[Parameter]) -> tuple[str, str]:
-    """What a method returns, and the expression for it."""
+    """The return type and the expression of a method."""
     if op.response in (Stream, Dialogue):
         return STREAMS[op.name]
     if op.name in LISTED:
@@ -312,7 +299,7 @@ def _bound_class(group: str, of_session: list[Operation]) -> str:
     )
     return f'''
 class {_bound_name(group)}(AsyncGuard):
-    """{GROUPS[group].removesuffix(".")}, of one session."""
+    """{GROUPS[group].removesuffix(".")} of one session."""
 
     def __init__(self, client: AsyncSandboxAgent, session_id: str) -> None:
         self._client = client
@@ -341,7 +328,7 @@ def _bound_method(op: Operation, client: str = "client", session_id: str = "id")
 
 
 def _parameters(op: Operation) -> Iterator[Parameter]:
-    """Path first, then what is required, then what may be left out."""
+    """Path parameters first, then required ones, then optional ones."""
     hints = typing.get_type_hints(op.request)
     found = []
     for field in msgspec.structs.fields(op.request):
@@ -366,7 +353,7 @@ def _parameters(op: Operation) -> Iterator[Parameter]:
 
 
 def _signature(parameters: list[Parameter]) -> str:
-    """What is required comes by position or by name, everything else by name alone."""
+    """Required parameters may be positional; all others are keyword-only."""
     words, by_name = ["self"], False
     for one in parameters:
         optional_before = any(other.default is not None for other in parameters[: parameters.index(one)])
@@ -378,7 +365,7 @@ def _signature(parameters: list[Parameter]) -> str:
 
 
 def _type(hint: Any) -> str:
-    """How a parameter of this type is declared: generously where the value is only read."""
+    """The annotation of a parameter; wider than the field if the value is only read."""
     if hint in ALIASES:
         return ALIASES[hint]
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
@@ -418,9 +405,9 @@ def _notes(hint: Any) -> Iterator[msgspec.Meta]:
 
 def _docstring(op: Operation, parameters: list[Parameter]) -> str:
     lines = [op.summary]
-    # How an operation can be watched is told to those who send it themselves.
-    told = "" if op.watched else op.description
-    description = UNHEALTHY if op.response is CreatedSession else told
+    # The SDK has its own way to follow progress.
+    text = "" if op.watched else op.description
+    description = UNHEALTHY if op.response is CreatedSession else text
     lines += ["", *textwrap.wrap(description, 100)] if description else []
     listed = [f"- `{one.name}`: {one.text}" for one in parameters if one.text]
     lines += (
@@ -453,7 +440,7 @@ def _spelled(kind: Any) -> str:
     return getattr(kind, "__name__", str(kind))
 
 
-# -- the waiting twin -----------------------------------------------------------------------------
+# -- the blocking client -----------------------------------------------------------------------------
 
 WORDS = [
     (r"\basync (def|for|with)\b", r"\1"),
@@ -471,7 +458,7 @@ WORDS = [
     (r"\bin_thread\b", "at_once"),
     (r"\bawaited\b", "awaited_here"),
 ]
-"""What is different where nobody awaits: a pattern and its replacement, in this order."""
+"""Replacements that turn async code into blocking code, applied in order."""
 
 MODULES = (
     "client",
@@ -488,11 +475,11 @@ MODULES = (
     "transport",
     "turn",
 )
-"""What `aio/` and `blocking/` are made of."""
+"""The modules of `aio/` and `blocking/`."""
 
 
 def twin(source: str, name: str) -> str:
-    """The waiting form of an asynchronous module."""
+    """The blocking form of an async module."""
     for pattern, replacement in WORDS:
         source = re.sub(pattern, replacement, source)
     note = f"# Written by `make gen` from aio/{name}.py.\n"
@@ -502,7 +489,7 @@ def twin(source: str, name: str) -> str:
 
 
 def waiting(name: str) -> str:
-    """The text of a module in `blocking/`."""
+    """The source of a module in `blocking/`."""
     written = {"operations": operations, "session_operations": session_operations}
     render = written.get(name)
     return twin(render() if render else (CLIENT / "aio" / f"{name}.py").read_text(), name)

@@ -1,9 +1,9 @@
-"""Records a live agent: runs prompts through the daemon's own runtime and keeps every native frame.
+"""Records a live agent: runs prompts through the daemon's runtime and saves every native frame.
 
     python -m tools.record claude "SCENARIO:command" [more prompts...] [--output FILE] [--real]
 
-Without `--real` the agent talks to the scripted model (`sandbox_agent.testing.scripted_model`). Permissions are accepted once and
-questions answered with their first option. Paths of this machine are rewritten, so that the recording can be shared.
+Without `--real`, the agent uses the scripted model (`sandbox_agent.testing.scripted_model`). Permissions are accepted once
+and questions answered with their first option. Local paths are rewritten, so that the recording can be shared.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SESSION = "recorded"
 
 
 async def record(agent: str, prompts: list[str], env: dict[str, str], folder: Path) -> Recording:
-    """One session, all prompts, one recording."""
+    """Run all prompts in one session."""
     recording = Recording()
     daemon = Daemon(Config(data_dir=str(folder / "data"), database_url="memory:"))
     daemon.hosts.tap = recording.note
@@ -59,7 +59,7 @@ async def record(agent: str, prompts: list[str], env: dict[str, str], folder: Pa
 
 
 class Nowhere:
-    """A reader that wants to know only when the turn is over."""
+    """A reader that waits for the end of the turn."""
 
     is_full = False
     is_gone = False
@@ -72,7 +72,7 @@ class Nowhere:
 
 
 async def play(daemon: Daemon, prompt: str) -> None:
-    """One turn, with somebody who says yes to everything."""
+    """Run one turn and accept every request."""
     end = await daemon.sessions.end(SESSION)
     before = end.committed
     accepted = await accept(daemon, SendMessage(SESSION, prompt))
@@ -99,7 +99,7 @@ def main() -> int:
     )
     parser.add_argument("agent", choices=list(AGENTS))
     parser.add_argument("prompts", nargs="+", metavar="PROMPT")
-    parser.add_argument("--output", type=Path, help="where to write (default: stdout)")
+    parser.add_argument("--output", type=Path, help="file to write (default: stdout)")
     parser.add_argument("--real", action="store_true", help="use your own keys instead of the scripted model")
     args = parser.parse_args()
     os.environ["PATH"] = f"{agent_cache.cache_folder() / 'bin'}{os.pathsep}{os.environ['PATH']}"

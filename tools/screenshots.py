@@ -1,6 +1,6 @@
-"""Takes the pictures of the inspector for the documentation: `python -m tools.screenshots`.
+"""Takes the screenshots of the inspector for the documentation: `python -m tools.screenshots`.
 
-A real daemon, the mock agent and a few sessions of different ages; one picture for each situation, in docs/images.
+Uses a real daemon and the mock agent with sessions of different ages; writes one image per situation to docs/images.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ def _take(browser: Browser, client: Client, daemon: Daemon) -> None:
     _busy(browser, client, address, sessions[0])
     _asking(browser, client, address, sessions[1])
     _broken(browser, client, address)
+    _machine(browser, client, address, daemon.work_dir.with_name("cart"))
 
 
 def _busy(browser: Browser, client: Client, address: str, session: str) -> None:
@@ -134,13 +135,53 @@ def _broken(browser: Browser, client: Client, address: str) -> None:
         _save(page, "error")
 
 
+CART = """def total(items: list[int]) -> int:
+    return sum(items)
+"""
+MENDED = """from decimal import Decimal
+
+
+def total(items: list[Decimal]) -> Decimal:
+    \"\"\"What everything costs together.\"\"\"
+    return sum(items, Decimal(0))
+"""
+
+
+def _machine(browser: Browser, client: Client, address: str, folder: Path) -> None:
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "cart.py").write_text(CART)
+    (folder / "notes.txt").write_text("round the total\n")
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    session = client.create(title="Fix the total of the cart", directory=str(folder))
+    client.turn(session, "tool 2")
+    (folder / "src" / "cart.py").write_text(MENDED)
+    (folder / "notes.txt").unlink()
+    with _window(browser, "light", DESK) as page:
+        page.goto(f"{address}#/sessions/{session}")
+        page.get_by_role("button", name="Panel (Alt D)").click()
+        page.get_by_role("tab", name="Changes").click()
+        page.get_by_role("button", name="src/cart.py").first.click()
+        page.locator(".diff .code-keyword").first.wait_for()
+        _save(page, "changes")
+    with _window(browser, "dark", DESK) as page:
+        page.goto(f"{address}#/sessions/{session}")
+        page.get_by_role("button", name="Panel (Alt D)").click()
+        page.get_by_role("button", name="Wide panel").click()
+        page.get_by_role("tab", name="Terminal").click()
+        page.get_by_role("button", name="New terminal").last.click()
+        page.get_by_label("Terminal: bash").wait_for()
+        page.keyboard.type("PS1='$ '; clear; vim -u NONE +'syntax on' src/cart.py\n")
+        page.get_by_text("What everything costs").last.wait_for()
+        _save(page, "terminal")
+
+
 @contextmanager
 def _window(browser: Browser, colours: Colours, size: tuple[int, int]) -> Iterator[Page]:
     page = browser.new_page(
         viewport={"width": size[0], "height": size[1]}, color_scheme=colours, reduced_motion="reduce"
     )
     page.set_default_timeout(30_000)
-    # What is asked once would stand in every picture.
+    # Dismiss the one-time question, which would be in every screenshot.
     page.add_init_script("localStorage.setItem('sandbox-agent.notifications', 'asked')")
     yield page
     page.close()

@@ -12,6 +12,9 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["Ctrl K", "Search sessions"],
   ["Ctrl F", "Search the transcript"],
   ["Alt D", "Panel"],
+  ["Shift F6", "Out of a terminal, which takes all other keys"],
+  ["Ctrl Shift V", "Paste into a terminal; Ctrl C copies what is selected"],
+  ["Ctrl S in a file", "Save it"],
   ["?", "This list"],
 ];
 

@@ -1,11 +1,11 @@
 """One API for every coding agent.
 
-For programs this is the SDK: `SandboxAgent` and `AsyncSandboxAgent`, the events and the errors, all of it listed in `client`. A
-name is loaded when it is first used: the import costs nothing, and nothing here loads the daemon.
+This is the SDK: `SandboxAgent`, `AsyncSandboxAgent`, events and errors, all listed in `client`. Names are loaded on first
+use, so the import is cheap, and nothing here loads the daemon.
 """
 
 TYPE_CHECKING = (
-    False  # type checkers know it by this name; `typing` itself would cost more than all the rest here
+    False  # type checkers recognize this name; importing `typing` would cost more than everything else here
 )
 if TYPE_CHECKING:
     from .client import *  # noqa: F403

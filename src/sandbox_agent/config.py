@@ -1,4 +1,4 @@
-"""Every setting of the daemon, once. Flags and `SANDBOX_AGENT_*` variables are derived from the fields."""
+"""The settings of the daemon. Flags and `SANDBOX_AGENT_*` variables are derived from the fields."""
 
 from __future__ import annotations
 
@@ -40,26 +40,29 @@ class Config(Struct, frozen=True, kw_only=True):
     token: Annotated[str | None, Meta(description="Token that clients must send.")] = None
     token_file: Annotated[
         str | None,
-        Meta(description="File that holds the token (recommended: a flag shows in process lists)."),
+        Meta(
+            description="File that contains the token (recommended, because flags are visible in process lists)."
+        ),
     ] = None
     no_token: Annotated[
-        bool, Meta(description="Serve loopback without a token: anyone on this machine can run code.")
+        bool,
+        Meta(description="Serve loopback addresses without a token: anyone on this machine can run code."),
     ] = False
     insecure_no_token: Annotated[
         bool,
         Meta(description="Serve any address without a token: anyone who can connect can run code."),
     ] = False
     cors_allow_origin: Annotated[
-        tuple[str, ...], Meta(description="Origin that browsers may call from; repeatable.")
+        tuple[str, ...], Meta(description="Origin to allow for browsers; repeatable.")
     ] = ()
     cors_allow_method: Annotated[tuple[str, ...], Meta(description="Method to allow; repeatable.")] = ()
     cors_allow_header: Annotated[
         tuple[str, ...], Meta(description="Request header to allow; repeatable.")
     ] = ()
-    cors_allow_credentials: Annotated[bool, Meta(description="Let browsers send credentials.")] = False
+    cors_allow_credentials: Annotated[bool, Meta(description="Allow browsers to send credentials.")] = False
     allow_host: Annotated[
         tuple[str, ...],
-        Meta(description="Host name that requests may carry besides the bound one; repeatable."),
+        Meta(description="Host name to accept in addition to the bound address; repeatable."),
     ] = ()
     no_bypass: Annotated[bool, Meta(description="Refuse permissionMode `bypass`.")] = False
     data_dir: Annotated[
@@ -67,66 +70,72 @@ class Config(Struct, frozen=True, kw_only=True):
     ] = None
     database_url: Annotated[
         str | None,
-        Meta(description="Where the log lives: sqlite (default) or `memory:`, which forgets on exit."),
+        Meta(
+            description="Where the log is stored: SQLite (default), or `memory:`, which keeps nothing after exit."
+        ),
     ] = None
     synchronous: Annotated[
         Literal["full", "normal"],
-        Meta(description="`full` survives a power cut; `normal` only a crash of the daemon, and is faster."),
+        Meta(
+            description="`full` survives a power cut; `normal` is faster but survives only a crash of the daemon."
+        ),
     ] = "full"
     acp_agent: Annotated[
         tuple[str, ...],
         Meta(
-            description="NAME='command args': an agent that speaks ACP; repeatable. In the environment one per line."
+            description="NAME='command args': add an agent that speaks ACP; repeatable. In the environment, one per line."
         ),
     ] = ()
     acp_env: Annotated[
         tuple[str, ...],
         Meta(
-            description="NAME=VARIABLE: let that ACP agent see a variable of the daemon's, or a family (`AWS_*`); repeatable."
+            description="NAME=VARIABLE: pass a variable of the daemon, or a family (`AWS_*`), to that ACP agent; repeatable."
         ),
     ] = ()
     no_processes: Annotated[
-        bool, Meta(description="Run no processes and no terminals for clients; agents run as ever.")
+        bool, Meta(description="Disable the operations for processes and terminals; agents still run.")
     ] = False
     no_install: Annotated[
-        bool, Meta(description="Fetch no agents: a session of one that is not there is refused.")
+        bool, Meta(description="Never download agents: a session with a missing agent is refused.")
     ] = False
     mirror: Annotated[
         str | None,
         Meta(
-            description="Folder or address to fetch agents from, and from nowhere else; laid out as docs/install.md says."
+            description="Directory or URL to download agents from, instead of all other sources; see docs/install.md for its layout."
         ),
     ] = None
     idle_seconds: Annotated[
         float,
         Meta(
             gt=0,
-            description="Stop an agent's process after this long without a turn; it is resumed when needed.",
+            description="Stop an agent's process after this time without a turn; the next message resumes it.",
         ),
     ] = 600.0
     start_seconds: Annotated[
-        float, Meta(gt=0, description="How long an agent may take to answer a start, a resume or a list.")
+        float, Meta(gt=0, description="Time limit for an agent to start, resume or list its models.")
     ] = 60.0
     drain_seconds: Annotated[
-        float, Meta(ge=0, description="How long running turns may go on after SIGTERM.")
+        float, Meta(ge=0, description="Time that running turns get to finish after SIGTERM.")
     ] = 3.0
     parent_pid: Annotated[
         Annotated[int, Meta(gt=0)] | None,
-        Meta(description="The program that started this daemon: end when that program is gone."),
+        Meta(
+            description="Process id of the program that started this daemon; the daemon stops when it exits."
+        ),
     ] = None
     max_body_bytes: Annotated[
-        int, Meta(gt=0, description="Largest JSON body accepted; attachments may be 64 times as large.")
+        int, Meta(gt=0, description="Largest JSON body to accept; attachments may be 64 times as large.")
     ] = 1 << 20
     max_upload: Annotated[
         str,
-        Meta(description="Largest file or archive that may be uploaded to a path, e.g. `500MiB` or `4GiB`."),
+        Meta(description="Largest file or archive to accept for upload, e.g. `500MiB` or `4GiB`."),
     ] = "1GiB"
     fs_root: Annotated[
         tuple[str, ...],
-        Meta(description="Folder that file operations are bound to; repeatable. Everything when absent."),
+        Meta(description="Directory that file operations are limited to; repeatable (default: no limit)."),
     ] = ()
     log_level: Annotated[
-        Literal["debug", "info", "warning", "error"], Meta(description="What to log on stderr.")
+        Literal["debug", "info", "warning", "error"], Meta(description="Lowest level to log on stderr.")
     ] = "warning"
 
     @property
@@ -139,20 +148,22 @@ class Config(Struct, frozen=True, kw_only=True):
 
 
 ONE_PER_LINE = frozenset({"acp_agent"})
-"""Lists whose entries may hold commas."""
+"""Lists whose entries may contain commas."""
 
 
 def named_data_dir(given: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> str | None:
-    """The data directory that a flag or the environment names. An empty name is a mistake, not the default."""
+    """The data directory named by a flag or the environment. An empty name is an error, not the default."""
     named = os.fspath(given) if given is not None else environ.get(f"{PREFIX}DATA_DIR")
     if named == "":
-        # The default may be another daemon's, with other sessions.
-        raise InvalidRequest(f"--data-dir / {PREFIX}DATA_DIR is empty: name a folder, or leave it out")
+        # The default directory may belong to another daemon.
+        raise InvalidRequest(
+            f"--data-dir / {PREFIX}DATA_DIR is empty: set it to a directory or leave it unset"
+        )
     return named
 
 
 def from_environment(flags: Mapping[str, object], environ: Mapping[str, str] = os.environ) -> Config:
-    """Flags win over `SANDBOX_AGENT_*` variables, those over defaults. Lists are comma separated in the environment."""
+    """Flags take precedence over `SANDBOX_AGENT_*` variables. In the environment, lists are comma-separated."""
     named_data_dir(cast(str | None, flags.get("data_dir")), environ)
     values: dict[str, object] = {}
     for field in msgspec.structs.fields(Config):
@@ -167,9 +178,9 @@ def from_environment(flags: Mapping[str, object], environ: Mapping[str, str] = o
     try:
         config = msgspec.convert(values, Config, strict=False)
     except msgspec.ValidationError as error:
-        told, name = found_by_validation(str(error))
+        reason, name = found_by_validation(str(error))
         flag, variable = f"--{name.replace('_', '-')}", PREFIX + name.upper()
-        raise InvalidRequest(f"{flag} / {variable}: {told}") from None
+        raise InvalidRequest(f"{flag} / {variable}: {reason}") from None
     try:
         bytes_of(config.max_upload)
     except InvalidRequest as error:

@@ -1,4 +1,4 @@
-"""Everything that can go wrong, as one tree. A class is a problem type; its facts are members of the problem.
+"""All errors, as one tree. A class is a problem type; its facts become members of the problem.
 
 SandboxAgentError
 ├── InvalidRequest 400          ├── Conflict 409                ├── RateLimited 429
@@ -18,8 +18,8 @@ import re
 from typing import Any, ClassVar
 
 URN = "urn:sandbox-agent:error:"
-UNEXPECTED = "something went wrong; the daemon's log says what"
-"""The detail of a fault of ours: a traceback may hold what a client must not see."""
+UNEXPECTED = "internal error; see the daemon's log for details"
+"""The detail of an unexpected error: a traceback may contain what a client must not see."""
 
 
 class SandboxAgentError(Exception):
@@ -33,12 +33,12 @@ class SandboxAgentError(Exception):
         super().__init__(detail)
         self.detail = detail
         self.instance: str | None = None
-        """The path it happened on, where a client was told."""
+        """The path of the request, if the error was sent to a client."""
         self.facts = {name: value for name, value in facts.items() if value is not None}
 
     @property
     def retry_after(self) -> int | None:
-        """Seconds a client should wait; 429 and 503 always carry it."""
+        """Seconds to wait before a retry; 429 and 503 always have it."""
         return self.facts.get("retryAfter", 1) if self.status in (429, 503) else None
 
     def problem(self, instance: str | None = None) -> dict[str, Any]:
@@ -58,10 +58,10 @@ class InvalidRequest(SandboxAgentError):
 
 
 def found_by_validation(text: str) -> tuple[str, str]:
-    """What is wrong and with which field, if it is one: "Expected `int` - at `$.port`" is ("expected `int`", "port")."""
-    told, _, place = text.rpartition(" - at ")
+    """Split msgspec's message into reason and field: "Expected `int` - at `$.port`" is ("expected `int`", "port")."""
+    reason, _, place = text.rpartition(" - at ")
     if field := re.fullmatch(r"`\$\.(\w+)`", place):
-        return told[:1].lower() + told[1:], field[1]
+        return reason[:1].lower() + reason[1:], field[1]
     inside = re.search(r"\$\.(\w+)", place) or re.fullmatch(r"Object missing required field `(\w+)`", text)
     return text, inside[1] if inside else ""
 
@@ -147,7 +147,7 @@ class AgentProcessExited(SandboxAgentError):
 
 
 class StreamError(SandboxAgentError):
-    type, status, title = "stream_error", 502, "Agent server broke"
+    type, status, title = "stream_error", 502, "Agent server failed"
 
 
 class Unavailable(SandboxAgentError):

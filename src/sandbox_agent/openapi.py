@@ -1,4 +1,4 @@
-"""The table of operations written down as OpenAPI 3.1, the events as JSON Schema, and both as a page for people."""
+"""OpenAPI 3.1 of the table of operations, JSON Schema of the events, and an HTML page of both."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def document() -> dict[str, Any]:
 
 @functools.cache
 def event_schema() -> dict[str, Any]:
-    """JSON Schema of the events alone."""
+    """JSON Schema of the events."""
     schemas = _event_schemas("#/$defs/{name}")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -62,7 +62,7 @@ def event_schema() -> dict[str, Any]:
 
 
 def _event_schemas(ref: str) -> dict[str, Any]:
-    """One envelope per type, and `Event`, which is any of them."""
+    """One envelope per type, and `Event`, the union of them."""
     _, components = msgspec.json.schema_components([Event, *EVENT_TYPES.values()], ref_template=ref)
     envelope = components.pop("Event")
     names = []
@@ -85,8 +85,12 @@ def _component_schemas() -> dict[str, Any]:
         for operation in OPERATIONS.values()
         if operation.response not in (None, Content, Dialogue, Download, Stream)
     ]
-    # Two operations may take the same request; its body is one schema.
-    bodies = {one.request: _body_struct(one) for one in OPERATIONS.values() if one.body_fields}
+    # Two operations may have the same request; its body is one schema.
+    bodies = {
+        operation.request: _body_struct(operation)
+        for operation in OPERATIONS.values()
+        if operation.body_fields
+    }
     kinds = [*responses, Progress, *bodies.values()]
     _, components = msgspec.json.schema_components(kinds, ref_template=REF)
     components |= _event_schemas(REF)
@@ -96,7 +100,7 @@ def _component_schemas() -> dict[str, Any]:
 
 
 def _body_struct(operation: Operation) -> type[msgspec.Struct]:
-    """The request without what travels in the path, the query or headers."""
+    """The request without the fields in the path, the query and the headers."""
     fields = [
         field for field in msgspec.structs.fields(operation.request) if field.name in operation.body_fields
     ]
@@ -124,7 +128,7 @@ def _problem_schema() -> dict[str, Any]:
     return {
         "type": "object",
         "title": "Problem",
-        "description": "RFC 9457 problem details; facts are further members.",
+        "description": "RFC 9457 problem details, with facts as additional members.",
         "properties": {
             "type": {"type": "string", "pattern": f"^{URN}"},
             "title": text,
@@ -183,7 +187,7 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
 
 
 def _responses(operation: Operation) -> dict[str, Any]:
-    good: dict[str, Any] = {"description": "Done." if operation.response is None else "The answer."}
+    good: dict[str, Any] = {"description": "Done." if operation.response is None else "The response."}
     if operation.response is Stream:
         good["content"] = {MEDIA["stream"]: {"schema": {"type": "string"}}}
     elif operation.response in (Content, Download):
@@ -198,13 +202,13 @@ def _responses(operation: Operation) -> dict[str, Any]:
         responses["206"] = {**good, "description": "The range that was asked for."}
         responses["304"] = {"description": "The client has it already."}
     if operation.may_be_empty:
-        responses["204"] = {"description": "There is nothing more to come."}
+        responses["204"] = {"description": "There are no more events."}
     by_status: dict[int, list[type[SandboxAgentError]]] = {}
     for error in operation.errors:
         by_status.setdefault(error.status, []).append(error)
     for status, errors in sorted(by_status.items()):
         responses[str(status)] = _problem(" or ".join(f"`{error.type}`" for error in errors))
-    responses["default"] = _problem("Any other problem: the token, the host, the body.")
+    responses["default"] = _problem("Any other problem, for example with the token, the host or the body.")
     return responses
 
 
@@ -227,7 +231,7 @@ table { border-collapse: collapse; } td, th { text-align: left; padding: .15rem 
 
 
 def page() -> str:
-    """A page that needs nothing from elsewhere: every operation, its parameters, bodies and answers."""
+    """A self-contained page: every operation with its parameters, bodies and responses."""
     description = document()
     groups: dict[str, list[str]] = {}
     for operation in OPERATIONS.values():
@@ -240,25 +244,25 @@ def page() -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>sandbox-agent API</title>'
         '<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="/docs/style.css"></head>'
-        f"<body><h1>sandbox-agent {html.escape(__version__)}</h1><p>One API for every coding agent. The same as "
-        '<a href="/openapi.json">openapi.json</a>, to read.</p>'
+        f"<body><h1>sandbox-agent {html.escape(__version__)}</h1><p>One API for every coding agent. A readable form of "
+        '<a href="/openapi.json">openapi.json</a>.</p>'
         f"{body}<h2>types</h2>{types}</body></html>"
     )
 
 
 def _operation_html(operation: Operation, description: dict[str, Any]) -> str:
-    told = description["paths"][operation.path][operation.method.lower()]
+    described = description["paths"][operation.path][operation.method.lower()]
     rows = "".join(
-        f"<tr><td><code>{html.escape(one['name'])}</code></td><td>{one['in']}</td>"
-        f"<td>{html.escape(one.get('description', ''))}</td></tr>"
-        for one in told["parameters"]
+        f"<tr><td><code>{html.escape(parameter['name'])}</code></td><td>{parameter['in']}</td>"
+        f"<td>{html.escape(parameter.get('description', ''))}</td></tr>"
+        for parameter in described["parameters"]
     )
-    body = told.get("requestBody", {}).get("content", {}).get(MEDIA["json"], {}).get("schema")
+    body = described.get("requestBody", {}).get("content", {}).get(MEDIA["json"], {}).get("schema")
     if body:
         body = description["components"]["schemas"][body["$ref"].rpartition("/")[2]]
     answers = "".join(
         f"<tr><td><code>{status}</code></td><td>{html.escape(answer['description'])}</td></tr>"
-        for status, answer in told["responses"].items()
+        for status, answer in described["responses"].items()
     )
     return (
         f'<details id="{operation.name}"><summary><b>{operation.method}</b> <code>{html.escape(operation.path)}</code> '

@@ -1,4 +1,5 @@
-"""Who answers a permission: the session's mode, a rule that an "always" left behind, or the client. And what a plan's answer means."""
+"""Who answers a permission request (the session's mode, a rule from an earlier "always", or the client), and what an
+answer to a plan means."""
 
 from __future__ import annotations
 
@@ -50,9 +51,9 @@ CONFIGURING = frozenset(
         "GEMINI.md",
     }
 )
-"""Names of files and folders that tell agents, editors or git what to do or to run."""
+"""Files and directories that configure agents, editors or git."""
 
-_CONFIGURING = frozenset(name.casefold() for name in CONFIGURING)  # some file systems do not tell cases apart
+_CONFIGURING = frozenset(name.casefold() for name in CONFIGURING)  # some file systems ignore case
 
 
 class Verdict(NamedTuple):
@@ -63,12 +64,12 @@ class Verdict(NamedTuple):
 def verdict(
     ask: Ask, settings: Settings, rules: tuple[Rule, ...], resolve: Callable[[str], str]
 ) -> Verdict | None:
-    """The answer that needs nobody; None when the client has to be asked."""
+    """The automatic answer; None if the client must be asked."""
     mode = settings.permission_mode
     if mode == "bypass":
         return Verdict(Decision("once"), "daemon")
     if mode == "plan" and ask.kind != "read":
-        # Some agents ask in their plan mode instead of refusing; read-only is our promise, so we refuse.
+        # Some agents ask in their plan mode instead of refusing. Plan mode is read-only, so refuse.
         return Verdict(Decision("reject", "plan mode is read-only"), "daemon")
     if mode == "acceptEdits" and ask.kind == "edit" and _is_plain_edit(ask, settings.directory, resolve):
         return Verdict(Decision("once"), "daemon")
@@ -78,9 +79,9 @@ def verdict(
 
 
 def _is_plain_edit(ask: Ask, directory: str, resolve: Callable[[str], str]) -> bool:
-    """Every file lies inside the directory and configures nothing. What names no file could touch any."""
+    """Every file is inside the directory and configures nothing. A request without paths could touch any file."""
     root = resolve(directory)
-    # An agent names files by the directory as it was given, which may be a link.
+    # Agents use the directory as it was given, which may be a link.
     roots = {root, posixpath.normpath(directory)}
     return bool(ask.paths) and all(_is_plain(path, root, roots, resolve) for path in ask.paths or ())
 
@@ -88,7 +89,7 @@ def _is_plain_edit(ask: Ask, directory: str, resolve: Callable[[str], str]) -> b
 def _is_plain(path: str, root: str, roots: set[str], resolve: Callable[[str], str]) -> bool:
     named = posixpath.join(root, path)
     text = posixpath.normpath(named)
-    return any(_inside(text, one) for one in roots) and _inside(resolve(named), root)
+    return any(_inside(text, base) for base in roots) and _inside(resolve(named), root)
 
 
 def _inside(path: str, root: str) -> bool:
@@ -98,21 +99,21 @@ def _inside(path: str, root: str) -> bool:
 
 
 def remember(ask: Ask, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    """The rules after an "always"."""
+    """Add the rules of an "always"."""
     new = ask.always or ask.needs or (Rule(ask.action),)
     return rules + tuple(rule for rule in new if rule not in rules)
 
 
 def plan_answer(answer: Answer) -> Answer:
-    """`approve` approves; everything else is a rejection, and its text goes to the agent."""
+    """`approve` approves; any other answer rejects, and its text goes to the agent."""
     if answer.answers is None or answer.answers == (("approve",),):
         return answer
-    said = ", ".join(label for one in answer.answers for label in one)
-    return Answer(None, answer.message or (said if said.strip().casefold() not in ("", "reject") else None))
+    text = ", ".join(label for labels in answer.answers for label in labels)
+    return Answer(None, answer.message or (text if text.strip().casefold() not in ("", "reject") else None))
 
 
 def out_of_plan(settings: Settings) -> Settings:
-    """An approved plan is the way out of plan mode."""
+    """The settings after a plan is approved, which ends plan mode."""
     mode = "default" if settings.permission_mode == "plan" else settings.permission_mode
     agent_mode = "build" if settings.agent_mode == "plan" else settings.agent_mode
     return msgspec.structs.replace(settings, permission_mode=mode, agent_mode=agent_mode)

@@ -1,4 +1,4 @@
-"""What a running daemon leaves in its state folder, so that clients on the same machine find it."""
+"""The file in which a running daemon records its address, so that clients on the same machine find it."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ STATE_FILE = "daemon.json"
 
 
 class DaemonState(Struct, frozen=True):
-    """Where a daemon is. The file is for the folder's owner alone."""
+    """The address of a daemon. Only the owner of the directory can read the file."""
 
     pid: int
     endpoint: str
     token: str | None
-    """Of a daemon that `daemon start` or `run` started. One that an operator chose is written nowhere."""
+    """Only if `daemon start` or `run` generated it. A token chosen by the operator is never written."""
     version: str
     background: bool = False
-    """`daemon start` started it, so `daemon stop` may end it."""
+    """Started by `daemon start`, so `daemon stop` may stop it."""
     flags: tuple[str, ...] = ()
-    """What `daemon start` was given, for `daemon restart`."""
+    """The flags of `daemon start`, for `daemon restart`."""
     directory: str | None = None
-    """Where it was started."""
+    """The working directory it was started in."""
 
 
 def save(folder: Path, state: DaemonState) -> None:
-    """Write the file whole or not at all."""
+    """Write the file atomically."""
     path = folder / f".{STATE_FILE}.{os.getpid()}"
     with open(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
         file.write(msgspec.json.encode(state))
@@ -37,7 +37,7 @@ def save(folder: Path, state: DaemonState) -> None:
 
 
 def load(folder: Path) -> DaemonState | None:
-    """What is written there. It may be of a daemon that is gone."""
+    """Read the file. The daemon it describes may be gone."""
     try:
         return msgspec.json.decode((folder / STATE_FILE).read_bytes(), type=DaemonState)
     except (OSError, msgspec.DecodeError):
@@ -45,11 +45,11 @@ def load(folder: Path) -> DaemonState | None:
 
 
 def forget(folder: Path) -> None:
-    # What is named as a folder may be a file.
+    # The path may be a file.
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         (folder / STATE_FILE).unlink()
 
 
 def reachable(endpoint: str) -> str:
-    """An address that listens everywhere is reached on this machine."""
+    """Replace an address that listens on all interfaces with loopback."""
     return endpoint.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")

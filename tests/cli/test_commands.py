@@ -39,7 +39,7 @@ def test_a_session_from_its_creation_to_its_end(cli: Cli, tmp_path: Path) -> Non
     page = cli("sessions", "get-messages", "life", "--limit", "2")
     assert (types_of(page.stdout), page.stderr) == (
         ["session.started", "turn.started"],
-        "there are more: --offset 2\n",
+        "more events: --offset 2\n",
     )
 
     everything = cli("sessions", "events", "life", "--limit", "1000").stdout
@@ -120,7 +120,7 @@ def test_old_sessions_are_pruned_and_first_shown(cli: Cli) -> None:
     looked = msgspec.json.decode(cli("sessions", "prune", "--max-size", "0", "--dry-run", "--json").stdout)
     assert "doomed" in [one["sessionId"] for one in looked["sessions"]]
     unsure = cli("sessions", "prune", "--older-than", "0m")
-    assert (unsure.returncode, "give --yes to delete" in unsure.stderr) == (2, True)
+    assert (unsure.returncode, "use --yes to delete" in unsure.stderr) == (2, True)
     assert cli("sessions", "prune", "--older-than", "0m", "--yes").returncode == 0
     assert cli("sessions", "get", "doomed").returncode == 1
 
@@ -144,10 +144,10 @@ def test_run_in_a_pipe_prints_the_answer_and_rejects_what_is_asked(cli: Cli) -> 
     ran = cli("run", "mock", "--session", "piped", "-", stdin="permission hello")
     assert (ran.returncode, ran.stdout) == (
         0,
-        "You did not allow bash (nobody could be asked, because this is not a terminal), so I leave it.\n",
+        "You did not allow bash (nobody to ask, because this is not a terminal), so I leave it.\n",
     )
     assert ran.stderr.startswith(
-        "rejected bash: nobody could be asked, because this is not a terminal (see --permission-mode)\n"
+        "rejected bash: nobody to ask, because this is not a terminal (see --permission-mode)\n"
     )
     assert "end turn · " in ran.stderr.splitlines()[-1]
 
@@ -188,11 +188,11 @@ def test_run_says_what_it_cannot_change_of_a_session(cli: Cli, tmp_path: Path) -
     assert cli("run", "mock", "hi", "--session", "settled").returncode == 0
     for words, why in (
         (("--directory", "/"), f"works in {tmp_path}: --directory"),
-        (("--agent-version", "1"), "exists already: --agent-version"),
-        (("--env", "A=b"), "exists already: --env"),
+        (("--agent-version", "1"), "already exists: --agent-version"),
+        (("--env", "A=b"), "already exists: --env"),
     ):
         refused = cli("run", "mock", "hi", "--session", "settled", *words)
-        told = f"error: session settled {why} is for a new session\n"
+        told = f"error: session settled {why} works only for a new session\n"
         assert (refused.returncode, refused.stderr) == (2, told)
     assert cli("run", "mock", "hi", "--session", "settled", "--directory", ".").returncode == 0
 
@@ -207,8 +207,8 @@ def test_run_fails_when_the_turn_does(cli: Cli) -> None:
     ("words", "told"),
     [
         ([""], "error: the prompt is empty\n"),
-        (["hi", "--attach", "nowhere.txt"], "error: --attach nowhere.txt: there is no such file\n"),
-        (["hi", "--env", "GONE"], "error: `GONE` has no value here: give --env GONE=VALUE\n"),
+        (["hi", "--attach", "nowhere.txt"], "error: --attach nowhere.txt: no such file\n"),
+        (["hi", "--env", "GONE"], "error: `GONE` is not set: use --env GONE=VALUE\n"),
     ],
 )
 def test_run_makes_no_session_for_what_cannot_be_sent(cli: Cli, words: list[str], told: str) -> None:
@@ -354,7 +354,7 @@ def test_two_runs_at_once_share_a_daemon_which_ends_with_the_last(local: Cli, tm
     out, err = slow.communicate(timeout=30)
     assert (longer.returncode, slow.returncode) == (0, 0)
     assert [len(text.split()) for text in (out, longer.stdout)] == [10, 30]
-    assert "other commands still use this daemon" in err
+    assert "waiting for other commands that use this daemon" in err
     assert lock_holder(tmp_path / "state") is None
     assert not (tmp_path / "state" / "daemon.json").exists()
 
@@ -388,7 +388,10 @@ def test_a_daemon_in_the_background_is_found_until_it_is_stopped(local: Cli, tmp
     assert (started.returncode, state.stat().st_mode & 0o777) == (0, 0o600)
     try:
         again = local("daemon", "start")
-        assert (again.returncode, again.stderr) == (0, f"a daemon runs already at {facts['endpoint']}\n")
+        assert (again.returncode, again.stderr) == (
+            0,
+            f"a daemon is already running at {facts['endpoint']}\n",
+        )
         assert msgspec.json.decode(local("sessions", "list", "--json").stdout) == {"sessions": []}
         status = msgspec.json.decode(local("daemon", "status", "--json").stdout)
         assert status == {
@@ -401,7 +404,7 @@ def test_a_daemon_in_the_background_is_found_until_it_is_stopped(local: Cli, tmp
         }
         doctor = local("doctor", "--json")
         found = {one["about"]: one["state"] for one in msgspec.json.decode(doctor.stdout)["findings"]}
-        assert (doctor.returncode, found["daemon"], found["data folder"], found["mock"]) == (
+        assert (doctor.returncode, found["daemon"], found["data directory"], found["mock"]) == (
             0,
             "ok",
             "ok",
@@ -429,8 +432,8 @@ def test_a_state_folder_that_is_a_file_is_refused_in_words(local: Cli, tmp_path:
     for words in (("daemon", "start", "--port", "0"), ("server", "--no-token", "--port", "0")):
         refused = local(*words, "--data-dir", str(file))
         told = refused.stderr.splitlines()[-1].partition(": ")[2]
-        assert (refused.returncode, told) == (1, f"cannot keep state in --data-dir {file}: File exists")
-    assert local("daemon", "stop", "--data-dir", str(file)).stderr == "no daemon runs\n"
+        assert (refused.returncode, told) == (1, f"cannot use --data-dir {file}: File exists")
+    assert local("daemon", "stop", "--data-dir", str(file)).stderr == "no daemon is running\n"
 
 
 def test_the_server_refuses_to_start_without_a_token(local: Cli) -> None:
@@ -449,7 +452,7 @@ def test_a_bad_session_id_is_told_what_one_may_be(cli: Cli) -> None:
     assert (refused.returncode, refused.stderr.splitlines()) == (
         1,
         [
-            "error: Invalid request: that is no `sessionId`. The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -",
+            "error: Invalid request: invalid `sessionId`. The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -",
             "  field: sessionId",
         ],
     )

@@ -106,15 +106,15 @@ def test_what_is_exported_can_be_evaluated_by_a_shell(home: Path) -> None:
     assert {f"ANTHROPIC_API_KEY={KEY}", f"CLAUDE_CODE_OAUTH_TOKEN={TOKEN}"} <= set(lines)
     assert not (home / "sprung").exists()
     other = home / ".local/share/opencode/auth.json"
-    assert f"ANTHROPIC_API_KEY is taken from ANTHROPIC_API_KEY; {other} has another" in done.stderr
-    assert "are printed" in done.stderr
+    assert f"using ANTHROPIC_API_KEY from ANTHROPIC_API_KEY; {other} has a different value" in done.stderr
+    assert "secret values" in done.stderr
 
 
 def test_variables_are_hidden_unless_they_are_exported_or_revealed(home: Path) -> None:
     words = ("credentials", "extract-env", "--agent", "claude")
     hidden = run(home, *words)
     assert hidden.stdout == "ANTHROPIC_API_KEY='sk-a…'\nCLAUDE_CODE_OAUTH_TOKEN='oaut…'\n"
-    assert hidden.stderr == "values are hidden; --reveal shows them\n"
+    assert hidden.stderr == "values are masked; use --reveal to show them\n"
     assert msgspec.json.decode(run(home, *words, "--json", "--reveal").stdout) == {
         "ANTHROPIC_API_KEY": KEY,
         "CLAUDE_CODE_OAUTH_TOKEN": TOKEN,

@@ -38,12 +38,12 @@ def test_a_restarted_daemon_is_found_where_it_was(local: Cli, tmp_path: Path) ->
 def test_a_log_that_is_not_there_is_said_to_be_missing(local: Cli, tmp_path: Path) -> None:
     failed = local("daemon", "logs")
     assert (failed.returncode, failed.stdout) == (1, "")
-    assert "`daemon start` makes it" in failed.stderr
+    assert "`daemon start` creates it" in failed.stderr
 
 
 def test_an_empty_data_directory_is_no_other_daemons(local: Cli) -> None:
     failed = local("sessions", "list", "--data-dir", "")
     assert (failed.returncode, failed.stderr) == (
         2,
-        "error: --data-dir / SANDBOX_AGENT_DATA_DIR is empty: name a folder, or leave it out\n",
+        "error: --data-dir / SANDBOX_AGENT_DATA_DIR is empty: set it to a directory or leave it unset\n",
     )

@@ -69,7 +69,7 @@ def test_cp_knows_the_directory_of_a_session(cli: Cli, tmp_path: Path) -> None:
 def test_cp_is_from_one_machine_to_the_other(cli: Cli, words: tuple[str, str]) -> None:
     refused = cli("cp", *words)
     assert refused.returncode == 2
-    assert "one of the two is on the daemon's machine" in refused.stderr
+    assert "one of the two paths must be on the daemon's machine" in refused.stderr
 
 
 def test_a_path_with_a_slash_before_its_colon_is_of_this_machine() -> None:

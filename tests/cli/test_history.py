@@ -27,7 +27,7 @@ def test_a_past_session_is_shown_whole_in_a_pipe(cli: Cli) -> None:
     shown = cli("sessions", "show", "past")
     text = re.sub(r"perm_\w+", "PERM", re.sub(r"\d\.\d s", "0.0 s", shown.stdout))
     assert text.startswith(SHOWN)
-    assert (shown.returncode, shown.stderr) == (0, "the session is idle; --follow goes on with it\n")
+    assert (shown.returncode, shown.stderr) == (0, "the session is idle; use --follow to keep watching\n")
     assert types_of(cli("sessions", "show", "past", "--json").stdout)[0] == "session.started"
     assert cli("sessions", "show", "nobody").returncode == 1
 

@@ -43,7 +43,7 @@ def test_an_agent_is_installed_without_a_daemon(local: Cli, site: Site, tmp_path
         "claude: asking from mirror\nclaude: downloading claude from mirror\nclaude: checking from mirror\n"
         f"claude 9.8.7 was installed from mirror: {path}\n",
     )
-    assert (second.returncode, second.stderr) == (0, f"claude 9.8.7 is there already: {path}\n")
+    assert (second.returncode, second.stderr) == (0, f"claude 9.8.7 is already installed: {path}\n")
     assert not (tmp_path / "state" / "log.db").exists()
 
 
@@ -80,7 +80,7 @@ def test_a_daemon_that_is_named_installs_with_its_own_settings(cli: Cli, site: S
     wrong = cli("install-agent", "claude", "--from", site.address)
     assert (wrong.returncode, wrong.stderr) == (
         2,
-        "error: --from is for this machine; a daemon has a mirror of its own (`server --mirror`)\n",
+        "error: --from works only on this machine; set the mirror of a daemon with `server --mirror`\n",
     )
     refused = cli("install-agent", "claude", "--version", "9.8.7")
     assert (refused.returncode, "this daemon was started with --no-install" in refused.stderr) == (1, True)
@@ -91,7 +91,7 @@ def test_nobody_cannot_be_installed(local: Cli) -> None:
     failed = local("install-agent", "nobody")
     assert (failed.returncode, failed.stderr) == (
         2,
-        "error: there is no agent nobody; there are amp, claude, codex, mock, opencode, pi\n",
+        "error: no agent is called nobody; the agents are amp, claude, codex, mock, opencode, pi\n",
     )
 
 
@@ -100,7 +100,7 @@ def test_a_folder_that_cannot_hold_agents_is_told(local: Cli, site: Site, tmp_pa
     failed = local("install-agent", "claude", "--from", site.address)
     assert (failed.returncode, failed.stderr.splitlines()[0]) == (
         1,
-        f"error: Install failed: Claude Code cannot be put into {tmp_path / 'state'}: "
+        f"error: Install failed: Claude Code cannot be installed into {tmp_path / 'state'}: "
         f"[Errno 17] File exists: '{tmp_path / 'state'}'",
     )
 
@@ -127,11 +127,11 @@ def test_doctor_says_where_agents_come_from(tmp_path: Path) -> None:
     assert sources(SANDBOX_AGENT_MIRROR=mirror) == {
         "about": "sources",
         "state": "broken",
-        "detail": f"SANDBOX_AGENT_MIRROR names {mirror}, which is no folder",
-        "todo": "mend or unset it",
+        "detail": f"SANDBOX_AGENT_MIRROR is {mirror}, which is not a directory",
+        "todo": "fix or unset it",
     }
     assert sources(npm_config_registry="https://registry.example") == {
         "about": "sources",
         "state": "ok",
-        "detail": "agents come from their publishers, then from npm's registry (named by npm_config_registry)",
+        "detail": "agents are downloaded from their publishers, then from the npm registry (set by npm_config_registry)",
     }

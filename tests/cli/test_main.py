@@ -135,14 +135,14 @@ def test_nothing_at_all_is_answered_with_what_it_is_and_what_people_want(
 @pytest.mark.parametrize(
     "words, told",
     [
-        (["sesions", "list"], "there is no command sesions: did you mean sessions?"),
-        (["sessions", "lst"], "there is no command lst: did you mean list?"),
+        (["sesions", "list"], "unknown command sesions: did you mean sessions?"),
+        (["sessions", "lst"], "unknown command lst: did you mean list?"),
         (
             ["run", "mock", "--permision-mode=plan", "x"],
-            "there is no option --permision-mode: did you mean --permission-mode?",
+            "unknown option --permision-mode: did you mean --permission-mode?",
         ),
         (["run", "mock", "--permission-mode", "pln", "x"], "default, plan: did you mean plan?"),
-        (["run", "mock", "fix", "it"], "too many words: `it`; put a text that has spaces in quotes"),
+        (["run", "mock", "fix", "it"], "too many arguments: `it`; put quotes around text with spaces"),
     ],
 )
 def test_a_word_that_is_almost_right_is_answered_with_the_right_one(
@@ -176,7 +176,7 @@ def test_a_group_alone_shows_its_commands(capsys: pytest.CaptureFixture[str]) ->
         main(["--json", "daemon"])
     told = capsys.readouterr()
     assert (left.value.code, told.out) == (2, "")
-    assert "Start it and wait until it is ready." in told.err
+    assert "Start a daemon and wait until it is ready." in told.err
 
 
 def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:

@@ -66,7 +66,7 @@ def test_what_waits_is_told_by_its_title_and_its_turn(
         "turn id  message  created at",
         "turn_1   hello    2026-01-02 03:04",
     ]
-    assert shown.err == "there are more: --cursor 2\n"
+    assert shown.err == "more messages: --cursor 2\n"
 
 
 def test_a_path_is_one_line_from_home_and_cut_in_the_middle(

@@ -57,7 +57,7 @@ def test_a_token_may_be_in_a_file(tmp_path: Path) -> None:
     [
         ({"token_file": "/dev/null"}, "--token-file /dev/null is empty"),
         ({"token_file": "/nowhere"}, "cannot read --token-file /nowhere: No such file or directory"),
-        ({"token_file": "/dev/null", "token": "T"}, "give either --token or --token-file"),
+        ({"token_file": "/dev/null", "token": "T"}, "use either --token or --token-file, not both"),
     ],
 )
 def test_a_token_file_that_says_nothing_is_wrong_usage(given: dict[str, str], told: str) -> None:
@@ -127,7 +127,7 @@ def test_a_lost_connection_is_told_once_and_so_is_its_return(capsys: pytest.Capt
         pytest.raises(CommandFailed, match="no session x"),
     ):
         list(remote.follow(Call("GET", "/")))
-    lost, back = "the connection was lost, trying again", "connected again"
+    lost, back = "connection lost, reconnecting", "reconnected"
     assert capsys.readouterr().err == "".join(f"sandbox-agent: {text}\n" for text in (lost, back, lost))
 
 
@@ -137,7 +137,7 @@ def test_another_version_is_warned_about_once(capsys: pytest.CaptureFixture[str]
         remote.get("/a")
         remote.get("/b")
     assert capsys.readouterr().err == (
-        f"sandbox-agent: warning: the daemon is version 99.0, this command is {__version__}: something may not work\n"
+        f"sandbox-agent: warning: the daemon is version 99.0, this command is {__version__}: some things may not work\n"
     )
 
 
@@ -162,7 +162,7 @@ def test_a_success_that_is_no_json_is_not_the_daemons() -> None:
     with (
         server(page) as (endpoint, _),
         Remote(Address(endpoint, None)) as remote,
-        pytest.raises(CommandFailed, match="did not answer with JSON: that is no sandbox-agent daemon"),
+        pytest.raises(CommandFailed, match="did not answer with JSON: it is not a sandbox-agent daemon"),
     ):
         remote.get("/")
 

@@ -84,7 +84,7 @@ def test_an_upload_sends_the_bytes_under_the_files_name(tmp_path: Path) -> None:
 
 def test_a_variable_without_a_value_comes_from_the_shell() -> None:
     assert pairs(["KEY", "EMPTY="], {"KEY": "secret"}) == {"KEY": "secret", "EMPTY": ""}
-    with pytest.raises(WrongUsage, match="`GONE` has no value here"):
+    with pytest.raises(WrongUsage, match="`GONE` is not set"):
         pairs(["GONE"], {})
 
 

@@ -21,7 +21,7 @@ def test_what_was_typed_before_a_question_is_no_answer_to_it(environ: dict[str, 
         terminal.type("o\n")
         terminal.wait_for("[r]eject: ")
         terminal.type("r\n")
-        terminal.wait_for("why?")
+        terminal.wait_for("reason (optional): ")
         terminal.type("\n")
         terminal.exit_code()
     assert not (tmp_path / "mock-edit.txt").exists()
@@ -42,7 +42,7 @@ def test_run_says_when_there_is_nothing_to_continue(cli: Cli, tmp_path: Path) ->
     failed = cli("run", "mock", "--continue", "go on")
     assert (failed.returncode, failed.stderr) == (
         1,
-        f"error: there is no session of mock in {tmp_path} to continue\n",
+        f"error: no session of mock in {tmp_path} to continue\n",
     )
 
 
@@ -137,7 +137,7 @@ def test_a_key_of_the_shell_reaches_no_other_daemon_unless_it_is_sent(tmp_path: 
     with running(Daemon(tmp_path / "data", env={"PATH": claude})) as daemon:
         env = environment(tmp_path, SANDBOX_AGENT_ENDPOINT=f"http://127.0.0.1:{daemon.port}")
         said, seen = run_claude(env, tmp_path)
-        told = "not sent to this daemon: ANTHROPIC_API_KEY (--send-env sends them)"
+        told = "not sent to this daemon: ANTHROPIC_API_KEY (use --send-env to send them)"
         assert (told in said, KEY in said, seen) == (True, False, False)
         assert run_claude(env, tmp_path, "--send-env")[1]
 
@@ -150,6 +150,6 @@ def test_a_missing_key_is_told_before_anything_is_fetched(tmp_path: Path) -> Non
     )
     assert (failed.returncode, failed.stderr) == (
         1,
-        "error: no key or login of Codex was found: `export CODEX_API_KEY=...`. "
+        "error: no key or login found for Codex: `export CODEX_API_KEY=...`. "
         "`sandbox-agent install-agent codex` installs it anyway\n",
     )

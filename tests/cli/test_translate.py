@@ -37,7 +37,7 @@ def test_a_recording_of_another_agent_is_said_to_be_none_of_this_one(
 ) -> None:
     recording = NATIVE.parents[2] / "claude" / "bash_allow" / "native.jsonl"
     assert main(["translate", "codex", str(recording)]) == 0
-    told = f"{recording} holds no conversation of codex: is it another agent's?\n"
+    told = f"{recording} contains no conversation of codex: is it from another agent?\n"
     assert capsys.readouterr() == ("", told)
 
 

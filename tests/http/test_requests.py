@@ -165,7 +165,7 @@ def test_an_unknown_field_is_refused_by_its_name(client: Client, operation: Oper
             "/no%20good",
             {"agent": "mock"},
             "sessionId",
-            "that is no `sessionId`. The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -",
+            "invalid `sessionId`. The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -",
         ),
     ],
 )

@@ -14,6 +14,7 @@ from tests.daemons import Client, Daemon
 from .window import Window
 
 AXE = Path(__file__).parents[2] / "inspector" / "node_modules" / "axe-core" / "axe.min.js"
+MACHINE = ("Changes", "Files", "Terminal", "Processes")
 PHONE = ViewportSize(width=375, height=720)
 
 # Every visible text against what lies behind it (WCAG 2, 1.4.3). Disabled things are exempt.
@@ -100,7 +101,7 @@ def test_everything_is_readable_and_named(busy: Window) -> None:
         line.click()
     assert faults(busy) == []
     busy.page.keyboard.press("Alt+d")
-    for tab in ("HTTP", "Agents", "Connection", "Events"):
+    for tab in (*MACHINE, "HTTP", "Agents", "Connection", "Events"):
         busy.page.get_by_role("tab", name=tab).click()
         for coverage in busy.page.locator(".coverage summary").all():
             coverage.click()
@@ -130,7 +131,7 @@ def test_axe_finds_nothing(busy: Window) -> None:
     busy.page.keyboard.press("Control+f")
     assert axe_findings(busy) == []
     busy.page.keyboard.press("Alt+d")
-    for tab in ("Events", "Usage", "HTTP", "Agents", "Connection"):
+    for tab in (*MACHINE, "Events", "Usage", "HTTP", "Agents", "Connection"):
         busy.page.get_by_role("tab", name=tab).click()
         assert axe_findings(busy, ".panel") == [], tab
     busy.page.keyboard.press("Alt+n")
@@ -170,6 +171,8 @@ def test_the_first_load_is_small_and_asks_nobody_else(
             sizes[url] = len(b"".join(answer.iter_raw()))
     assert any(url.endswith(".woff2") for url in files), "the font is the page's own"
     assert sum(sizes.values()) < 160_000, sizes
+    # What draws terminals and colours code is as large as everything else together.
+    assert not any(name in url for url in files for name in ("terminalScreen", "grammars")), files
 
 
 def test_an_empty_session_has_three_things_to_try(window: Window, client: Client) -> None:

@@ -203,7 +203,7 @@ def test_a_wrong_checksum_is_refused(site: Site, installer: MakeInstaller, folde
     published, file.body = sha256(file.body), program("2.1.325") + b"# and something more\n"
     assert refused(site, installer) == (
         f"/claude/2.1.325/linux-x64/claude has the wrong checksum: sha256:{sha256(file.body)}, "
-        f"published is sha256:{published}"
+        f"expected sha256:{published}"
     )
     assert nothing_of(folder)
     assert site.downloads("/claude") == 1
@@ -274,7 +274,7 @@ def test_a_machine_that_nobody_builds_for_is_told_what_there_is(
         installer(str(tmp_path), machine).install(AGENTS["amp"])
     assert failed.value.facts["sources"][0] == {
         "source": "mirror",
-        "reason": f"there is no build for {machine.key}; there are linux-x64, linux-arm64, darwin-x64, darwin-arm64",
+        "reason": f"there is no build for {machine.key}, only for linux-x64, linux-arm64, darwin-x64, darwin-arm64",
     }
 
 
@@ -290,14 +290,14 @@ def test_a_release_without_the_asset_is_told_with_what_it_has(site: Site, instal
 @pytest.mark.parametrize(
     "body, said",
     [
-        (program("2.1.324"), "what was fetched as 2.1.325 says it is 2.1.324; this machine is linux-x64"),
+        (program("2.1.324"), "the download of 2.1.325 reports version 2.1.324; this machine is linux-x64"),
         (
             b"#!/bin/sh\nexit 127\n",
-            "what was fetched as 2.1.325 does not tell its version; this machine is linux-x64",
+            "the download of 2.1.325 does not report its version; this machine is linux-x64",
         ),
         (
             b"\x7fELF nonsense",
-            "what was fetched as 2.1.325 does not tell its version; this machine is linux-x64",
+            "the download of 2.1.325 does not report its version; this machine is linux-x64",
         ),
     ],
 )
@@ -321,5 +321,5 @@ def test_a_newest_version_that_is_a_path_is_refused_too(
     site.files["/claude/latest"] = File(b"../../../somewhere\n")
     with pytest.raises(InstallFailed) as failed:
         installer(site.address).install(CLAUDE, "latest")
-    assert "the newest version should be '../../../somewhere', which is none" in failed.value.detail
+    assert "the newest version is '../../../somewhere', which is not a valid version" in failed.value.detail
     assert nothing_of(folder)

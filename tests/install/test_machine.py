@@ -54,8 +54,8 @@ def test_musl_is_told_by_its_loader(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_what_keeps_an_agent_away_is_told(environ: dict[str, str]) -> None:
-    there = "there is no build for linux-x64-musl; there are linux-x64, linux-arm64, darwin-x64, darwin-arm64"
-    node = "and for the JavaScript one Node.js 22.19 or newer is missing"
+    there = "there is no build for linux-x64-musl, only for linux-x64, linux-arm64, darwin-x64, darwin-arm64"
+    node = "and the JavaScript version needs Node.js 22.19 or newer"
     told = {
         "amp": f"{there}, {node}",
         "claude": None,
@@ -85,12 +85,12 @@ def elf(loader: str) -> bytes:
     [
         (
             elf("/lib/ld-musl-none.so.1"),
-            "it is made for musl, and this machine has no /lib/ld-musl-none.so.1",
+            "it is built for musl, but /lib/ld-musl-none.so.1 does not exist",
         ),
-        (elf("/lib64/ld-none.so.2"), "it is made for glibc, and this machine has no /lib64/ld-none.so.2"),
+        (elf("/lib64/ld-none.so.2"), "it is built for glibc, but /lib64/ld-none.so.2 does not exist"),
         (elf("/dev/null"), None),
-        (b"#!/usr/bin/env node\n", "it needs node, which is not here"),
-        (b"#!/opt/none/python\n", "it needs /opt/none/python, which is not here"),
+        (b"#!/usr/bin/env node\n", "it needs node, which is not installed"),
+        (b"#!/opt/none/python\n", "it needs /opt/none/python, which is not installed"),
         (b"#!/bin/sh\n", None),
         (b"MZ", None),
     ],

@@ -334,7 +334,7 @@ def test_the_token_of_a_daemon_in_the_background_is_in_no_process_list_and_no_lo
         assert [file.name for file in files if file.suffix == ".log" and token in file.read_text()] == []
         assert {file.name for file in files} >= {"daemon.json", "daemon.log"}
         assert token not in said[0]
-        assert f"its token is in {tmp_path / 'state' / 'daemon.json'}" in said[0]
+        assert f"the token is in {tmp_path / 'state' / 'daemon.json'}" in said[0]
     finally:
         daemon("stop")
 

@@ -80,4 +80,4 @@ def test_an_older_python_is_refused_by_make_with_the_version_that_is_needed(tmp_
     )
     assert made.returncode != 0
     assert f"sandbox-agent needs Python {OLDEST} or newer" in made.stderr
-    assert "name another with PYTHON=" in made.stderr
+    assert "choose another with PYTHON=" in made.stderr

@@ -1,4 +1,4 @@
-"""`python -m tools.bench`: run the measures and print the table."""
+"""`python -m tools.bench`: runs the measurements and prints the table."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def main() -> int:
     adopt_orphans()
     allow_many_files()
     CACHE.mkdir(parents=True, exist_ok=True)
-    # Beside the checkout and not in /tmp, which may be memory: writing to disk is part of what is measured.
+    # Not in /tmp, which may be in memory: writing to disk is part of the measurement.
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=CACHE.resolve()))
     try:
         return _against_commit(options, folder) if options.against else _against_peer(options, folder)
@@ -73,7 +73,7 @@ def _against_peer(options: argparse.Namespace, folder: Path) -> int:
 
 
 def _against_commit(options: argparse.Namespace, folder: Path) -> int:
-    """Fails when something is worse."""
+    """Exit code 1 if something is worse."""
     commit = commits.full_name(options.against)
     with commits.old_and_new(commit, folder, CACHE.resolve()) as daemons:
         bench = _bench(options, daemons, folder)
@@ -113,25 +113,31 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m tools.bench", description=sys.modules[__package__ or ""].__doc__
     )
     add = parser.add_argument
-    add("--quick", action="store_true", help="small loads and two rounds: does it work, not how fast is it")
-    add("--rounds", type=int, help="rounds of each measure (5)")
-    add("--only", action="append", type=_names, metavar="MEASURE,...", help=f"of {', '.join(MEASURES)}")
-    add("--agent", action="append", choices=AGENTS, help="measure the turns of this agent; may be repeated")
-    add("--against", metavar="COMMIT", help="compare the checkout with a commit of it instead of the peer")
-    add("--side", choices=["ours", "peer"], help="run one side alone; there are no ratios then")
+    add("--quick", action="store_true", help="small loads and two rounds, to check that everything works")
+    add("--rounds", type=int, help="rounds of each measurement (default 5)")
+    add(
+        "--only",
+        action="append",
+        type=_names,
+        metavar="MEASURE,...",
+        help=f"only these: {', '.join(MEASURES)}",
+    )
+    add("--agent", action="append", choices=AGENTS, help="measure the turns of this agent; repeatable")
+    add("--against", metavar="COMMIT", help="compare with another commit instead of the peer")
+    add("--side", choices=["ours", "peer"], help="run only one side, without ratios")
     add("--json", type=Path, metavar="FILE", help="write all values to this file")
     add("--write-docs", action="store_true", help=f"write the table into {PAGE.relative_to(CHECKOUT)}")
-    add("--peer-quiet", action="store_true", help="switch the peer's request log off (it is on as shipped)")
+    add("--peer-quiet", action="store_true", help="turn off the peer's request log, which is on by default")
     add("--ours", type=Path, default=Path(sys.executable).parent / "sandbox-agent", help="our program")
-    add("--peer", type=Path, help="the peer's program (fetched with npm when not given)")
-    add("--limit", type=int, default=900, help="give up after so many seconds (900)")
+    add("--peer", type=Path, help="the peer's program (default: installed with npm)")
+    add("--limit", type=int, default=900, help="stop after this many seconds (default 900)")
     return parser
 
 
 def _names(text: str) -> list[str]:
     names = text.split(",")
     if unknown := [name for name in names if name not in MEASURES]:
-        raise argparse.ArgumentTypeError(f"no measure {', '.join(unknown)}; there are {', '.join(MEASURES)}")
+        raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; choose from {', '.join(MEASURES)}")
     return names
 
 

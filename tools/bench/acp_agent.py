@@ -1,7 +1,7 @@
-"""The agent that the peer runs in the place of its own mock: it answers `pace N MS BURST` as our mock agent does.
+"""The agent that the peer runs in place of its own mock. It answers `pace N MS BURST` as our mock agent does.
 
-It speaks ACP over stdio. As there, what is said waits in a buffer until the agent itself waits, the schedule is fixed from the
-start, a burst that is late is sent at once, and each event carries its number and time.
+It speaks ACP over stdio. As in our mock agent, output is buffered until the agent waits, the schedule is fixed from the
+start, a late burst is sent at once, and each event has its number and time.
 """
 
 import json

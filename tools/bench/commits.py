@@ -1,7 +1,7 @@
-"""Two commits to run beside each other: another one in a worktree of its own, and the checkout as it is now.
+"""Two commits to compare: another one in its own worktree, and a copy of the checkout.
 
-Both start in the same way, as `python -m sandbox_agent` with their own sources on the path, so that nothing but the commit
-differs. Neither notices what is edited while they run.
+Both start as `python -m sandbox_agent` with their own sources on the path, so that only the commit differs. Edits made
+during the run have no effect.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .generator import CHECKOUT
 
 REQUIREMENTS = Path("requirements", "run.txt")
 BUILT = "built"
-"""A file in an environment that is complete."""
+"""Marks a complete environment."""
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def _runnable(side: Side, tree: Path, python: Path) -> Ours:
 
 
 def _python_for(tree: Path, checkout: Path, cache: Path) -> Path:
-    """Our own if it has what the commit requires, else one that is built once for all commits that require the same."""
+    """Our own if it meets the commit's requirements, else one built once for all commits with the same requirements."""
     wanted = (tree / REQUIREMENTS).read_bytes()
     if wanted == (checkout / REQUIREMENTS).read_bytes():
         return Path(sys.executable)
@@ -68,7 +68,7 @@ def _python_for(tree: Path, checkout: Path, cache: Path) -> Path:
         subprocess.run([sys.executable, "-m", "venv", environment], check=True)
         install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*install, "--require-hashes", "-r", tree / REQUIREMENTS], check=True)
-        # Its version is looked up where packages are installed; its code comes from the path before that.
+        # The version comes from the installed package; the code comes from the path before it.
         subprocess.run([*install, "--no-deps", "--no-build-isolation", tree], check=True)
         (environment / BUILT).touch()
     return python

@@ -1,7 +1,7 @@
-"""Two commits of ours beside each other: what the newer one costs, and which of its figures are worse.
+"""Compares two commits, and says which figures of the newer one are worse.
 
-Figures of a shared machine scatter. One is worse only if it is so by more than five per cent and by more than lies between
-the best and the worst round of the old commit.
+Figures on a shared machine vary. One counts as worse only if it is worse by more than five per cent and by more than the
+spread between the best and the worst round of the old commit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Verdict = Literal["worse", "better", ""]
 
 
 class Compared(Struct):
-    """One figure; less of it is better."""
+    """One figure; lower is better."""
 
     name: str
     title: str
@@ -37,14 +37,14 @@ class Compared(Struct):
     ratio: float | None
     """New / old."""
     spread: float
-    """From the best to the worst round of the old one, in the same unit."""
+    """From the best to the worst round of the old commit, in the same unit."""
     verdict: Verdict
     rounds: dict[Side, list[float | None]]
 
 
 class Comparison(Struct):
     commit: str
-    """The old one."""
+    """The old commit."""
     machine: str
     load: str
     rounds: int
@@ -53,7 +53,7 @@ class Comparison(Struct):
     counts: dict[Side, Ledger]
 
     def worse(self) -> list[str]:
-        """The titles of what is worse."""
+        """The titles of the figures that are worse."""
         figures = [one.title for one in self.metrics if one.verdict == "worse"]
         return [*figures, *(title for title, old, new in self.faults() if new > old)]
 

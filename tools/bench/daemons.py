@@ -1,4 +1,4 @@
-"""The two daemons under measure: how each is started, and how a session of each is opened, prompted, read and ended.
+"""The two daemons: how to start each, and how to open, prompt, read and end a session.
 
 Both run an agent that answers `pace N MS BURST` with N events, BURST of them every MS milliseconds.
 """
@@ -31,20 +31,20 @@ from .generator import Driver
 from .load import Marks, Turn
 
 Side = Literal["ours", "peer", "old", "new"]
-"""Old and new are two commits of ours."""
+"""`old` and `new` are two of our commits."""
 
 HEALTH = "/v1/health"
 LOG = "server.log"
-"""What a daemon says, in its home."""
+"""A daemon's log, in its home."""
 START_SECONDS = 30.0
 STOP_SECONDS = 5.0
 ORPHAN_SECONDS = 3.0
 END_SESSION_SECONDS = 2.5
-"""A session that ends takes well under 2 s; what is not answered by now will not be."""
+"""Ending a session takes well under 2 s; what has not answered by then has hung."""
 
 
 class Unusable(Exception):
-    """A daemon that does not do what a measure needs; figures of it would mean nothing."""
+    """A daemon failed in a way that makes its figures meaningless."""
 
 
 class Pace(Struct, frozen=True):
@@ -58,7 +58,7 @@ class Pace(Struct, frozen=True):
 
 
 class Ledger(Struct):
-    """What went wrong with one side, counted over the whole run."""
+    """Failures of one side during the whole run."""
 
     sent: int = 0
     lost: int = 0
@@ -83,11 +83,11 @@ class Daemon(ABC):
     def command(self, home: Path, port: int) -> list[str]: ...
 
     def watched(self, pid: int) -> AbstractContextManager[object]:
-        """What goes on while a running one is measured."""
+        """A context around each measurement of a running daemon."""
         return nullcontext()
 
     def prepare(self, home: Path) -> dict[str, str]:
-        """Put into a new home what the daemon expects there; its own variables."""
+        """Prepare a new home for the daemon. Returns its variables."""
         return {}
 
     @abstractmethod
@@ -105,7 +105,7 @@ class Daemon(ABC):
 
 class Ours(Daemon):
     agent_script = "mock_agent.py"
-    # The prompt itself is an event of the same type, but from the daemon.
+    # The prompt is an event of the same type, but its source is the daemon.
     marks = Marks('"source":"agent","synthetic":false,"type":"item.delta"', '"type":"turn.ended"')
 
     def __init__(
@@ -138,9 +138,9 @@ class Ours(Daemon):
 
 
 class Driving(Ours):
-    """Ours with a real agent on a scripted model; what goes wrong is counted with the rest of ours."""
+    """Ours with a real agent on a scripted model. Failures count as ours."""
 
-    # Not every agent streams its text; all of them say something.
+    # Not every agent streams its text, but every agent sends some.
     marks = Marks('"role":"assistant","status":"completed"', Ours.marks.turn_end)
 
     def __init__(self, ours: Ours, agent: str, agent_program: Path, model_url: str) -> None:
@@ -165,7 +165,7 @@ class Driving(Ours):
 
 
 class Peer(Daemon):
-    """The Rust daemon: ACP messages over HTTP, one agent process for each session, nothing stored."""
+    """The Rust daemon: ACP messages over HTTP, one agent process per session, nothing stored."""
 
     side = "peer"
     agent_script = Path(acp_agent.__file__).name
@@ -217,12 +217,12 @@ class Cost(Struct):
     """Seconds."""
 
     def per(self, count: int) -> float:
-        """Microseconds of CPU time for each of so many."""
+        """Microseconds of CPU time per item."""
         return self.cpu / max(1, count) * 1e6
 
 
 class Running(Struct):
-    """A daemon that runs, with the load generator that belongs to it."""
+    """A running daemon with its load generator."""
 
     daemon: Daemon
     home: Path
@@ -234,7 +234,7 @@ class Running(Struct):
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def ask(self, method: str, path: str, body: object = None, seconds: float = 60.0) -> None:
-        """One request from here; no answer in time counts as hung, no success as wrong."""
+        """Send one request. No answer in time counts as hung, an error as wrong."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
         content = None if body is None else msgspec.json.encode(body)
         headers = {} if body is None else {"Content-Type": "application/json"}
@@ -252,7 +252,7 @@ class Running(Struct):
             print(f"{self.daemon.side}: {method} {path} got {answer.status} {text!r}", file=sys.stderr)
 
     def own_processes(self) -> list[int]:
-        """The daemon and all that it started, save the agents."""
+        """The daemon and its descendants, without the agents."""
         script = self.daemon.agent_script
         below = processes.descendants(self.process.pid)
         return [self.process.pid, *(pid for pid in below if not processes.runs_script(pid, script))]
@@ -265,7 +265,7 @@ class Running(Struct):
 
     @contextmanager
     def measured(self) -> Iterator[Cost]:
-        """What is done here is what a figure is about; how much CPU time it took."""
+        """The measured part; yields the CPU time it took."""
         with self.daemon.watched(self.process.pid):
             cost, before = Cost(), self.cpu()
             yield cost
@@ -278,7 +278,7 @@ class Running(Struct):
 
     @contextmanager
     def sessions(self, count: int) -> Iterator[list[str]]:
-        """So many sessions; when they have ended, none of their processes may be left."""
+        """Open sessions; after they end, none of their processes may be left."""
         before = set(processes.descendants(self.process.pid))
         names = [f"bench-{next(self.numbers)}" for _ in range(count)]
         faults = self.daemon.ledger.hung + self.daemon.ledger.wrong
@@ -287,7 +287,7 @@ class Running(Struct):
         if self.daemon.ledger.hung + self.daemon.ledger.wrong > faults:
             raise Unusable(f"{self.daemon.side}: no session\n{_end_of(self.home / LOG)}")
         yield names
-        # At once: a side that does not answer lets us wait for each of them.
+        # Concurrently, because a side that hangs would delay each of them.
         with ThreadPoolExecutor(count) as pool:
             list(pool.map(lambda name: self.daemon.end_session(self, name), names))
         after = set(processes.descendants(self.process.pid)) - before
@@ -296,7 +296,7 @@ class Running(Struct):
 
 @contextmanager
 def running(daemon: Daemon, folder: Path) -> Iterator[Running]:
-    """Start a daemon in a new home, and end it with all that it started."""
+    """Start a daemon in a new home, and end it with everything it started."""
     home = _new_home(folder, daemon)
     port = _free_port()
     environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": str(home), **daemon.prepare(home)}
@@ -360,14 +360,14 @@ def _is_healthy(port: int) -> bool:
 
 @contextmanager
 def _ended(daemon: Daemon, process: subprocess.Popen[bytes], home: Path) -> Iterator[set[int]]:
-    """In the end nothing of this daemon runs; what did not go by itself is in the set, and was leaked."""
+    """End everything of this daemon. Returns the processes that had not ended by themselves: they leaked."""
     leaked: set[int] = set()
     try:
         yield leaked
     finally:
         family = set(processes.descendants(process.pid))
         _stop(daemon, process)
-        # Orphans are below us by now, whatever group or session they moved to, beside the other daemon and its own.
+        # Orphans are our descendants by now, whatever group or session they are in, next to the other daemon's.
         family |= {pid for pid in processes.descendants(os.getpid()) if processes.belongs_to(pid, home)}
         left = processes.wait_until_gone(family, ORPHAN_SECONDS)
         processes.end(left)

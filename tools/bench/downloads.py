@@ -1,6 +1,6 @@
-"""A large file through our daemon, against the same file through plain uvicorn: an application that reads and sends it.
+"""A large file through our daemon, compared with the same file through a plain uvicorn application.
 
-Two commits of ours are measured against each other in the same way.
+Two of our commits are compared in the same way.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Gets programs of others with the ordinary clients of their registries, once, into the cache of the checkout."""
+"""Installs third-party programs with npm and pip into the cache of the checkout, once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starts a process that drives what is measured (`load`, `native`), and gives it orders."""
+"""Starts a process that drives the measured program (`load`, `native`), and sends it orders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .load import Order, Outcome
 
 CHECKOUT = Path(__file__).parents[2]
 GRACE = 20.0
-"""Seconds beyond an order's own limit after which the process itself is given up."""
+"""Seconds after an order's own limit before the process counts as hung."""
 
 
 class Driver:

@@ -1,7 +1,7 @@
-"""The load generator: a process of its own that carries out orders (JSON lines on stdin) against one daemon.
+"""The load generator: a separate process that runs orders (JSON lines on stdin) against one daemon.
 
-It holds the event stream readers and one client that posts. Bytes are searched for marks and not parsed, so that the
-daemon and not the generator sets the pace.
+It has the event stream readers and one client that posts. It searches bytes for markers instead of parsing, so that the
+daemon, not the generator, is the bottleneck.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ T = TypeVar("T")
 
 
 class Marks(Struct, frozen=True):
-    """What to look for in a stream of events; neither may span two lines."""
+    """Markers in a stream of events; neither may span two lines."""
 
     event: str
-    """In each event that the agent sent."""
+    """In each event from the agent."""
     turn_end: str
 
 
 class Order(Struct, frozen=True, tag=True, kw_only=True):
     seconds: float
-    """After so long, what is not answered is counted as hung."""
+    """Seconds after which a request counts as hung."""
 
 
 class Repeat(Order, frozen=True):
-    """Ask for one path over and over, on keep-alive connections."""
+    """Request one path repeatedly on keep-alive connections."""
 
     path: str
     requests: int
@@ -44,7 +44,7 @@ class Repeat(Order, frozen=True):
 
 
 class Attach(Order, frozen=True):
-    """Open so many more readers of an event stream: before the first turn that counts, as they get all there was."""
+    """Open more readers of an event stream, before the first measured turn, because they receive all earlier events."""
 
     path: str
     readers: int
@@ -52,14 +52,14 @@ class Attach(Order, frozen=True):
 
 
 class Turn(Order, frozen=True):
-    """Post a prompt and wait until every reader saw the end of its turn."""
+    """Post a prompt and wait until every reader has seen the end of its turn."""
 
     path: str
     body: str
 
 
 class Together(Order, frozen=True):
-    """Post the prompts of several sessions, a moment after each other, and wait until every reader saw the end of its turn."""
+    """Post prompts to several sessions, slightly apart, and wait until every reader has seen the end of its turn."""
 
     turns: tuple[Turn, ...]
     apart: float
@@ -73,11 +73,11 @@ class Detach(Order, frozen=True):
 class Outcome(Struct, frozen=True):
     hung: int = 0
     wrong: int = 0
-    """Answers that are not a success."""
+    """Responses that are errors."""
     delivered: tuple[int, ...] = ()
-    """Events of the agent that each reader saw, those seen before not counted."""
+    """Events of the agent that each reader saw, without duplicates."""
     doubled: int = 0
-    """Events, of all readers, whose id they had seen already."""
+    """Duplicate events, over all readers."""
     first_event: float | None = None
     """Seconds from the post to the first event of any kind, at the first reader."""
     first_answer: float | None = None
@@ -102,7 +102,7 @@ class Client(asyncio.Protocol):
         self.transport = cast(asyncio.Transport, transport)
 
     def ask(self, request: bytes) -> asyncio.Future[int]:
-        """The status of the answer, once its body is here."""
+        """The status of the response, after its body has arrived."""
         self._answer = asyncio.get_running_loop().create_future()
         self.transport.write(request)
         return self._answer
@@ -125,7 +125,7 @@ class Client(asyncio.Protocol):
 
 
 class Reader(asyncio.Protocol):
-    """One event stream: counts the agent's events of the turn and notes when it ends."""
+    """One event stream: counts the agent's events of the turn and records when it ends."""
 
     ID = re.compile(rb"\nid: (\d+)")
 
@@ -187,7 +187,7 @@ class Generator:
         self._port = port
         self._readers: list[Reader] = []
         self._clients: list[Client] = []
-        """One for each turn at a time: a daemon may answer a prompt only when its turn has ended."""
+        """One client per concurrent turn, because a daemon may answer a prompt only when its turn has ended."""
 
     async def carry_out(self, order: AnyOrder) -> Outcome:
         match order:
@@ -260,7 +260,7 @@ class Generator:
         )
 
     def _drop_clients(self, hung: Sequence[bool]) -> None:
-        """The answer to an earlier request may still come on the connection of one that hung."""
+        """Replace the connection of a request that hung: its response may still arrive."""
         for client in [client for client, late in zip(self._clients, hung, strict=False) if late]:
             client.transport.close()
             self._clients.remove(client)
@@ -288,7 +288,7 @@ def _since(began: float, moment: float | None) -> float | None:
 
 
 async def _all_within(seconds: float, *waits: Awaitable[T]) -> tuple[int, list[T]]:
-    """How many were not done in time (they are cancelled), and the results of the others."""
+    """The number of tasks that were cancelled at the time limit, and the results of the others."""
     futures = [asyncio.ensure_future(wait) for wait in waits]
     done, late = await asyncio.wait(futures, timeout=seconds)
     for future in late:
@@ -298,7 +298,7 @@ async def _all_within(seconds: float, *waits: Awaitable[T]) -> tuple[int, list[T
 
 
 async def take_orders(kinds: Any, carry_out: Callable[[Any], Awaitable[Outcome]]) -> None:
-    """Carry out what comes on stdin, one order a line, and answer on stdout, until stdin ends."""
+    """Run orders from stdin, one per line, and answer on stdout, until stdin ends."""
     orders = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(orders), sys.stdin

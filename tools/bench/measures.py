@@ -1,4 +1,4 @@
-"""The measures. Each runs both sides in turns, so that a noisy machine disturbs both, and gives one or more metrics."""
+"""The measurements. Each alternates between the sides, so that noise affects both, and yields one or more metrics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .load import Attach, Detach, Order, Outcome, Repeat, Together
 from .report import Metric
 
 LATE_ORDERS = 3
-"""So often may a side let us wait until the limit before the run is given up."""
+"""How often a side may hang before the run stops."""
 
 FLOOD = 64
 
@@ -28,12 +28,12 @@ class Bench(Struct):
     rounds: int
     quick: bool = False
     agents: Sequence[str] = ()
-    """The real agents to measure; all when empty."""
+    """The real agents to measure; all if empty."""
     notes: list[str] = field(default_factory=list)
-    """What was noticed beside the figures."""
+    """Notes to print below the figures."""
 
     def take_turns(self, sides: Sequence[Running]) -> Iterator[Running]:
-        """Every side once per round; who begins alternates."""
+        """Every side once per round; the side that starts alternates."""
         for number in range(self.rounds):
             yield from sides if number % 2 == 0 else reversed(sides)
 
@@ -59,7 +59,7 @@ def measure(name: str) -> Callable[[Callable[[Bench], list[Metric]]], Callable[[
 
 @measure("start")
 def start(bench: Bench) -> list[Metric]:
-    """From the start of the process to the first 200, in a new home; then its memory while nothing happens."""
+    """From the start of the process to the first 200, in a new home; then its idle memory."""
     cold = Metric("cold_start", "cold start to the first health answer", "ms", 5)
     rss = Metric("idle_rss", "idle memory (RSS)", "MiB", 3)
     pss = Metric("idle_pss", "idle memory (PSS)", "MiB")
@@ -89,7 +89,7 @@ def health(bench: Bench) -> list[Metric]:
 
 @measure("readers")
 def readers(bench: Bench) -> list[Metric]:
-    """What one more reader costs while nothing happens. Memory once used is kept, so each round is a new process."""
+    """The memory of an idle reader. Freed memory is not returned, so each round uses a new process."""
     metric = Metric("idle_reader", "memory per idle event stream reader (RSS)", "KiB", 0.05)
     count = 200 if bench.quick else 1000
     for one in bench.started_anew(1 if bench.quick else min(bench.rounds, 3)):
@@ -107,7 +107,7 @@ def readers(bench: Bench) -> list[Metric]:
 
 @measure("first-event")
 def first_event(bench: Bench) -> list[Metric]:
-    """From posting a prompt to what a reader sees first, and to what the agent says first; ours is on disk by then."""
+    """From posting a prompt to the first event at a reader, and to the first event of the agent."""
     first = Metric("first_event", "prompt to first event", "ms", 1.3)
     answer = Metric("first_answer", "prompt to first delta", "ms", 3)
     turns = 10 if bench.quick else 40
@@ -165,7 +165,7 @@ def events(bench: Bench) -> list[Metric]:
 def _cpu_per_event(
     bench: Bench, sides: Sequence[Running], title: str, readers: int, pace: Pace, aim: float
 ) -> Metric:
-    """Per event that a reader got: what one side lost, it is not credited for."""
+    """Per event that a reader received: lost events do not count."""
     name = "event_" + title.replace("/", "_per_").replace(", ", "_").replace(" ", "_")
     metric = Metric(name, f"CPU per event, {title}", "us", aim)
     with ExitStack() as stack:
@@ -184,7 +184,7 @@ def _cpu_per_event(
 
 
 class Crowd(Struct, frozen=True):
-    """Sessions that answer at the pace of real models, at once and out of step, with a reader each."""
+    """Concurrent sessions at the pace of real models, out of step, with one reader each."""
 
     sessions: int
     pace: Pace
@@ -208,7 +208,7 @@ def pace_of_one(bench: Bench) -> list[Metric]:
 
 
 def _at_the_pace_of_models(bench: Bench, crowd: Crowd) -> Metric:
-    """Few events a second from each: what counts is how often the daemon wakes, and what it does each time."""
+    """Few events per second and session: the cost is how often the daemon wakes up."""
     metric = Metric(f"pace_{crowd.sessions}", crowd.title, "us", crowd.aim)
     with bench.all_running() as sides, ExitStack() as stack:
         sessions = {one.daemon.side: stack.enter_context(one.sessions(crowd.sessions)) for one in sides}
@@ -238,7 +238,7 @@ def _turn(one: Running, session: str, pace: Pace) -> Outcome:
 
 
 def _turns(one: Running, sessions: Sequence[str], pace: Pace) -> Outcome:
-    """A turn of each session, begun one after the other within the time between two events."""
+    """One turn per session, started one after another within the time between two events."""
     seconds = _limit(pace)
     turns = tuple(one.daemon.turn(session, pace.prompt, seconds) for session in sessions)
     apart = pace.every_ms / 1000 / len(sessions)

@@ -1,7 +1,7 @@
-"""Drives one agent natively, as a good client of its own protocol would: a process of its own that carries out `Say` orders.
+"""Drives one agent through its native protocol, as a good client would: a separate process that runs `Say` orders.
 
-One long-lived agent on plain pipes, or on its own HTTP server; no guardian, no log, no HTTP of ours. Written by hand and
-apart from our adapters, so that it pays for nothing that they do: bytes are searched for marks and not parsed.
+One long-lived agent on plain pipes or on its own HTTP server, without our guardian, log or HTTP. Independent of our
+adapters, so that it has none of their costs: it searches bytes for markers instead of parsing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Say(Order, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """Which agent to drive, and where."""
+    """The agent to drive, and its directories."""
 
     agent: str
     program: str
@@ -52,7 +52,7 @@ class Plan(Struct, frozen=True):
 
 
 class Ear(asyncio.SubprocessProtocol):
-    """Listens to the agent's stdout for one thing at a time."""
+    """Waits for one marker at a time on the agent's stdout."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -62,7 +62,7 @@ class Ear(asyncio.SubprocessProtocol):
         self.deltas = 0
 
     def listen_for(self, mark: str, delta: str = "\0") -> asyncio.Future[tuple[float, bytes]]:
-        """When the first line with this mark came, and the line. Lines with the other mark are counted."""
+        """The first line with this marker, and its time. Counts lines with the other marker."""
         self._mark, self._delta = mark.encode(), delta.encode()
         self._heard = asyncio.get_running_loop().create_future()
         self.deltas = 0
@@ -89,12 +89,12 @@ class Ear(asyncio.SubprocessProtocol):
 
 
 class Native(ABC):
-    """One agent, driven natively."""
+    """One agent, driven through its native protocol."""
 
     end: ClassVar[str]
-    """Marks what ends a turn."""
+    """Marker of the end of a turn."""
     delta: ClassVar[str]
-    """Marks each piece of text that the agent streams (or the text, where it streams none)."""
+    """Marker of each piece of text (or of the whole text, if the agent does not stream)."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -111,14 +111,14 @@ class Native(ABC):
             *self.command(),
             cwd=self.plan.workspace,
             env=self.plan.environment(),
-            # As the daemon starts its agents: the kernel shares the CPU out by session.
+            # As the daemon starts its agents: the kernel distributes the CPU by session.
             start_new_session=True,
         )
         await asyncio.wait_for(self.open(), START_SECONDS)
 
     @abstractmethod
     async def open(self) -> None:
-        """Say hello and begin a conversation."""
+        """Initialize the agent and start a conversation."""
 
     def write(self, *messages: object) -> None:
         stdin = cast(asyncio.WriteTransport, self.process.get_pipe_transport(0))
@@ -166,7 +166,7 @@ class Claude(Native):
 
 
 class Codex(Native):
-    """app-server, with the access that the daemon asks for too."""
+    """app-server, with the same access as under the daemon."""
 
     end = '"method":"turn/completed"'
     delta = '"method":"item/agentMessage/delta"'
@@ -204,7 +204,7 @@ class Pi(Native):
 
 
 class Amp(Native):
-    """stream-json. Nothing greets, and nothing ends a turn but the answer itself."""
+    """stream-json, without an initialization; a turn ends with the answer."""
 
     end = delta = '"stop_reason":"end_turn"'
 
@@ -219,7 +219,7 @@ class Amp(Native):
 
 
 class OpenCode(Native):
-    """serve: prompts on a connection that is kept, events on another."""
+    """serve: prompts on one keep-alive connection, events on another."""
 
     end = '"status":{"type":"idle"}'
     delta = '"message.part.delta"'

@@ -1,4 +1,4 @@
-"""What the kernel knows of processes: CPU time, memory, descendants, and which of them outlive their daemon."""
+"""Kernel statistics of processes: CPU time, memory, descendants, and leaks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 PR_SET_CHILD_SUBREAPER = 36
 CPU_CLOCK_OF_PROCESS = 2
-"""The kernel's clock of all the CPU time that a process used; `/proc/<pid>/stat` shows the same in steps of 10 ms."""
+"""The kernel's clock of a process's CPU time; `/proc/<pid>/stat` has the same in steps of 10 ms."""
 
 
 class Memory(NamedTuple):
@@ -24,7 +24,7 @@ class Memory(NamedTuple):
 
 
 def adopt_orphans() -> None:
-    """What a daemon leaves behind becomes our child, so that it is counted and ended."""
+    """Adopt processes that a daemon leaves behind, so that they are counted and ended."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -34,7 +34,7 @@ def allow_many_files(wanted: int = 8192) -> None:
 
 
 def run_before_others() -> bool:
-    """This process and all that it starts get a CPU before everybody else's; False when we may not."""
+    """Give this process and its children real-time priority; False if that is not permitted."""
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     except PermissionError:
@@ -54,15 +54,15 @@ def _cpu_seconds(pid: int) -> float:
 
 
 class ThreadUse(Struct, frozen=True):
-    """What one thread has used."""
+    """Statistics of one thread."""
 
     user: float = 0.0
-    """Seconds, as the next."""
+    """In seconds, like the next one."""
     system: float = 0.0
     sleeps: int = 0
-    """How often it waited for something."""
+    """Voluntary context switches."""
     preemptions: int = 0
-    """How often another got its CPU."""
+    """Preemptions."""
 
     @property
     def cpu(self) -> float:
@@ -78,7 +78,7 @@ class ThreadUse(Struct, frozen=True):
 
 
 def threads(pid: int) -> dict[int, ThreadUse]:
-    """What each thread of a process has used until now, by the thread's id."""
+    """Statistics of each thread of a process, by thread id."""
     return {int(task.name): _thread_use(task) for task in Path(f"/proc/{pid}/task").iterdir()}
 
 
@@ -95,7 +95,7 @@ def _thread_use(task: Path) -> ThreadUse:
 
 
 def memory(pids: Iterable[int]) -> Memory:
-    """The resident memory in bytes, summed over processes."""
+    """Resident memory in bytes, summed over processes."""
     rss = pss = 0
     for pid in pids:
         try:
@@ -113,7 +113,7 @@ def children(pid: int) -> list[int]:
 
 
 def descendants(pid: int) -> list[int]:
-    """Every process under this one, zombies too, parents first."""
+    """All descendants of a process, including zombies, parents first."""
     families = _families()
     found, queue = [], [pid]
     while queue:
@@ -124,7 +124,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def _families() -> dict[int, list[int]]:
-    """The children of every process that has some."""
+    """The children of each process."""
     families: dict[int, list[int]] = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit() and (parent := _parent(int(entry))) is not None:
@@ -134,14 +134,14 @@ def _families() -> dict[int, list[int]]:
 
 def _parent(pid: int) -> int | None:
     try:
-        # The name in parentheses may hold anything; what follows the last one is state, then parent.
+        # The name in parentheses may contain anything; state and parent follow the last parenthesis.
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     except OSError:
         return None
 
 
 def runs_script(pid: int, script: str) -> bool:
-    """Whether this process runs that script, rather than naming it in the arguments of another."""
+    """Whether this process runs the script, rather than having it as an argument of another program."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
@@ -151,7 +151,7 @@ def runs_script(pid: int, script: str) -> bool:
 
 
 def belongs_to(pid: int, home: Path) -> bool:
-    """Whether a process works in this home, or was given it as its own."""
+    """Whether a process works in this home or has it as its HOME."""
     folder = Path("/proc") / str(pid)
     try:
         if Path(os.readlink(folder / "cwd")).is_relative_to(home):
@@ -162,7 +162,7 @@ def belongs_to(pid: int, home: Path) -> bool:
 
 
 def wait_until_gone(pids: Collection[int], seconds: float) -> list[int]:
-    """Those that are still there after so long."""
+    """The processes that are still alive after a time limit."""
     deadline = time.monotonic() + seconds
     while left := [pid for pid in pids if _exists(pid)]:
         if time.monotonic() > deadline:

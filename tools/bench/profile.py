@@ -1,8 +1,7 @@
-"""`python -m tools.bench.profile MEASURE`: where the daemon's CPU time goes while it is measured.
+"""`python -m tools.bench.profile MEASURE`: profiles the daemon's CPU time during a measurement.
 
-Rounds alternate: in one the kernel counts what each thread uses, in the next a sampling profiler looks at all of them. It
-slows the daemon down, so it only says how a thread's time is shared out. What is not measured is not looked at: the start,
-and opening sessions.
+Rounds alternate between the kernel's counters and a sampling profiler. The profiler slows the daemon down, so it is used
+only to distribute a thread's time. The start and the opening of sessions are not profiled.
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ from .report import table_of
 
 CACHE = CHECKOUT / ".cache" / "bench"
 MEASURED = ("health", "first-event", "events", "pace-20", "pace-1")
-"""Those that say which part of them counts."""
+"""The measurements that mark their measured part."""
 SAMPLES_A_SECOND = 500
 STOP_SECONDS = 30.0
 
 Stack = tuple[str, ...]
-"""A thread, then its functions from the outermost to the one that runs."""
+"""A thread, then its functions from the outermost to the innermost."""
 
 THREAD = re.compile(r"thread \((\d+)\): (.*)")
 WAITS = (
@@ -54,11 +53,11 @@ WAITS = (
     "pthread_cond_wait",
     "PyThread_acquire_lock_timed",
 )
-"""Whoever is in one of them, or just below, uses no CPU. (The profiler wakes threads, and then takes them for running.)"""
+"""A thread in or just below one of these is waiting. (The profiler wakes threads and then counts them as running.)"""
 
 
 class Profiled(Ours):
-    """Ours, looked at while it is measured."""
+    """Our daemon, profiled while it is measured."""
 
     def __init__(self, program: Path, profiler: Path) -> None:
         super().__init__([program])
@@ -104,7 +103,7 @@ class Profiled(Ours):
 
 
 def stacks(lines: Iterable[str]) -> Counter[Stack]:
-    """What the profiler wrote: functions between semicolons, then how often they were seen."""
+    """Parse the profiler's output: functions separated by semicolons, then a count."""
     found: Counter[Stack] = Counter()
     for line in lines:
         stack, _, count = line.rpartition(" ")
@@ -113,7 +112,7 @@ def stacks(lines: Iterable[str]) -> Counter[Stack]:
 
 
 def costs(samples: Counter[Stack], uses: Mapping[int, ThreadUse]) -> dict[Stack, float]:
-    """The seconds of each thread, shared out to its stacks."""
+    """Distribute the seconds of each thread over its stacks."""
     working = {stack: count for stack, count in samples.items() if not _waits(stack)}
     seen: Counter[str] = Counter()
     for (thread, *_), count in working.items():
@@ -132,7 +131,7 @@ def _id_and_name(thread: str) -> tuple[int, str]:
 
 
 def own_and_total(cost: Mapping[Stack, float]) -> list[tuple[str, float, float]]:
-    """For each function what it costs itself, and with all that it calls; the most costly first."""
+    """The cost of each function, without and with the functions it calls; most expensive first."""
     own: defaultdict[str, float] = defaultdict(float)
     total: defaultdict[str, float] = defaultdict(float)
     for (_, *functions), seconds in cost.items():
@@ -144,7 +143,7 @@ def own_and_total(cost: Mapping[Stack, float]) -> list[tuple[str, float, float]]
 
 
 def show(daemon: Profiled, top: int) -> str:
-    """With events, figures are microseconds for each of them; without, milliseconds in all."""
+    """With events, figures are microseconds per event; otherwise milliseconds in total."""
     events = daemon.counted_events
     unit, scale = ("us per event", 1e6 / events) if events else ("ms", 1e3)
     cpu = sum(use.cpu for use in daemon.uses.values()) * scale
@@ -190,15 +189,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.bench.profile", description=__doc__)
     add = parser.add_argument
     add("measure", choices=MEASURED)
-    add("--rounds", type=int, default=6, help="half of them are sampled (6)")
-    add("--top", type=int, default=25, help="so many functions (25)")
-    add("--stacks", type=Path, metavar="FILE", help="write whole stacks, as flame graphs are made from")
+    add("--rounds", type=int, default=6, help="rounds; half of them are sampled (default 6)")
+    add("--top", type=int, default=25, help="number of functions to show (default 25)")
+    add("--stacks", type=Path, metavar="FILE", help="write whole stacks, for flame graphs")
     add("--ours", type=Path, default=Path(sys.executable).parent / "sandbox-agent", help="our program")
     options = parser.parse_args()
     adopt_orphans()
     allow_many_files()
     if not run_before_others():
-        print("profile: not root, so what is preempted is taken for running", file=sys.stderr)
+        print("profile: not root, so preempted threads count as running", file=sys.stderr)
     CACHE.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=CACHE))
     try:

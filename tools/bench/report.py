@@ -1,4 +1,4 @@
-"""What was measured, as a table to read, as JSON, and as the filled-in part of the documentation."""
+"""Writes the results as a table, as JSON, and into the documentation."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from .daemons import Ledger, Side
 
 
 class Metric(Struct):
-    """One figure of both sides, a value for each round; round i of one side belongs to round i of the other."""
+    """One figure of both sides, with a value per round; round i of one side belongs to round i of the other."""
 
     name: str
     title: str
     unit: str
     aim: float | None = None
-    """The ratio ours / theirs that we want to stay at or below."""
+    """The highest acceptable ratio ours / theirs."""
     values: dict[Side, list[float | None]] = field(default_factory=lambda: defaultdict(list))
-    """None for a round that hung: what it cost says nothing, and its ratio is left out."""
+    """None for a round that hung: it is left out of the ratios."""
     together: int = 1
-    """So many values in a row make one round, with their median: a single turn says little on a noisy machine."""
+    """Number of consecutive values whose median is one round: a single turn says little on a noisy machine."""
 
     def median(self, side: Side) -> float | None:
         return _median(self.values[side])
 
     def ratio(self) -> float | None:
-        """The median of the ratios; of values that are taken together, the ratio of all their medians."""
+        """The median of the ratios; for grouped values, the ratio of their medians."""
         if self.together == 1:
             return _median(self.ratios())
         return _divided(self.median("ours"), self.median("peer"))
@@ -58,7 +58,7 @@ def _divided(ours: float | None, peer: float | None) -> float | None:
 
 
 class Summary(Struct):
-    """A metric as it is written to JSON."""
+    """A metric in JSON."""
 
     name: str
     title: str
@@ -79,7 +79,7 @@ class Report(Struct):
     metrics: list[Summary]
     counts: dict[Side, Ledger]
     load: str = ""
-    """How busy the machine was when the run ended: mean runnable processes over 1, 5 and 15 minutes."""
+    """The load of the machine at the end of the run, over 1, 5 and 15 minutes."""
     notes: list[str] = []
 
 
@@ -124,7 +124,7 @@ def table(result: Report) -> str:
 
 
 def table_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table that reads well on a terminal and is Markdown as well."""
+    """A Markdown table that is readable on a terminal."""
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
     lines = [_line(head, widths), "|" + "|".join("-" * (width + 2) for width in widths) + "|"]
     return "\n".join([*lines, *(_line(row, widths) for row in rows)])
@@ -177,5 +177,5 @@ def write_json(result: Struct, file: Path) -> None:
 
 
 def write_docs(result: Report, page: Path) -> None:
-    """Replace what stands between the two marks of the page."""
+    """Replace the text between the two markers of the page."""
     fill(page, "bench", f"{table(result)}\n\n{footnote(result)}")

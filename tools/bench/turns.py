@@ -1,7 +1,7 @@
-"""A whole turn of a real agent: through our daemon, against the same turn of the same program driven natively.
+"""A whole turn of a real agent through our daemon, compared with the same turn through its native protocol.
 
-Both sides have one warm process of their own and talk to the same scripted model. Turns alternate, native, ours, native, ours,
-so that a noisy machine disturbs both. Two commits of ours are measured against each other in the same way.
+Each side has one warm process and uses the same scripted model. Turns alternate between the sides, so that noise affects
+both. Two of our commits are compared in the same way.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from .report import Metric
 AGENTS = tuple(NATIVE)
 PROMPTS = {
     "at once": "SCENARIO:text say hello",
-    # Still faster than models are: a quarter of a second, a hundred pieces a second.
+    # Still faster than real models: a hundred pieces per second for a quarter of a second.
     "paced": 'SCRIPT:[{"type":"text","text":"' + "word " * 25 + '","chunk":5,"delay":0.01}]',
 }
 SECONDS = 30.0
 WARM_UP = 12
-"""Turns that do not count: an agent compiles what it often runs."""
+"""Warm-up turns: an agent compiles code that runs often."""
 TOGETHER = 10
 PAUSE = 0.05
-"""Seconds before each turn: an agent works on for a moment after it has ended its turn, and would disturb the other."""
+"""Seconds before each turn: an agent works for a moment after its turn has ended, which would disturb the other."""
 
 
 class Player(NamedTuple):
-    """One side of it."""
+    """One side."""
 
     name: str
     say: Callable[[str], Outcome]
@@ -51,7 +51,7 @@ class Player(NamedTuple):
 
 @measure("turn")
 def turn(bench: Bench) -> list[Metric]:
-    """From handing over a prompt to the end of its turn; ours from posting it to `turn.ended` on an open event stream."""
+    """From sending a prompt to the end of its turn; ours from posting it to `turn.ended` on an open event stream."""
     ours = [daemon for daemon in bench.daemons if isinstance(daemon, Ours)]
     if not ours:
         return []
@@ -90,7 +90,7 @@ def _of_agent(bench: Bench, ours: Sequence[Ours], agent: str, model_url: str) ->
 def _players(
     stack: ExitStack, bench: Bench, ours: Sequence[Ours], agent: str, model_url: str
 ) -> dict[Side, Player]:
-    """A commit of ours plays against the other one, or against the agent itself."""
+    """The two sides: two of our commits, or ours and the agent itself."""
     program = _installed(agent)
     players: dict[Side, Player] = {}
     if len(ours) == 1:
@@ -137,7 +137,7 @@ def _milliseconds(outcome: Outcome, what: str) -> float | None:
 
 
 def _agents_of(through: Running) -> list[int]:
-    """The agent is the one child of its guardian."""
+    """The agent is the only child of its guardian."""
     below = processes.descendants(through.process.pid)
     guardians = [pid for pid in below if processes.runs_script(pid, "guardian.py")]
     return [pid for guardian in guardians for pid in processes.children(guardian)]
@@ -163,7 +163,7 @@ def _natively(plan: Plan) -> Iterator[Driver]:
 
 @contextmanager
 def _scripted_model() -> Iterator[str]:
-    """In a process of its own, as a model is: its work is not counted as ours or the agent's."""
+    """Runs in a separate process, so that its CPU time counts for neither side."""
     process = subprocess.Popen(
         [sys.executable, "-m", "sandbox_agent.testing.scripted_model"], cwd=CHECKOUT, stdout=subprocess.PIPE
     )

@@ -1,1 +1,1 @@
-"""Many sessions and many more readers for a while, some slow and some that come and go: what is lost, how late, how much memory."""
+"""Runs many sessions with many readers, some slow and some reconnecting, and measures losses, latency and memory."""

@@ -1,4 +1,4 @@
-"""`python -m tools.load`: 100 sessions, 1,000 readers, two minutes; a table, and exit code 1 when anything was lost."""
+"""`python -m tools.load`: 100 sessions, 1,000 readers, two minutes. Prints a table; exit code 1 if anything was lost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGE = CHECKOUT / "docs" / "reliability.md"
 CACHE = CHECKOUT / ".cache" / "load"
 MIB = 1 << 20
 MEMORY_LIMIT = 192 * MIB
-"""What the work itself may add, whatever its volume: a session with readers keeps up to a megabyte at hand."""
+"""Memory that the work may add regardless of its volume: a session with readers buffers up to a megabyte."""
 
 
 def main() -> int:
@@ -30,7 +30,7 @@ def main() -> int:
     add = parser.add_argument
     add("--sessions", type=int, default=100)
     add("--readers", type=int, default=1000)
-    add("--seconds", type=float, default=120.0, help="how long new work is given (120)")
+    add("--seconds", type=float, default=120.0, help="how long to send new work (default 120)")
     add("--write-docs", action="store_true", help=f"write the figures into {PAGE.relative_to(CHECKOUT)}")
     options = parser.parse_args()
     allow_many_files()

@@ -1,6 +1,6 @@
-"""`python -m tools.load.growth`: what the daemon costs when its log has a thousand events, and when it has five million.
+"""`python -m tools.load.growth`: measures the daemon with logs from a thousand to five million events.
 
-Half of the events are in one long session, the others in sessions of ten. Everything a client waits for should stay flat.
+Half of the events are in one long session, the rest in sessions of ten. Response times should not grow.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ PAGE = CHECKOUT / "docs" / "reliability.md"
 PLOT = CHECKOUT / "docs" / "growth.svg"
 CACHE = CHECKOUT / ".cache" / "load"
 STARTS = 9
-"""On a busy machine the fastest of a few starts is still a slow one."""
+"""On a busy machine, even the fastest of a few starts is slow."""
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 5_000_000)
 LONG = "long"
 SHORT_EVENTS = 10
 GROUP = 5_000
 NOW = "2026-01-01T00:00:00.000Z"
 FLAT = 2.0
-"""So much more may the largest log cost than the smallest; and a millisecond, which is noise."""
+"""How much more the largest log may cost than the smallest, plus a millisecond of noise."""
 
 
 class Filler:
-    """Writes events through the store itself, as the daemon would."""
+    """Writes events directly through the store."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -79,7 +79,7 @@ class Filler:
         yield AppendEvents(LONG, [self._row(LONG, number) for number in range(first, self._long + 1)])
 
     def _row(self, session: str, sequence: int) -> EventRow:
-        """As long as a delta usually is."""
+        """As long as a typical delta."""
         self._position += 1
         body = (
             f'{{"event_id":"evt_{self._position:020x}","sequence":{sequence},"time":"{NOW}","session_id":"{session}",'
@@ -95,7 +95,7 @@ def len_of_long(store: SqliteStore) -> int:
 
 
 class Measures:
-    """What a client waits for, in milliseconds: the fastest of several times, as neighbours only ever add to it."""
+    """Response times in milliseconds: the fastest of several, because noise only adds."""
 
     def __init__(self, daemon: Daemon, http: httpx2.AsyncClient, rounds: int) -> None:
         self._daemon = daemon
@@ -185,7 +185,7 @@ async def measure(folder: Path, sizes: list[int], rounds: int) -> dict[int, dict
 
 
 def grown(found: dict[int, dict[str, float]]) -> list[str]:
-    """What should be flat and is not."""
+    """The figures that grow but should not."""
     first, last = found[min(found)], found[max(found)]
     timed = [name for name in first if not name.startswith("log on disk")]
     return [name for name in timed if last[name] > first[name] * FLAT + 1]
@@ -205,8 +205,8 @@ def table(found: dict[int, dict[str, float]]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.load.growth", description=__doc__)
     add = parser.add_argument
-    add("--events", type=int, default=SIZES[-1], help="the largest log (5000000)")
-    add("--rounds", type=int, default=30, help="how often each is asked (30)")
+    add("--events", type=int, default=SIZES[-1], help="events of the largest log (default 5000000)")
+    add("--rounds", type=int, default=30, help="requests per figure (default 30)")
     add("--write-docs", action="store_true", help=f"write table and plot into {PAGE.relative_to(CHECKOUT)}")
     options = parser.parse_args()
     sizes = [size for size in SIZES if size < options.events] + [options.events]

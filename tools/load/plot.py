@@ -1,4 +1,4 @@
-"""A line chart as SVG: a logarithmic axis to the right, one line per series, its name beside its end."""
+"""A line chart as SVG with a logarithmic x axis, one labelled line per series."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COLOURS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280", "#718096")
 
 
 def line_chart(xs: Sequence[int], series: Mapping[str, Sequence[float]], across: str, up: str) -> str:
-    """Both axes are logarithmic: what is flat is flat, whatever its size."""
+    """Both axes are logarithmic, so that constant values are flat at any scale."""
     values = [value for line in series.values() for value in line]
     low, high = _decade(min(values), math.floor), _decade(max(values), math.ceil)
     x_of = _scale(xs[0], xs[-1], LEFT, WIDTH - RIGHT)
@@ -64,7 +64,7 @@ def _short(number: int) -> str:
 
 
 def _apart(places: Mapping[str, float], gap: float = 15) -> dict[str, float]:
-    """Names that would stand on each other are moved down."""
+    """Move overlapping labels down."""
     moved: dict[str, float] = {}
     last = -gap
     for name, y in sorted(places.items(), key=lambda one: one[1]):

@@ -1,4 +1,4 @@
-"""Readers of event streams, hundreds in one process: bytes are searched for marks and not parsed."""
+"""Hundreds of readers of event streams in one process; they search bytes for markers instead of parsing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SMALL_BUFFER = 8192
 
 
 class Reader:
-    """Follows one session for as long as the run lasts, over as many connections as it likes."""
+    """Follows one session for the whole run, over any number of connections."""
 
     def __init__(self, port: int, session: str, kind: Kind, seed: str) -> None:
         self.kind = kind
@@ -28,7 +28,7 @@ class Reader:
         self.last = 0
         self.wrong: list[str] = []
         self.late: list[float] = []
-        """Seconds from the moment the agent wrote a piece to the moment it was read here."""
+        """Seconds between the agent's write and the read here."""
         self.connections = 0
         self.on_turn_ended: Callable[[], None] | None = None
         self._port = port
@@ -53,7 +53,7 @@ class Reader:
                 self._stream.transport.close()
 
     def catch_up(self) -> None:
-        """Nothing new will come: read what is left."""
+        """Read the rest after the work has stopped."""
         self._hurry.set()
 
     async def _connect(self) -> _Stream:
@@ -71,7 +71,7 @@ class Reader:
         return stream
 
     async def _read_slowly(self, transport: asyncio.Transport) -> None:
-        """Look away for most of the time."""
+        """Pause most of the time."""
         while not self._hurry.is_set():
             transport.pause_reading()
             await self._until(self._random.uniform(2, 8))
@@ -86,7 +86,7 @@ class Reader:
             pass
 
     def take(self, data: bytes) -> None:
-        """Whole frames."""
+        """Complete frames."""
         now = time.time()
         ids = [int(id) for id in ID.findall(data)]
         if ids:

@@ -1,4 +1,4 @@
-"""One run: sessions that are given work all the time, readers on each, and a look at the daemon's memory every second."""
+"""One run: sessions with constant work, readers on each, and the daemon's memory every second."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tools.daemon import Daemon
 from .readers import Kind, Reader
 
 PACED = "pace 25 200"
-"""Five events a second for five seconds, each with the time it was written at."""
+"""Five events per second for five seconds, each with its write time."""
 NOISY = "flood 1000 100"
-"""What every tenth session gets beside it: as much as it can, at once."""
+"""An additional burst for every tenth session."""
 KINDS: tuple[Kind, ...] = ("steady", "steady", "slow", "steady", "returning")
 CATCH_UP_SECONDS = 120.0
 
@@ -34,7 +34,7 @@ class Outcome(Struct):
     wrong: list[str] = field(default_factory=list)
     late: list[float] = field(default_factory=list)
     memory: list[int] = field(default_factory=list)
-    """Of the daemon, in bytes, every second."""
+    """The daemon's memory in bytes, every second."""
     memory_idle: int = 0
     memory_attached: int = 0
     cpu: float = 0.0
@@ -64,7 +64,7 @@ class Run:
         ]
 
     def _kinds(self) -> itertools.chain[Kind]:
-        """The first reader of every session is a steady one; then they are mixed."""
+        """The first reader of every session is steady; the others are mixed."""
         return itertools.chain(["steady"] * len(self._names), itertools.cycle(KINDS))
 
     async def run(self) -> Outcome:
@@ -113,7 +113,7 @@ class Run:
             answer.raise_for_status()
 
     async def _drive(self, number: int, began: float) -> None:
-        """Give one session turn after turn until the time is up."""
+        """Run one turn after another in a session until the time is up."""
         session, first = self._names[number], self._readers[number]
         ended = asyncio.Event()
         first.on_turn_ended = ended.set
@@ -133,7 +133,7 @@ class Run:
             await asyncio.sleep(1)
 
     async def _catch_up(self) -> None:
-        """Every reader must come to the end of its session's log."""
+        """Every reader must reach the end of its session's log."""
         outcome = self.outcome
         counts: dict[str, int] = {}
         for session in self._names:

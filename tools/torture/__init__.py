@@ -1,5 +1,5 @@
-"""Kills a daemon that is hard at work, again and again at random moments, and checks after each restart what it promised.
+"""Kills a busy daemon repeatedly at random moments and checks its promises after each restart.
 
-Users send, answer, cancel and withdraw; readers follow. Then `kill -9`. Whatever was acknowledged or seen before must be
-there afterwards, byte for byte.
+Users send, answer, cancel and withdraw while readers follow. Everything that was acknowledged or seen before a `kill -9`
+must be there afterwards, byte for byte.
 """

@@ -1,4 +1,4 @@
-"""`python -m tools.torture`: run a campaign, tell how it goes, and say at the end whether every promise was kept."""
+"""`python -m tools.torture`: runs a campaign, shows its progress, and reports whether every promise was kept."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def main() -> int:
         prog="python -m tools.torture", description=sys.modules[__package__ or ""].__doc__
     )
     add = parser.add_argument
-    add("-n", "--rounds", type=int, default=200, help="how often the daemon is killed (200)")
-    add("--users", type=int, default=6, help="how many use it meanwhile (6), each with two readers")
-    add("--seed", type=int, help="repeat the choices of an earlier run; moments still differ a little")
+    add("-n", "--rounds", type=int, default=200, help="how often to kill the daemon (default 200)")
+    add("--users", type=int, default=6, help="concurrent users (default 6), each with two readers")
+    add("--seed", type=int, help="repeat the choices of an earlier run; timing still varies")
     add("--write-docs", action="store_true", help=f"write the figures into {PAGE.relative_to(CHECKOUT)}")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else secrets.randbelow(1 << 31)
     print(f"torture: {options.rounds} rounds, {options.users} users, seed {seed}", file=sys.stderr)
     CACHE.mkdir(parents=True, exist_ok=True)
-    # Beside the checkout and not in /tmp, which may be memory.
+    # Not in /tmp, which may be in memory.
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=CACHE))
     began = time.monotonic()
     figures = asyncio.run(_run(Campaign(folder, seed, options.users), options.rounds))
@@ -43,7 +43,7 @@ def main() -> int:
     print(text)
     if figures.broken:
         print(*(f"BROKEN: {one}" for one in figures.broken[:40]), sep="\n")
-        print(f"The daemon's folder was kept: {folder}")
+        print(f"The data directory was kept: {folder}")
         return 1
     shutil.rmtree(folder)
     if options.write_docs:

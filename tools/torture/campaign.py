@@ -1,4 +1,4 @@
-"""Round after round: load, `kill -9` at a random moment, restart, and a look at everything that was promised."""
+"""Rounds of load, `kill -9` at a random moment, restart, and a check of every promise."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Figures(Struct):
     answers: int = 0
     sessions: int = 0
     events: int = 0
-    """In the logs at the end."""
+    """Events in the logs at the end."""
     processes: int = 0
-    """That were alive when their daemon was killed."""
+    """Processes alive when their daemon was killed."""
     restarts: list[float] = field(default_factory=list)
     gone: list[float] = field(default_factory=list)
-    """Seconds until nothing was left of a killed daemon."""
+    """Seconds until all processes of a killed daemon had ended."""
     broken: list[str] = field(default_factory=list)
 
     def restart_ms(self) -> tuple[float, float]:
@@ -84,13 +84,13 @@ class Campaign:
         self.figures.messages, self.figures.answers = self._world.messages, self._world.answers
 
     def _moment(self) -> float:
-        """Most kills come in the middle of the work; some at once after the restart."""
+        """Most kills happen during the work, some right after the restart."""
         return (
             self._random.uniform(0, 0.05) if self._random.random() < 0.2 else self._random.uniform(0.05, 1.5)
         )
 
     async def _kill(self) -> None:
-        """Kill it and start it again: at once, or when nothing is left of it; sometimes it is killed again meanwhile."""
+        """Kill and restart it, at once or after its processes have ended; sometimes kill it again during the start."""
         left = self._victim.started()
         self.figures.processes += len(left)
         began = time.monotonic()
@@ -124,7 +124,7 @@ class Campaign:
                 continue
             log, found = await self._look_up(session, promised, at_rest or promised.ended)
             if found:
-                # A queued turn that is being started is for a moment neither in the queue nor in the log.
+                # While a queued turn is being started, it is briefly neither in the queue nor in the log.
                 await asyncio.sleep(MOMENT_SECONDS)
                 log, found = await self._look_up(session, promised, at_rest or promised.ended)
             broken += [f"{session}: {one}" for one in found]
@@ -136,7 +136,7 @@ class Campaign:
     async def _look_up(
         self, session: str, promised: Promised, at_rest: bool
     ) -> tuple[list[bytes], list[str]]:
-        """A session's log, and what it breaks of what was promised."""
+        """A session's log, and the promises it breaks."""
         queue = (await self._world.get(f"/v1/sessions/{session}/queue")).get("messages", [])
         log = await self._world.log(session)
         if log is None:
@@ -145,7 +145,7 @@ class Campaign:
         return log, broken_promises(promised, log, queued, at_rest=at_rest)
 
     async def _finish(self) -> None:
-        """Let everything come to rest, stop and start once more, and look at all there ever was."""
+        """Wait until everything is idle, restart once more, and check everything."""
         world, broken = self._world, self.figures.broken
         deadline = time.monotonic() + REST_SECONDS
         while not await self._at_rest():
@@ -169,7 +169,7 @@ class Campaign:
         await world.close()
 
     async def _at_rest(self) -> bool:
-        """Whether nothing runs and nothing waits; what waits for an answer gets one."""
+        """Whether nothing runs or waits. Pending requests are answered."""
         rest = True
         for session in self._world.promised:
             info = await self._world.get(f"/v1/sessions/{session}")
@@ -188,5 +188,5 @@ class Campaign:
         await self._wait_until_gone(lambda: self._victim.started(), time.monotonic())
 
     async def abandon(self) -> None:
-        """End what was started, whatever went wrong."""
+        """End everything that was started."""
         await self._victim.kill()

@@ -1,4 +1,4 @@
-"""What the daemon promised to anybody, and whether its log keeps it."""
+"""What the daemon promised to clients, and whether its log keeps it."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from sandbox_agent.testing.rules import violations
 
 
 class Promised:
-    """What one session's clients were told."""
+    """What the clients of one session were told."""
 
     def __init__(self) -> None:
         self.seen: dict[int, bytes] = {}
-        """Sequence to event, as any reader got it."""
+        """Sequence to event, as seen by any reader."""
         self.turns: dict[str, str] = {}
-        """Turns that were acknowledged with 202, and the message of each."""
+        """Turns acknowledged with 202, and their messages."""
         self.sent: set[str] = set()
-        """Every message that was posted, acknowledged or not: none may run twice."""
+        """Every posted message, acknowledged or not: none may run twice."""
         self.answered: set[str] = set()
         """Permissions and questions whose answer was acknowledged with 204."""
         self.ended = False
         """A terminate was acknowledged with 204."""
         self.deleted = False
         self.broken: list[str] = []
-        """What readers found wrong themselves."""
+        """Errors found by readers."""
 
     def see(self, sequence: int, body: bytes) -> None:
         if self.seen.setdefault(sequence, body) != body:
@@ -46,7 +46,7 @@ class Promised:
 def broken_promises(
     promised: Promised, log: Sequence[bytes], queued: Collection[str], *, at_rest: bool
 ) -> list[str]:
-    """What was promised and is not so, each in words. `at_rest`: nothing is left to be done."""
+    """Descriptions of broken promises. `at_rest`: nothing is left to be done."""
     events = [decode_event(body) for body in log]
     found = [*promised.broken, *violations(events, complete=at_rest)]
     found += _unlike(promised.seen, log)
@@ -59,7 +59,7 @@ def broken_promises(
 
 
 def digest(log: Iterable[bytes]) -> bytes:
-    """A session's whole log in few bytes: for those that have ended and must never change again."""
+    """A digest of the log of an ended session, which must never change again."""
     whole = hashlib.sha256()
     for body in log:
         whole.update(body)

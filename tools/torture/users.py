@@ -1,4 +1,4 @@
-"""Those who use the daemon while it is killed: each has one session at a time, and two readers on it."""
+"""Users of the daemon while it is killed: each has one session at a time, with two readers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MESSAGES = (
     "crash 3",
     "bigline 300k",
 )
-"""What is said: the mock agent's words for much, little, questions, crashes and leftovers."""
+"""Prompts for the mock agent: much output, little output, questions, crashes and leftover processes."""
 
 _names = itertools.count(1)
 
@@ -60,7 +60,7 @@ class User:
     async def _create(self) -> None:
         self._session = f"{self._name}-{next(_names)}"
         body = {"agent": "mock", "env": self._world.victim.env}
-        # 409: the daemon died before it could say that the session was made.
+        # 409: the daemon died before it could acknowledge the session.
         await self._insist("POST", "", (200, 409), body)
         self._promised = self._world.promised[self._session] = Promised()
         self._readers = [task for task in self._readers if not task.done()]
@@ -95,7 +95,7 @@ class User:
         text = f"{self._random.choice(MESSAGES)} no {next(_names)}"
         self._promised.sent.add(text)
         key = f"key {text}"
-        # Sent again until it is answered: with its key it must be one turn all the same.
+        # Repeated until it is answered; with its key, it must be a single turn.
         accepted = await self._insist("POST", "/messages", (202,), {"message": text}, key)
         self._promised.turns[str(accepted["turnId"])] = text
         self._world.messages += 1
@@ -131,7 +131,7 @@ class User:
     async def _insist(
         self, method: str, path: str, wanted: tuple[int, ...], body: object = None, key: str | None = None
     ) -> dict[str, object]:
-        """Ask until there is an answer, in whichever life of the daemon; it must be one of those that are wanted."""
+        """Retry until there is an answer, across restarts; its status must be one of those expected."""
         headers = {} if key is None else {"idempotency-key": key}
         while True:
             answer = await self._world.ask(method, f"/v1/sessions/{self._session}{path}", body, **headers)
@@ -144,7 +144,7 @@ class User:
 
 
 class Reader:
-    """Follows one session through all lives of the daemon; an impatient one drops its connection every now and then."""
+    """Follows one session across restarts; an impatient reader drops its connection now and then."""
 
     def __init__(self, world: World, session: str, promised: Promised, seed: float, *, patient: bool) -> None:
         self._world = world
@@ -186,7 +186,7 @@ class Reader:
 
 
 class Watcher:
-    """Follows all sessions at once; what it sees is held against what the others see."""
+    """Follows all sessions; its events are compared with those of the other readers."""
 
     def __init__(self, world: World) -> None:
         self._world = world

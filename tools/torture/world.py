@@ -1,4 +1,4 @@
-"""What users and readers share: the way to the daemon, the ledger, and a gate that is shut while the daemon is dead."""
+"""Shared by users and readers: the client, the ledger, and a gate that is closed while the daemon is dead."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .ledger import Promised
 
 
 class Gate:
-    """Shut while the daemon is dead or being looked at. Once everybody waits at it, nothing is promised any more."""
+    """Closed while the daemon is dead or being checked. Once everyone waits at it, no new promises are made."""
 
     def __init__(self) -> None:
         self._open = asyncio.Event()
@@ -26,7 +26,7 @@ class Gate:
 
     @contextmanager
     def member(self) -> Iterator[None]:
-        """For as long as somebody takes part."""
+        """Registers a participant."""
         self._members += 1
         try:
             yield
@@ -64,7 +64,7 @@ class World:
         self.gate = Gate()
         self.promised: dict[str, Promised] = {}
         self.sealed: dict[str, bytes] = {}
-        """Sessions that have ended and were checked: a digest of the log of each."""
+        """Digests of the logs of ended, checked sessions."""
         self.deleted: set[str] = set()
         self.messages = 0
         self.answers = 0
@@ -74,7 +74,7 @@ class World:
     async def ask(
         self, method: str, path: str, body: object = None, **headers: str
     ) -> httpx2.Response | None:
-        """The answer; None when the daemon died before it came, so that nobody knows."""
+        """The response; None if the daemon died first, so that the outcome is unknown."""
         await self.gate.pass_through()
         return await self.ask_now(method, path, body, **headers)
 
@@ -89,7 +89,7 @@ class World:
             return None
 
     async def frames(self, path: str, last: int) -> AsyncIterator[tuple[int, bytes]]:
-        """The events of a stream past an id, until it ends or breaks; news of sessions have no body. Raises `Refused` when there is none."""
+        """The events of a stream after an id, until it ends or breaks; session frames have no body. Raises `Refused`."""
         await self.gate.pass_through()
         rest = b""
         try:
@@ -109,7 +109,7 @@ class World:
             return
 
     async def log(self, session: str) -> list[bytes] | None:
-        """Everything that is in a session's log; None when there is no such session."""
+        """All events of a session; None if it does not exist."""
         found: list[bytes] = []
         while True:
             answer = await self.ask_now(

@@ -15,6 +15,17 @@ interface Options {
   headers?: Record<string, string>;
   signal?: AbortSignal;
   stream?: boolean;
+  /** Asked again and again: the log keeps the latest only. */
+  poll?: boolean;
+}
+
+/** A file of the daemon's machine, or the start of it. */
+export interface FileContent {
+  readonly blob: Blob;
+  /** What `If-Match` takes. */
+  readonly etag: string;
+  /** Of the whole file. */
+  readonly size: number;
 }
 
 export class Daemon {
@@ -39,6 +50,14 @@ export class Daemon {
     return this.json<void>("DELETE", path);
   }
 
+  poll<Answer>(path: string): Promise<Answer> {
+    return this.json<Answer>("GET", path, { poll: true });
+  }
+
+  put<Answer>(path: string, blob: Blob, headers?: Record<string, string>): Promise<Answer> {
+    return this.json<Answer>("PUT", path, { blob, headers });
+  }
+
   upload<Answer>(path: string, blob: Blob): Promise<Answer> {
     return this.json<Answer>("POST", path, { blob });
   }
@@ -55,6 +74,27 @@ export class Daemon {
     const blob = await response.blob();
     this.log.end(id, { answer: `${blob.size} bytes of ${blob.type || "unknown type"}` });
     return blob;
+  }
+
+  /** The first bytes of a file, at most so many. */
+  async file(path: string, most: number, signal?: AbortSignal): Promise<FileContent> {
+    const { response, id } = await this.#send("GET", path, { headers: { Range: `bytes=0-${most - 1}` }, signal });
+    const blob = await response.blob();
+    this.log.end(id, { answer: `${blob.size} bytes` });
+    const whole = /\/(\d+)$/.exec(response.headers.get("Content-Range") ?? "");
+    return { blob, etag: response.headers.get("ETag") ?? "", size: whole ? Number(whole[1]) : blob.size };
+  }
+
+  /** A browser's WebSocket sends no headers: the token goes along in the address, which the log does not show. */
+  socket(path: string): WebSocket {
+    const { endpoint, token } = this.address;
+    const url = endpoint.replace(/^http/, "ws") + path;
+    const id = this.log.begin({ method: "GET", url, headers: {}, body: null, authorized: token !== null, stream: true });
+    const socket = new WebSocket(token === null ? url : `${url}?access_token=${encodeURIComponent(token)}`);
+    socket.binaryType = "arraybuffer";
+    socket.addEventListener("open", () => this.log.end(id, { status: 101 }));
+    socket.addEventListener("error", () => this.log.end(id, { failure: "no connection" }));
+    return socket;
   }
 
   async json<Answer>(method: string, path: string, options: Options = {}): Promise<Answer> {
@@ -76,7 +116,7 @@ export class Daemon {
     if (options.blob) headers["Content-Type"] = options.blob.type || "application/octet-stream";
     const shown = options.blob ? `<${options.blob.size} bytes>` : body;
     const stream = options.stream ?? false;
-    const id = this.log.begin({ method, url, headers, body: shown, file: options.blob !== undefined, authorized: token !== null, stream });
+    const id = this.log.begin({ method, url, headers, body: shown, file: options.blob !== undefined, authorized: token !== null, stream, poll: options.poll });
     let response: Response;
     try {
       response = await fetch(url, {
@@ -109,4 +149,10 @@ export function sessionPath(sessionId: string, ...rest: string[]): string {
 export function idempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** A path with what is asked for; what is undefined is left out. */
+export function withQuery(path: string, query: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  return given.length ? `${path}?${new URLSearchParams(given)}` : path;
 }

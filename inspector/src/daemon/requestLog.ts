@@ -20,6 +20,8 @@ export interface LoggedRequest {
   readonly answer: string | null;
   readonly failure: string | null;
   readonly stream: boolean;
+  /** The page asks this again and again. */
+  readonly poll?: boolean;
 }
 
 export class RequestLog extends Observable<readonly LoggedRequest[]> {
@@ -30,7 +32,7 @@ export class RequestLog extends Observable<readonly LoggedRequest[]> {
     return this.#entries;
   }
 
-  begin(request: Pick<LoggedRequest, "method" | "url" | "headers" | "body" | "file" | "authorized" | "stream">): number {
+  begin(request: Pick<LoggedRequest, "method" | "url" | "headers" | "body" | "file" | "authorized" | "stream" | "poll">): number {
     const entry: LoggedRequest = {
       ...request,
       id: this.#next++,
@@ -40,7 +42,8 @@ export class RequestLog extends Observable<readonly LoggedRequest[]> {
       answer: null,
       failure: null,
     };
-    this.#entries = [...this.#entries.slice(-KEPT + 1), entry];
+    const others = request.poll ? this.#entries.filter(({ poll, url }) => !poll || url !== request.url) : this.#entries;
+    this.#entries = [...others.slice(-KEPT + 1), entry];
     this.changed();
     return entry.id;
   }

@@ -16,6 +16,20 @@ export type Command = Schemas["Command"];
 export type Commands = Schemas["Commands"];
 export type StoredAttachment = Schemas["StoredAttachment"];
 export type McpServer = Schemas["McpServer"];
+export type ProcessInfo = Schemas["ProcessInfo"];
+export type ProcessList = Schemas["ProcessList"];
+export type LogEntry = Schemas["LogEntry"];
+export type ChangeList = Schemas["ChangeList"];
+export type ChangedFile = Schemas["ChangedFile"];
+export type Reverted = Schemas["Reverted"];
+export type FileEntry = Schemas["FileEntry"];
+export type FileWritten = Schemas["FileWritten"];
+
+/** A folder, listed with a limit. */
+export interface EntryPage {
+  readonly entries: readonly FileEntry[];
+  readonly nextCursor?: string;
+}
 
 /** A frame named `session` on the stream of everything. */
 export type SessionNews = SessionInfo & { deleted?: boolean };

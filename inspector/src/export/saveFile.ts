@@ -1,6 +1,10 @@
-/** Gives a text to the browser as a file. */
+/** Gives something to the browser as a file. */
 export function saveFile(name: string, parts: string[], type: string): void {
-  const url = URL.createObjectURL(new Blob(parts, { type }));
+  saveBlob(name, new Blob(parts, { type }));
+}
+
+export function saveBlob(name: string, blob: Blob): void {
+  const url = URL.createObjectURL(blob);
   const link = document.createElement("a");
   link.href = url;
   link.download = name;

@@ -1,16 +1,23 @@
 /**
- * The panel at the right: one tab at a time. A new tab is a line in `TABS`; its body is loaded when it is first looked
- * at, together with all others.
+ * The panel at the right: one tab at a time. A new tab is a line in `TABS`; the tabs about the session and the page are
+ * loaded together when the panel is first opened, those about the machine each when it is first looked at.
  */
-import { type KeyboardEvent, type ReactNode, useRef } from "react";
+import { type KeyboardEvent, lazy, type ReactNode, Suspense, useRef } from "react";
 import { AgentsTab } from "../debug/agentsTab";
 import { ConnectionTab } from "../debug/connectionTab";
 import { EventsTab } from "../debug/eventsTab";
 import { HttpTab } from "../debug/httpTab";
 import { IconButton } from "../parts/button";
+import { useObserved, Value } from "../state/observable";
 import { UsageTab } from "../usage/usageTab";
+import "../styles/machine.css";
 
-export type PanelTab = "events" | "usage" | "http" | "agents" | "connection";
+const ChangesTab = lazy(() => import("../changes/changesTab"));
+const FilesTab = lazy(() => import("../files/filesTab"));
+const TerminalTab = lazy(() => import("../terminal/terminalTab"));
+const ProcessesTab = lazy(() => import("../processes/processesTab"));
+
+export type PanelTab = "changes" | "files" | "terminal" | "processes" | "events" | "usage" | "http" | "agents" | "connection";
 
 /** What a tab may need to know. */
 interface Place {
@@ -28,6 +35,14 @@ interface Tab {
 
 const TABS: readonly Tab[] = [
   {
+    id: "changes",
+    name: "Changes",
+    draw: ({ sessionId }) => (sessionId ? <ChangesTab key={sessionId} sessionId={sessionId} /> : <NoSession of="changes" />),
+  },
+  { id: "files", name: "Files", draw: ({ sessionId }) => <FilesTab key={sessionId} sessionId={sessionId} /> },
+  { id: "terminal", name: "Terminal", draw: ({ sessionId }) => <TerminalTab sessionId={sessionId} /> },
+  { id: "processes", name: "Processes", draw: ({ sessionId }) => <ProcessesTab sessionId={sessionId} /> },
+  {
     id: "events",
     name: "Events",
     draw: ({ sessionId, sequence }) => (sessionId ? <EventsTab key={sessionId} sessionId={sessionId} sequence={sequence} /> : <NoSession of="events" />),
@@ -38,6 +53,14 @@ const TABS: readonly Tab[] = [
   { id: "connection", name: "Connection", draw: ({ onLeave }) => <ConnectionTab onLeave={onLeave} /> },
 ];
 
+const WIDE_KEY = "sandbox-agent.panel";
+const wide = new Value(localStorage.getItem(WIDE_KEY) === "wide");
+
+function toggleWide(): void {
+  wide.set(!wide.snapshot);
+  localStorage.setItem(WIDE_KEY, wide.snapshot ? "wide" : "narrow");
+}
+
 interface Props extends Place {
   tab: PanelTab;
   onTab: (tab: PanelTab) => void;
@@ -46,6 +69,7 @@ interface Props extends Place {
 
 export default function SidePanel({ tab, onTab, onClose, ...place }: Props) {
   const list = useRef<HTMLDivElement>(null);
+  const isWide = useObserved(wide);
   const shown = TABS.find(({ id }) => id === tab) ?? (TABS[0] as Tab);
   const onKeyDown = ({ key }: KeyboardEvent) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[key];
@@ -55,7 +79,7 @@ export default function SidePanel({ tab, onTab, onClose, ...place }: Props) {
     list.current?.querySelector<HTMLElement>(`#tab-${next.id}`)?.focus();
   };
   return (
-    <aside className="panel" aria-label="Panel">
+    <aside className={isWide ? "panel wide" : "panel"} aria-label="Panel">
       <header>
         <div ref={list} className="tabs" role="tablist" aria-label="Panel" onKeyDown={onKeyDown}>
           {TABS.map(({ id, name }) => (
@@ -73,10 +97,11 @@ export default function SidePanel({ tab, onTab, onClose, ...place }: Props) {
             </button>
           ))}
         </div>
+        <IconButton icon="wide" label="Wide panel" aria-pressed={isWide} className="wideOnly" onClick={toggleWide} />
         <IconButton icon="close" label="Close the panel" onClick={onClose} />
       </header>
       <div className="panelBody" id="panel-body" role="tabpanel" aria-labelledby={`tab-${shown.id}`}>
-        {shown.draw(place)}
+        <Suspense>{shown.draw(place)}</Suspense>
       </div>
     </aside>
   );

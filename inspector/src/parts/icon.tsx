@@ -28,6 +28,7 @@ const PATHS = {
   plus: "M12 5v14M5 12h14",
   question: "M9 9.2A3 3 0 0 1 15 9.5c0 2-3 2.4-3 4.2M12 17v.01M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18Z",
   robot: "M5 9h14v10H5zM12 9V5M12 4v.01M9 13.5v.01M15 13.5v.01M9.5 16.5h5",
+  refresh: "M20 11a8 8 0 0 0-14.5-3.5L4 9M4 4v5h5M4 13a8 8 0 0 0 14.5 3.5L20 15M20 20v-5h-5",
   search: "M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14ZM16 16l4.5 4.5",
   send: "M5 12h13M12 5l7 7-7 7",
   shield: "M12 3 5 6v5c0 4.6 2.9 8 7 10 4.1-2 7-5.4 7-10V6l-7-3Z",
@@ -36,7 +37,10 @@ const PATHS = {
   terminal: "M5 7l5 5-5 5M12 18h7",
   thought: "M9 18h6M10 21h4M12 3a6 6 0 0 0-3.8 10.7c.6.5.8 1.3.8 2.3h6c0-1 .2-1.8.8-2.3A6 6 0 0 0 12 3Z",
   trash: "M4 7h16M9 7V4h6v3M6 7l1 13h10l1-13",
+  undo: "M8 5 4 9l4 4M4 9h10a5.5 5.5 0 0 1 0 11H9",
+  upload: "M12 16V5M7 9l5-5 5 5M5 20h14",
   user: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8ZM4.5 20.5a7.5 7.5 0 0 1 15 0",
+  wide: "M9 7l-5 5 5 5M15 7l5 5-5 5M4 12h16",
 } as const;
 
 export type IconName = keyof typeof PATHS;

@@ -6,6 +6,7 @@ import { sayWhy } from "../daemon/problem";
 import type { SessionInfo } from "../daemon/types";
 import { AgentMark } from "../parts/agentMark";
 import { Button, IconButton } from "../parts/button";
+import { Confirm } from "../parts/confirm";
 import { Dialog } from "../parts/dialog";
 import { count, money, share } from "../parts/format";
 import { Menu } from "../parts/menu";
@@ -168,36 +169,6 @@ function Rename({ title, onRename, onClose }: { title: string; onRename: (title:
           </Button>
         </footer>
       </form>
-    </Dialog>
-  );
-}
-
-interface ConfirmProps {
-  title: string;
-  words: string;
-  action: string;
-  onConfirm: () => void;
-  onClose: () => void;
-}
-
-function Confirm({ title, words, action, onConfirm, onClose }: ConfirmProps) {
-  return (
-    <Dialog title={title} onClose={onClose}>
-      <p>{words}</p>
-      <footer className="formEnd">
-        <Button onClick={onClose} data-first>
-          Keep it
-        </Button>
-        <Button
-          look="danger"
-          onClick={() => {
-            onConfirm();
-            onClose();
-          }}
-        >
-          {action}
-        </Button>
-      </footer>
     </Dialog>
   );
 }

@@ -7,7 +7,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the agents: installed or not, version, credentials, capabilities. */
+        /** List all agents with their install state, version, credentials and capabilities. */
         get: operations["agents.list"];
         put?: never;
         post?: never;
@@ -27,9 +27,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Install an agent, or say where it is.
-         * @description A client that accepts `text/event-stream` sees it come: frames named `progress`, then one named `result` with the
-         *     answer, or `problem` with what went wrong.
+         * Install an agent, or return where it is installed.
+         * @description A client that accepts `text/event-stream` receives frames named `progress`, then one named `result` with the
+         *     response, or one named `problem` with the error.
          */
         post: operations["agents.install"];
         delete?: never;
@@ -83,15 +83,15 @@ export interface paths {
         get: operations["sessions.get"];
         put?: never;
         /**
-         * Create a session under an id of yours and start its agent.
-         * @description A session whose agent is installed but cannot be started is created, ended and answered with `healthy: false`.
+         * Create a session with the given id and start its agent.
+         * @description If the agent is installed but does not start, the session is created and ended, and the response has `healthy: false`.
          */
         post: operations["sessions.create"];
-        /** Terminate a session and forget it. */
+        /** Terminate a session and delete it with its events. */
         delete: operations["sessions.delete"];
         options?: never;
         head?: never;
-        /** Rename a session, or switch its model, variant or modes; at run time where the agent can. */
+        /** Change the title, model, variant or modes of a session; while it runs if the agent supports that. */
         patch: operations["sessions.update"];
         trace?: never;
     };
@@ -105,7 +105,7 @@ export interface paths {
         /** List sessions, newest first. */
         get: operations["sessions.list"];
         put?: never;
-        /** Create a session under an id that the daemon makes. */
+        /** Create a session with a generated id. */
         post: operations["sessions.new"];
         delete?: never;
         options?: never;
@@ -122,7 +122,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a message; answered as soon as it is durable. While a turn runs it waits in the queue. */
+        /** Send a message. Returns once it is durable; while a turn runs, it waits in the queue. */
         post: operations["sessions.send_message"];
         delete?: never;
         options?: never;
@@ -139,7 +139,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End the running turn and keep the session; the next queued message then starts. */
+        /** Cancel the running turn. The next queued message then starts. */
         post: operations["sessions.cancel"];
         delete?: never;
         options?: never;
@@ -156,7 +156,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End the session and every process it started. */
+        /** End the session and all its processes. */
         post: operations["sessions.terminate"];
         delete?: never;
         options?: never;
@@ -175,8 +175,8 @@ export interface paths {
         put?: never;
         /**
          * Stop the process of an idle agent; the next message resumes the conversation.
-         * @description The daemon does the same after `--idle-seconds`. Nothing happens while a turn runs or a message waits, nor to an agent that could
-         *     not go on with its conversation.
+         * @description The daemon does the same after `--idle-seconds`. It has no effect while a turn runs or a message is queued, or if the
+         *     agent could not resume the conversation.
          */
         post: operations["sessions.suspend"];
         delete?: never;
@@ -192,7 +192,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the messages that wait, oldest first. */
+        /** List queued messages, oldest first. */
         get: operations["sessions.queue"];
         put?: never;
         post?: never;
@@ -212,7 +212,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Withdraw a message that waits. */
+        /** Withdraw a queued message. */
         delete: operations["sessions.withdraw"];
         options?: never;
         head?: never;
@@ -226,7 +226,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the permissions that wait for an answer. */
+        /** List pending permissions. */
         get: operations["permissions.list"];
         put?: never;
         post?: never;
@@ -243,7 +243,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the questions that wait for an answer. */
+        /** List pending questions. */
         get: operations["questions.list"];
         put?: never;
         post?: never;
@@ -262,7 +262,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answer a permission; the second answer gets a conflict. */
+        /** Answer a permission. A second answer gets 409. */
         post: operations["permissions.reply"];
         delete?: never;
         options?: never;
@@ -279,7 +279,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answer a question; the second answer gets a conflict. */
+        /** Answer a question. A second answer gets 409. */
         post: operations["questions.reply"];
         delete?: never;
         options?: never;
@@ -296,7 +296,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Refuse to answer a question. */
+        /** Reject a question. */
         post: operations["questions.reject"];
         delete?: never;
         options?: never;
@@ -313,7 +313,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Upload a file for use in a message. */
+        /** Upload a file to use in a message. */
         post: operations["attachments.upload"];
         delete?: never;
         options?: never;
@@ -328,7 +328,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read an attachment back. */
+        /** Read an attachment. */
         get: operations["attachments.get"];
         put?: never;
         post?: never;
@@ -346,10 +346,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show what has changed in the session's directory since the session began, file by file.
-         * @description In a git repository the directory is compared with a snapshot of its beginning, uncommitted changes included. Elsewhere the
-         *     changes are those that the agent told. What .gitignore leaves out is not looked at. Binary files, and those above 4 MiB, are
-         *     told by their size only.
+         * List the files that changed in the session's directory since the session began.
+         * @description In a git repository, the directory is compared with a snapshot from the beginning, including uncommitted changes.
+         *     Elsewhere, the list has the changes that the agent reported. Files ignored by .gitignore are skipped. Binary files and
+         *     files over 4 MiB are listed with their size only.
          */
         get: operations["changes.list"];
         put?: never;
@@ -369,7 +369,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give files back as they were when the session began. `undo` brings back what was overwritten or removed. */
+        /** Restore files to their state at the beginning of the session. `undo` reverses it. */
         post: operations["changes.revert"];
         delete?: never;
         options?: never;
@@ -386,7 +386,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take the last revert back. */
+        /** Undo the last revert. */
         post: operations["changes.undo"];
         delete?: never;
         options?: never;
@@ -401,7 +401,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the slash commands and prompt templates that the agent offers in this session. */
+        /** List the slash commands and prompt templates that the agent offers in the session. */
         get: operations["sessions.commands"];
         put?: never;
         post?: never;
@@ -420,7 +420,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Run a command of the agent as a turn. Like a message, it waits in the queue while another turn runs. */
+        /** Run a command of the agent as a turn. While another turn runs, it waits in the queue. */
         post: operations["sessions.run_command"];
         delete?: never;
         options?: never;
@@ -437,7 +437,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Replace the conversation so far by a summary of it, as a turn. Refused where the agent cannot do so on request. */
+        /** Replace the conversation so far with a summary, as a turn. Refused if the agent does not support it. */
         post: operations["sessions.compact"];
         delete?: never;
         options?: never;
@@ -471,7 +471,7 @@ export interface paths {
         };
         /**
          * Stream events after an offset, then every new one, until the session ends.
-         * @description A frame named `end` says that there is nothing more to come. A reader that has everything of an ended session gets 204.
+         * @description A frame named `end` marks the end of the stream. A reader that already has every event of an ended session gets 204.
          */
         get: operations["sessions.events_sse"];
         put?: never;
@@ -490,8 +490,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stream the events of all sessions, and frames named `session` when one is created, changed or deleted.
-         * @description The stream begins with an id alone: where the log is. A reader that is cut off before the first event goes on from there.
+         * Stream the events of all sessions, and frames named `session` when a session is created, changed or deleted.
+         * @description The stream starts with a frame that has only an id, the current position in the log. A reader that loses the
+         *     connection before the first event resumes from there.
          */
         get: operations["events.sse"];
         put?: never;
@@ -526,7 +527,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List a folder, sorted by name: all of it as a list, or with `limit` page by page. */
+        /** List a directory, sorted by name: all entries as a list, or pages with `limit`. */
         get: operations["fs.entries"];
         put?: never;
         post?: never;
@@ -543,7 +544,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show what a path leads to. */
+        /** Show the type, size and times of a path. */
         get: operations["fs.stat"];
         put?: never;
         post?: never;
@@ -560,9 +561,9 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a file, or a range of it. */
+        /** Read a file or a range of it. */
         get: operations["fs.read"];
-        /** Write a file, whole or not at all. Missing folders are made; a link's target is written, and its mode kept. */
+        /** Write a file atomically. Creates missing directories, follows links and keeps the mode. */
         put: operations["fs.write"];
         post?: never;
         delete?: never;
@@ -579,8 +580,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Download a folder as an archive, packed while it is sent.
-         * @description Links are packed as links. Sockets, pipes, devices, what the daemon's user cannot read and the daemon's own files are left out.
+         * Download a directory as an archive, packed while it is sent.
+         * @description Links are packed as links. Sockets, pipes, devices, files that the daemon cannot read and the daemon's own files are
+         *     left out.
          */
         get: operations["fs.download"];
         put?: never;
@@ -599,8 +601,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Search names and contents below a folder. `truncated` says that there may be more.
-         * @description Binary files, and what is past the first 64 MiB of a file, are not searched.
+         * Search names and contents below a directory. `truncated` means that there may be more matches.
+         * @description Binary files, and files beyond their first 64 MiB, are not searched.
          */
         get: operations["fs.search"];
         put?: never;
@@ -619,9 +621,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stream the changes below a folder from now on.
-         * @description Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame named `lost` says that not
-         *     every change is told, because there were too many at once or there are too many folders: look again at what you show.
+         * Stream changes below a directory, starting now.
+         * @description Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame named `lost` means
+         *     that changes are missing, because there were too many at once or there are too many directories: read the directory
+         *     again.
          */
         get: operations["fs.watch"];
         put?: never;
@@ -642,7 +645,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Delete a file, a link itself, or a folder. */
+        /** Delete a file, a link (not its target) or a directory. */
         delete: operations["fs.delete"];
         options?: never;
         head?: never;
@@ -658,7 +661,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a folder and those above it; one that exists is fine. */
+        /** Create a directory and its parents. It may already exist. */
         post: operations["fs.mkdir"];
         delete?: never;
         options?: never;
@@ -675,7 +678,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Move a file, a link itself, or a folder to another path on the same file system. */
+        /** Move a file, a link (not its target) or a directory within a file system. */
         post: operations["fs.move"];
         delete?: never;
         options?: never;
@@ -693,9 +696,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Upload a tar archive and unpack it to a folder.
-         * @description An archive that names anything outside of the folder is refused before anything is written: `..`, absolute names, links that
-         *     leave, names that lead through a link, devices.
+         * Upload a tar archive and unpack it into a directory.
+         * @description An archive with anything outside the directory is refused before anything is written: `..`, absolute names, links that
+         *     point outside, names that pass through a link, devices.
          */
         post: operations["fs.upload_batch"];
         delete?: never;
@@ -711,12 +714,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the processes: those that run, and those that have ended. */
+        /** List running and ended processes. */
         get: operations["processes.list"];
         put?: never;
         /**
-         * Start a process that runs until it ends, is ended, or the daemon stops.
-         * @description When its program exits, whatever it started and left behind ends, too.
+         * Start a process that runs until it exits, is stopped, or the daemon stops.
+         * @description When its program exits, everything it started ends too.
          */
         post: operations["processes.create"];
         delete?: never;
@@ -735,8 +738,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Run a program to its end, and answer with what it wrote.
-         * @description Its input is empty. At the time limit it is killed, with everything that it started.
+         * Run a program to its end and return its output.
+         * @description Its input is empty. At the time limit it is killed, with everything it started.
          */
         post: operations["processes.run"];
         delete?: never;
@@ -755,7 +758,7 @@ export interface paths {
         /** Show the limits of processes. */
         get: operations["processes.config"];
         put?: never;
-        /** Set the limits of processes: all of them. They hold for what is started from now on. */
+        /** Replace the limits of processes. They apply to processes started from now on. */
         post: operations["processes.configure"];
         delete?: never;
         options?: never;
@@ -774,7 +777,7 @@ export interface paths {
         get: operations["processes.get"];
         put?: never;
         post?: never;
-        /** Forget a process that has ended, and what it wrote. */
+        /** Delete an ended process and its output. */
         delete: operations["processes.delete"];
         options?: never;
         head?: never;
@@ -790,7 +793,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask a process to end (SIGTERM), and wait for that. One that does not care goes on. */
+        /** Send SIGTERM to a process and wait for its exit. A process that ignores it keeps running. */
         post: operations["processes.stop"];
         delete?: never;
         options?: never;
@@ -807,7 +810,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End a process and everything that it started (SIGKILL). */
+        /** Kill a process and everything it started (SIGKILL). */
         post: operations["processes.kill"];
         delete?: never;
         options?: never;
@@ -823,9 +826,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what a process wrote, or follow it.
-         * @description A stream has frames named `log`, with the sequence of the entry as id, and ends with one named `end`. A reader that comes
-         *     back with everything of a process that has ended gets 204.
+         * Read the output of a process, or follow it.
+         * @description A stream has frames named `log`, with the sequence of the entry as id, and ends with one named `end`. A reader that
+         *     already has all output of an ended process gets 204.
          */
         get: operations["processes.logs"];
         put?: never;
@@ -845,7 +848,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Write to the input of a process, and wait until it is taken. */
+        /** Write to the input of a process and wait until it is accepted. */
         post: operations["processes.input"];
         delete?: never;
         options?: never;
@@ -862,7 +865,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give the terminal of a process another size. */
+        /** Resize the terminal of a process. */
         post: operations["processes.resize"];
         delete?: never;
         options?: never;
@@ -878,8 +881,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look at the terminal of a process and type into it, over a WebSocket.
-         * @description The recent output comes first. Several may look at once, and all may type.
+         * Use the terminal of a process over a WebSocket.
+         * @description The recent output is sent first. Several clients may watch and type at once.
          */
         get: operations["processes.terminal"];
         put?: never;
@@ -897,7 +900,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say that the daemon lives, and its version. */
+        /** Check that the daemon is running; returns its version. */
         get: operations["system.health"];
         put?: never;
         post?: never;
@@ -914,7 +917,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say whether new work is taken: the log can be written and the daemon is not stopping. */
+        /** Check that the daemon accepts work: the log is writable and the daemon is not stopping. */
         get: operations["system.ready"];
         put?: never;
         post?: never;
@@ -931,7 +934,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Give figures in Prometheus' text format. */
+        /** Return metrics in Prometheus text format. */
         get: operations["system.metrics"];
         put?: never;
         post?: never;
@@ -1330,6 +1333,12 @@ export interface components {
              */
             linkTarget?: string | null;
         };
+        /** EntryPage */
+        EntryPage: {
+            entries: components["schemas"]["FileEntry"][];
+            /** @default null */
+            nextCursor?: string | null;
+        };
         /** FileStat */
         FileStat: {
             path: string;
@@ -1546,58 +1555,58 @@ export interface components {
         /** InstallAgentBody */
         InstallAgentBody: {
             /**
-             * @description Install again even if it is there.
+             * @description Install again even if it is installed.
              * @default false
              */
             reinstall?: boolean;
             /**
-             * @description Version to install, or `latest`. Without one any that is there will do, and the tested one is fetched.
+             * @description Version to install, or `latest`. Default: the installed version, or the tested one if none is installed.
              * @default null
              */
             agentVersion?: string | null;
         };
         /** CreateSessionBody */
         CreateSessionBody: {
-            /** @description Which agent to run, e.g. `claude`. */
+            /** @description Agent to run, e.g. `claude`. */
             agent: string;
             /**
-             * @description What it does: `build` (default), `plan`, or one it reports.
+             * @description Mode of the agent: `build` (default), `plan`, or another mode it reports.
              * @default null
              */
             agentMode?: string | null;
             /**
-             * @description What it may do: `default` asks before it writes or runs, `acceptEdits` does not ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing.
+             * @description When the agent asks: `default` before it writes or runs anything, `acceptEdits` not for plain edits inside the directory, `bypass` never; `plan` is read-only.
              * @default default
              * @enum {unknown}
              */
             permissionMode?: "acceptEdits" | "bypass" | "default" | "plan";
             /**
-             * @description The model behind it.
+             * @description Model to use.
              * @default null
              */
             model?: string | null;
             /**
-             * @description A variant of the model, e.g. its reasoning effort.
+             * @description Variant of the model, e.g. its reasoning effort.
              * @default null
              */
             variant?: string | null;
             /**
-             * @description Which version of the agent to run.
+             * @description Version of the agent to run.
              * @default null
              */
             agentVersion?: string | null;
             /**
-             * @description Absolute path it works in; the daemon's own folder when absent.
+             * @description Absolute path of the working directory (default: the daemon's).
              * @default null
              */
             directory?: string | null;
             /**
-             * @description A name to show.
+             * @description Title to display.
              * @default null
              */
             title?: string | null;
             /**
-             * @description Variables for the agent; stored for the owner alone, never returned.
+             * @description Environment variables for the agent; readable only by the owner, never returned.
              * @default {}
              */
             env?: {
@@ -1611,7 +1620,7 @@ export interface components {
                 [key: string]: components["schemas"]["McpServer"];
             };
             /**
-             * @description End a turn that takes longer; off when absent.
+             * @description Cancel a turn that takes longer (default: no limit).
              * @default null
              */
             turnTimeoutMs?: number | null;
@@ -1638,46 +1647,46 @@ export interface components {
         };
         /** SessionSettingsBody */
         SessionSettingsBody: {
-            /** @description Which agent to run, e.g. `claude`. */
+            /** @description Agent to run, e.g. `claude`. */
             agent: string;
             /**
-             * @description What it does: `build` (default), `plan`, or one it reports.
+             * @description Mode of the agent: `build` (default), `plan`, or another mode it reports.
              * @default null
              */
             agentMode?: string | null;
             /**
-             * @description What it may do: `default` asks before it writes or runs, `acceptEdits` does not ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing.
+             * @description When the agent asks: `default` before it writes or runs anything, `acceptEdits` not for plain edits inside the directory, `bypass` never; `plan` is read-only.
              * @default default
              * @enum {unknown}
              */
             permissionMode?: "acceptEdits" | "bypass" | "default" | "plan";
             /**
-             * @description The model behind it.
+             * @description Model to use.
              * @default null
              */
             model?: string | null;
             /**
-             * @description A variant of the model, e.g. its reasoning effort.
+             * @description Variant of the model, e.g. its reasoning effort.
              * @default null
              */
             variant?: string | null;
             /**
-             * @description Which version of the agent to run.
+             * @description Version of the agent to run.
              * @default null
              */
             agentVersion?: string | null;
             /**
-             * @description Absolute path it works in; the daemon's own folder when absent.
+             * @description Absolute path of the working directory (default: the daemon's).
              * @default null
              */
             directory?: string | null;
             /**
-             * @description A name to show.
+             * @description Title to display.
              * @default null
              */
             title?: string | null;
             /**
-             * @description Variables for the agent; stored for the owner alone, never returned.
+             * @description Environment variables for the agent; readable only by the owner, never returned.
              * @default {}
              */
             env?: {
@@ -1691,7 +1700,7 @@ export interface components {
                 [key: string]: components["schemas"]["McpServer"];
             };
             /**
-             * @description End a turn that takes longer; off when absent.
+             * @description Cancel a turn that takes longer (default: no limit).
              * @default null
              */
             turnTimeoutMs?: number | null;
@@ -1711,20 +1720,20 @@ export interface components {
         };
         /** SendMessageBody */
         SendMessageBody: {
-            /** @description The prompt; on the command line `-` reads it from stdin. */
+            /** @description The prompt. On the command line, `-` reads it from stdin. */
             message: string;
             /**
-             * @description Files that go with it.
+             * @description Files to send with the message.
              * @default []
              */
             attachments?: components["schemas"]["Attachment"][];
             /**
-             * @description Start a new conversation if the agent's own is gone.
+             * @description Start a new conversation if the agent no longer has this one.
              * @default false
              */
             fresh?: boolean;
             /**
-             * @description The message is a command of the agent, e.g. `/compact`. Else a `/` is text.
+             * @description Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
              * @default false
              */
             command?: boolean;
@@ -1737,30 +1746,30 @@ export interface components {
              */
             reply: "accept" | "accept_for_session" | "always" | "approved" | "denied" | "once" | "reject";
             /**
-             * @description Something to tell the agent with it.
+             * @description Message for the agent.
              * @default null
              */
             message?: string | null;
         };
         /** ReplyQuestionBody */
         ReplyQuestionBody: {
-            /** @description Per question the chosen labels; free text is allowed. */
+            /** @description For each question, the chosen labels or free text. */
             answers: string[][];
         };
         /** RevertChangesBody */
         RevertChangesBody: {
             /**
-             * @description Which files, as `changes` names them; or say `all`.
+             * @description Files to revert, as listed by `changes`; or use `all`.
              * @default null
              */
             paths?: string[] | null;
             /**
-             * @description Every file that has changed.
+             * @description Revert every changed file.
              * @default false
              */
             all?: boolean;
             /**
-             * @description By path, the tags that `changes` showed: a file that has another by now is refused.
+             * @description Tags from `changes`, by path: a file whose tag differs by now is refused.
              * @default null
              */
             etags?: {
@@ -1770,56 +1779,56 @@ export interface components {
         /** RunCommandBody */
         RunCommandBody: {
             /**
-             * @description What follows the name.
+             * @description Text after the name.
              * @default null
              */
             arguments?: string | null;
             /**
-             * @description Start a new conversation if the agent's own is gone.
+             * @description Start a new conversation if the agent no longer has this one.
              * @default false
              */
             fresh?: boolean;
         };
         /** MoveEntryBody */
         MoveEntryBody: {
-            /** @description What to move. */
+            /** @description Path to move. */
             from: string;
-            /** @description Its new path. Folders that are missing are made. */
+            /** @description New path. Missing directories are created. */
             to: string;
             /**
-             * @description Replace what is there.
+             * @description Replace an existing target.
              * @default null
              */
             overwrite?: boolean | null;
             /**
-             * @description The session whose directory relative paths start from.
+             * @description Session whose directory relative paths start from.
              * @default null
              */
             sessionId?: string | null;
         };
         /** CreateProcessBody */
         CreateProcessBody: {
-            /** @description The program: a path, or a name that is looked for on PATH. */
+            /** @description Program to run: a path, or a name to find on PATH. */
             command: string;
             /**
-             * @description Its arguments.
+             * @description Arguments of the program.
              * @default []
              */
             args?: string[];
             /**
-             * @description Where it runs; the daemon's own folder when absent.
+             * @description Working directory (default: the daemon's).
              * @default null
              */
             cwd?: string | null;
             /**
-             * @description Variables besides the daemon's own.
+             * @description Environment variables in addition to the daemon's.
              * @default {}
              */
             env?: {
                 [key: string]: string;
             };
             /**
-             * @description Run it on a terminal of its own.
+             * @description Run it in a terminal.
              * @default false
              */
             tty?: boolean;
@@ -1834,44 +1843,44 @@ export interface components {
              */
             rows?: number;
             /**
-             * @description Say that somebody will type; input is taken either way.
+             * @description Mark the process as interactive; it accepts input either way.
              * @default false
              */
             interactive?: boolean;
             /**
-             * @description Drop no output that nobody has read: when the log is full, the process waits for a reader who follows it.
+             * @description Keep all unread output: when the log is full, the process waits until a reader follows it.
              * @default false
              */
             hold?: boolean;
         };
         /** RunProcessBody */
         RunProcessBody: {
-            /** @description The program: a path, or a name that is looked for on PATH. */
+            /** @description Program to run: a path, or a name to find on PATH. */
             command: string;
             /**
-             * @description Its arguments.
+             * @description Arguments of the program.
              * @default []
              */
             args?: string[];
             /**
-             * @description Where it runs; the daemon's own folder when absent.
+             * @description Working directory (default: the daemon's).
              * @default null
              */
             cwd?: string | null;
             /**
-             * @description Variables besides the daemon's own.
+             * @description Environment variables in addition to the daemon's.
              * @default {}
              */
             env?: {
                 [key: string]: string;
             };
             /**
-             * @description When to kill it, in milliseconds; `config` has the usual and the largest.
+             * @description Time limit in milliseconds; `config` has the default and the maximum.
              * @default null
              */
             timeoutMs?: number | null;
             /**
-             * @description How much of each stream to keep; `config` has the largest.
+             * @description Bytes of each stream to keep; `config` has the maximum.
              * @default null
              */
             maxOutputBytes?: number | null;
@@ -1893,15 +1902,15 @@ export interface components {
         };
         /** WriteInputBody */
         WriteInputBody: {
-            /** @description What to write. */
+            /** @description Data to write. */
             data: string;
             /**
-             * @description How `data` is spelled: `base64` (when absent), `utf8` or `text`.
+             * @description Encoding of `data`: `base64` (default), `utf8` or `text`.
              * @default null
              */
             encoding?: string | null;
             /**
-             * @description Close the input behind it; a terminal gets Ctrl-D.
+             * @description Close the input afterwards; a terminal gets Ctrl-D.
              * @default false
              */
             eof?: boolean;
@@ -2411,7 +2420,7 @@ export interface components {
         Event: components["schemas"]["SessionStartedEnvelope"] | components["schemas"]["SessionEndedEnvelope"] | components["schemas"]["TurnStartedEnvelope"] | components["schemas"]["TurnEndedEnvelope"] | components["schemas"]["ItemStartedEnvelope"] | components["schemas"]["ItemDeltaEnvelope"] | components["schemas"]["ItemCompletedEnvelope"] | components["schemas"]["PermissionRequestedEnvelope"] | components["schemas"]["PermissionResolvedEnvelope"] | components["schemas"]["QuestionRequestedEnvelope"] | components["schemas"]["QuestionResolvedEnvelope"] | components["schemas"]["ErrorEventEnvelope"] | components["schemas"]["AgentUnparsedEnvelope"];
         /**
          * Problem
-         * @description RFC 9457 problem details; facts are further members.
+         * @description RFC 9457 problem details, with facts as additional members.
          */
         Problem: {
             type: string;
@@ -2438,7 +2447,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2447,7 +2456,7 @@ export interface operations {
                     "application/json": components["schemas"]["AgentList"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2463,7 +2472,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Which agent, e.g. `claude`. */
+                /** @description Name of the agent, e.g. `claude`. */
                 agent: string;
             };
             cookie?: never;
@@ -2474,7 +2483,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2511,7 +2520,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2525,19 +2534,19 @@ export interface operations {
     "agents.modes": {
         parameters: {
             query?: {
-                /** @description Where the agent would run; the daemon's own folder when absent. */
+                /** @description Working directory of the agent (default: the daemon's). */
                 directory?: string | null;
             };
             header?: never;
             path: {
-                /** @description Which agent, e.g. `claude`. */
+                /** @description Name of the agent, e.g. `claude`. */
                 agent: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2591,7 +2600,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2605,19 +2614,19 @@ export interface operations {
     "agents.models": {
         parameters: {
             query?: {
-                /** @description Where the agent would run; the daemon's own folder when absent. */
+                /** @description Working directory of the agent (default: the daemon's). */
                 directory?: string | null;
             };
             header?: never;
             path: {
-                /** @description Which agent, e.g. `claude`. */
+                /** @description Name of the agent, e.g. `claude`. */
                 agent: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2671,7 +2680,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2694,7 +2703,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2712,7 +2721,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2739,7 +2748,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2820,7 +2829,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2868,7 +2877,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2895,7 +2904,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2949,7 +2958,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -2963,9 +2972,9 @@ export interface operations {
     "sessions.list": {
         parameters: {
             query?: {
-                /** @description How many to a page. */
+                /** @description Sessions per page. */
                 limit?: number;
-                /** @description `nextCursor` of the page before. */
+                /** @description `nextCursor` of the previous page. */
                 cursor?: string | null;
             };
             header?: never;
@@ -2974,7 +2983,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2992,7 +3001,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3016,7 +3025,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3097,7 +3106,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3112,7 +3121,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key gives the same turn. */
+                /** @description A repeated key returns the same turn. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -3127,7 +3136,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3217,7 +3226,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3265,7 +3274,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3313,7 +3322,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3352,7 +3361,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3366,9 +3375,9 @@ export interface operations {
     "sessions.queue": {
         parameters: {
             query?: {
-                /** @description How many at most. */
+                /** @description Most messages to return. */
                 limit?: number;
-                /** @description `nextCursor` of the page before. */
+                /** @description `nextCursor` of the previous page. */
                 cursor?: string | null;
             };
             header?: never;
@@ -3380,7 +3389,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3407,7 +3416,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3425,7 +3434,7 @@ export interface operations {
             path: {
                 /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
                 session_id: string;
-                /** @description The turn that waits. */
+                /** @description Turn of the queued message. */
                 turn_id: string;
             };
             cookie?: never;
@@ -3457,7 +3466,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3480,7 +3489,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3498,7 +3507,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3521,7 +3530,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3539,7 +3548,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3557,7 +3566,7 @@ export interface operations {
             path: {
                 /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
                 session_id: string;
-                /** @description The permission that waits. */
+                /** @description Id of the pending permission. */
                 permission_id: string;
             };
             cookie?: never;
@@ -3611,7 +3620,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3629,7 +3638,7 @@ export interface operations {
             path: {
                 /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
                 session_id: string;
-                /** @description The question that waits. */
+                /** @description Id of the pending question. */
                 question_id: string;
             };
             cookie?: never;
@@ -3683,7 +3692,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3701,7 +3710,7 @@ export interface operations {
             path: {
                 /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
                 session_id: string;
-                /** @description The question that waits. */
+                /** @description Id of the pending question. */
                 question_id: string;
             };
             cookie?: never;
@@ -3742,7 +3751,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3756,7 +3765,7 @@ export interface operations {
     "attachments.upload": {
         parameters: {
             query?: {
-                /** @description The file's name. */
+                /** @description Name of the file. */
                 filename?: string | null;
             };
             header?: never;
@@ -3772,7 +3781,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3817,7 +3826,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3835,14 +3844,14 @@ export interface operations {
             path: {
                 /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
                 session_id: string;
-                /** @description The last part of the attachment's path. */
+                /** @description Last part of the attachment's path. */
                 name: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3860,7 +3869,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3883,7 +3892,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3928,7 +3937,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3955,7 +3964,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4018,7 +4027,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4041,7 +4050,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4104,7 +4113,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4127,7 +4136,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4181,7 +4190,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4196,13 +4205,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key gives the same turn. */
+                /** @description A repeated key returns the same turn. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
                 /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
                 session_id: string;
-                /** @description The command's name, without its slash and without spaces. */
+                /** @description Name of the command, without the slash; no spaces. */
                 name: string;
             };
             cookie?: never;
@@ -4213,7 +4222,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -4303,7 +4312,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4318,7 +4327,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key gives the same turn. */
+                /** @description A repeated key returns the same turn. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -4329,7 +4338,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -4419,7 +4428,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4433,11 +4442,11 @@ export interface operations {
     "sessions.events": {
         parameters: {
             query?: {
-                /** @description Sequence of the last event already seen. */
+                /** @description Sequence of the last event you have seen. */
                 offset?: number;
-                /** @description How many at most; a page is also bounded in bytes. */
+                /** @description Most events to return; a page is also limited in bytes. */
                 limit?: number;
-                /** @description Give each event the native payload that caused it. */
+                /** @description Include the native payload of each event. */
                 includeRaw?: boolean;
             };
             header?: never;
@@ -4449,7 +4458,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4485,7 +4494,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4499,13 +4508,13 @@ export interface operations {
     "sessions.events_sse": {
         parameters: {
             query?: {
-                /** @description Sequence of the last event already seen. */
+                /** @description Sequence of the last event you have seen. */
                 offset?: number;
-                /** @description Give each event the native payload that caused it. */
+                /** @description Include the native payload of each event. */
                 includeRaw?: boolean;
             };
             header?: {
-                /** @description What a reconnecting reader saw last; wins over `offset`. */
+                /** @description Id of the last event received; takes precedence over `offset`. */
                 "Last-Event-ID"?: string | null;
             };
             path: {
@@ -4516,7 +4525,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4525,7 +4534,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description There is nothing more to come. */
+            /** @description There are no more events. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -4559,7 +4568,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4573,11 +4582,11 @@ export interface operations {
     "events.sse": {
         parameters: {
             query?: {
-                /** @description Position in the whole log; now when absent. */
+                /** @description Position in the log of all sessions (default: the end). */
                 offset?: number | null;
             };
             header?: {
-                /** @description What a reconnecting reader saw last; wins over `offset`. */
+                /** @description Id of the last event received; takes precedence over `offset`. */
                 "Last-Event-ID"?: string | null;
             };
             path?: never;
@@ -4585,7 +4594,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4612,7 +4621,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4627,7 +4636,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key gives the same turn. */
+                /** @description A repeated key returns the same turn. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -4642,7 +4651,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4732,7 +4741,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4746,13 +4755,13 @@ export interface operations {
     "fs.entries": {
         parameters: {
             query?: {
-                /** @description The folder; the one that relative paths start from when absent. */
+                /** @description Directory (default: the one that relative paths start from). */
                 path?: string | null;
-                /** @description The session whose directory relative paths start from. */
+                /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
-                /** @description How many to answer with, as a page; without it, all of them as a list. */
+                /** @description Entries per page. Without it, the response is a list of all entries. */
                 limit?: number | null;
-                /** @description `nextCursor` of the page before. */
+                /** @description `nextCursor` of the previous page. */
                 cursor?: string | null;
             };
             header?: never;
@@ -4761,13 +4770,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FileEntry"][];
+                    "application/json": components["schemas"]["FileEntry"][] | components["schemas"]["EntryPage"];
                 };
             };
             /** @description `invalid_request` */
@@ -4806,7 +4815,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4820,9 +4829,9 @@ export interface operations {
     "fs.stat": {
         parameters: {
             query?: {
-                /** @description Absolute, or relative to the session's directory; without a session, to the daemon user's home. */
+                /** @description Absolute path, or relative to the session's directory (without a session: to the daemon user's home). */
                 path?: string;
-                /** @description The session whose directory relative paths start from. */
+                /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
             };
             header?: never;
@@ -4831,7 +4840,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4876,7 +4885,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4890,17 +4899,17 @@ export interface operations {
     "fs.read": {
         parameters: {
             query?: {
-                /** @description Absolute, or relative to the session's directory; without a session, to the daemon user's home. */
+                /** @description Absolute path, or relative to the session's directory (without a session: to the daemon user's home). */
                 path?: string;
-                /** @description The session whose directory relative paths start from. */
+                /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
             };
             header?: {
-                /** @description A part of the file, e.g. `bytes=0-99`. */
+                /** @description Part of the file, e.g. `bytes=0-99`. */
                 Range?: string | null;
-                /** @description Answer 304 where the file still has this tag. */
+                /** @description Return 304 if the file still has this tag. */
                 "If-None-Match"?: string | null;
-                /** @description Heed `Range` only where the file still has this tag. */
+                /** @description Use `Range` only if the file still has this tag. */
                 "If-Range"?: string | null;
             };
             path?: never;
@@ -4908,7 +4917,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4978,7 +4987,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4992,13 +5001,13 @@ export interface operations {
     "fs.write": {
         parameters: {
             query?: {
-                /** @description Absolute, or relative to the session's directory; without a session, to the daemon user's home. */
+                /** @description Absolute path, or relative to the session's directory (without a session: to the daemon user's home). */
                 path?: string;
-                /** @description The session whose directory relative paths start from. */
+                /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
             };
             header?: {
-                /** @description Write only where the file still has this tag; `*`: only where there is one. */
+                /** @description Write only if the file still has this tag; `*` writes only if the file exists. */
                 "If-Match"?: string | null;
             };
             path?: never;
@@ -5010,7 +5019,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5073,7 +5082,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5087,11 +5096,11 @@ export interface operations {
     "fs.download": {
         parameters: {
             query?: {
-                /** @description The folder; the one that relative paths start from when absent. */
+                /** @description Directory (default: the one that relative paths start from). */
                 path?: string | null;
-                /** @description The session whose directory relative paths start from. */
+                /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
-                /** @description The kind of archive. */
+                /** @description Format of the archive. */
                 format?: "tar" | "zip";
             };
             header?: never;
@@ -5100,7 +5109,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5145,7 +5154,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5159,23 +5168,23 @@ export interface operations {
     "fs.search": {
         parameters: {
             query?: {
-                /** @description The folder; the one that relative paths start from when absent. */
+                /** @description Directory (default: the one that relative paths start from). */
                 path?: string | null;
-                /** @description The session whose directory relative paths start from. */
+                /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
-                /** @description Which names, as in .gitignore: `*.py` at any depth, `src/**\/test_*`. */
+                /** @description Names to match, as in .gitignore: `*.py` at any depth, `src/**\/test_*`. */
                 glob?: string | null;
-                /** @description Only files that hold this text; each line that does is a hit. */
+                /** @description Text to find; every line that contains it is a match. */
                 text?: string | null;
-                /** @description The same with a regular expression, as Python has them. */
+                /** @description Python regular expression to find, instead of `text`. */
                 regex?: string | null;
-                /** @description Take a and A for the same. */
+                /** @description Ignore case. */
                 ignoreCase?: boolean;
-                /** @description Also what .gitignore leaves out. */
+                /** @description Include files ignored by .gitignore. */
                 ignored?: boolean;
-                /** @description How many hits at most. */
+                /** @description Most matches to return. */
                 limit?: number;
-                /** @description How long to search at most. */
+                /** @description Time limit in milliseconds. */
                 timeoutMs?: number;
             };
             header?: never;
@@ -5184,7 +5193,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5229,7 +5238,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5243,9 +5252,9 @@ export interface operations {
     "fs.watch": {
         parameters: {
             query?: {
-                /** @description The folder; the one that relative paths start from when absent. */
+                /** @description Directory (default: the one that relative paths start from). */
                 path?: string | null;
-                /** @description The session whose directory relative paths start from. */
+                /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
             };
             header?: never;
@@ -5254,7 +5263,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5299,7 +5308,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5313,11 +5322,11 @@ export interface operations {
     "fs.delete": {
         parameters: {
             query?: {
-                /** @description Absolute, or relative to the session's directory; without a session, to the daemon user's home. */
+                /** @description Absolute path, or relative to the session's directory (without a session: to the daemon user's home). */
                 path?: string;
-                /** @description The session whose directory relative paths start from. */
+                /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
-                /** @description Also a folder that is not empty. */
+                /** @description Also delete a directory that is not empty. */
                 recursive?: boolean;
             };
             header?: never;
@@ -5326,7 +5335,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5371,7 +5380,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5385,9 +5394,9 @@ export interface operations {
     "fs.mkdir": {
         parameters: {
             query?: {
-                /** @description Absolute, or relative to the session's directory; without a session, to the daemon user's home. */
+                /** @description Absolute path, or relative to the session's directory (without a session: to the daemon user's home). */
                 path?: string;
-                /** @description The session whose directory relative paths start from. */
+                /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
             };
             header?: never;
@@ -5396,7 +5405,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5441,7 +5450,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5465,7 +5474,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5510,7 +5519,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5524,9 +5533,9 @@ export interface operations {
     "fs.upload_batch": {
         parameters: {
             query?: {
-                /** @description The folder to unpack to; it is made. */
+                /** @description Directory to unpack into; created if it does not exist. */
                 path?: string | null;
-                /** @description The session whose directory relative paths start from. */
+                /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
             };
             header?: never;
@@ -5539,7 +5548,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5593,7 +5602,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5607,7 +5616,7 @@ export interface operations {
     "processes.list": {
         parameters: {
             query?: {
-                /** @description Only those that this owner started. */
+                /** @description Only processes of this owner. */
                 owner?: ("desktop" | "system" | "user") | null;
             };
             header?: never;
@@ -5616,7 +5625,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5643,7 +5652,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5667,7 +5676,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5712,7 +5721,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5736,7 +5745,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5781,7 +5790,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5801,7 +5810,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5819,7 +5828,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5843,7 +5852,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5879,7 +5888,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5895,14 +5904,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Which process, e.g. `proc_1`. */
+                /** @description Id of the process, e.g. `proc_1`. */
                 process_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5929,7 +5938,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5945,7 +5954,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Which process, e.g. `proc_1`. */
+                /** @description Id of the process, e.g. `proc_1`. */
                 process_id: string;
             };
             cookie?: never;
@@ -5995,7 +6004,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6009,19 +6018,19 @@ export interface operations {
     "processes.stop": {
         parameters: {
             query?: {
-                /** @description How long to wait for the exit, in milliseconds; 2000 when absent. */
+                /** @description How long to wait for the exit, in milliseconds (default 2000). */
                 waitMs?: number | null;
             };
             header?: never;
             path: {
-                /** @description Which process, e.g. `proc_1`. */
+                /** @description Id of the process, e.g. `proc_1`. */
                 process_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6057,7 +6066,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6071,19 +6080,19 @@ export interface operations {
     "processes.kill": {
         parameters: {
             query?: {
-                /** @description How long to wait for the exit, in milliseconds; 2000 when absent. */
+                /** @description How long to wait for the exit, in milliseconds (default 2000). */
                 waitMs?: number | null;
             };
             header?: never;
             path: {
-                /** @description Which process, e.g. `proc_1`. */
+                /** @description Id of the process, e.g. `proc_1`. */
                 process_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6119,7 +6128,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6133,28 +6142,28 @@ export interface operations {
     "processes.logs": {
         parameters: {
             query?: {
-                /** @description Which output; both, or the terminal's, when absent. */
+                /** @description Output to read (default: both streams, or the terminal's). */
                 stream?: ("combined" | "pty" | "stderr" | "stdout") | null;
-                /** @description Sequence of the last entry already seen. */
+                /** @description Sequence of the last entry you have seen. */
                 since?: number;
-                /** @description Only the last so many entries. */
+                /** @description Only this many entries from the end. */
                 tail?: number | null;
-                /** @description Answer with a stream, which goes on until the process has ended. */
+                /** @description Return a stream that continues until the process ends. */
                 follow?: boolean;
             };
             header?: {
-                /** @description What a reconnecting reader saw last; wins over `since`. */
+                /** @description Id of the last entry received; takes precedence over `since`. */
                 "Last-Event-ID"?: string | null;
             };
             path: {
-                /** @description Which process, e.g. `proc_1`. */
+                /** @description Id of the process, e.g. `proc_1`. */
                 process_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6164,7 +6173,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description There is nothing more to come. */
+            /** @description There are no more events. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6198,7 +6207,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6214,7 +6223,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Which process, e.g. `proc_1`. */
+                /** @description Id of the process, e.g. `proc_1`. */
                 process_id: string;
             };
             cookie?: never;
@@ -6225,7 +6234,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6279,7 +6288,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6295,7 +6304,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Which process, e.g. `proc_1`. */
+                /** @description Id of the process, e.g. `proc_1`. */
                 process_id: string;
             };
             cookie?: never;
@@ -6306,7 +6315,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6351,7 +6360,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6367,14 +6376,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Which process, e.g. `proc_1`. */
+                /** @description Id of the process, e.g. `proc_1`. */
                 process_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             101: {
                 headers: {
                     [name: string]: unknown;
@@ -6417,7 +6426,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6437,7 +6446,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6446,7 +6455,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6466,7 +6475,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6484,7 +6493,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6504,7 +6513,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answer. */
+            /** @description The response. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6513,7 +6522,7 @@ export interface operations {
                     "*/*": unknown;
                 };
             };
-            /** @description Any other problem: the token, the host, the body. */
+            /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
                     [name: string]: unknown;

@@ -1,4 +1,4 @@
-"""`sessions export` and `sessions prune`: what one does with sessions that are over."""
+"""`sessions export` and `sessions prune`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def export(args: argparse.Namespace) -> int:
 
 
 def all_events(remote: Remote, session_id: str, *, include_raw: bool = False) -> Iterator[bytes]:
-    """Every event of a session, page by page, byte for byte."""
+    """Every event of a session, as the exact bytes in the log."""
     offset, more = 0, True
     while more:
         query = {"offset": str(offset), "limit": PAGE, "include_raw": str(include_raw).lower()}
@@ -86,57 +86,59 @@ def log_bytes(remote: Remote) -> int:
 
 
 def older_than(sessions: list[SessionInfo], moment: datetime) -> list[SessionInfo]:
-    """Those at rest that nobody has touched since, oldest first."""
-    return [one for one in _at_rest(sessions) if datetime.fromisoformat(one.updated_at) < moment]
+    """Idle or ended sessions that have not changed since, oldest first."""
+    return [session for session in _at_rest(sessions) if datetime.fromisoformat(session.updated_at) < moment]
 
 
-def beyond_size(sessions: list[SessionInfo], used: int, wanted: int) -> list[SessionInfo]:
-    """The oldest at rest, until the log would be small enough: a session's share is its share of the events."""
-    events = sum(one.event_count for one in sessions) or 1
-    found = []
-    for one in _at_rest(sessions):
-        if used <= wanted:
+def beyond_size(sessions: list[SessionInfo], used: int, limit: int) -> list[SessionInfo]:
+    """The oldest idle or ended sessions, until the log is small enough. A session's size is estimated from its events."""
+    events = sum(session.event_count for session in sessions) or 1
+    oldest = []
+    for session in _at_rest(sessions):
+        if used <= limit:
             break
-        found.append(one)
-        used -= used * one.event_count // events
-        events = max(1, events - one.event_count)
-    return found
+        oldest.append(session)
+        used -= used * session.event_count // events
+        events = max(1, events - session.event_count)
+    return oldest
 
 
 def _at_rest(sessions: list[SessionInfo]) -> list[SessionInfo]:
-    resting = [one for one in sessions if one.state in ("idle", "ended")]
-    return sorted(resting, key=lambda one: one.updated_at)
+    resting = [session for session in sessions if session.state in ("idle", "ended")]
+    return sorted(resting, key=lambda session: session.updated_at)
 
 
 def age(text: str) -> timedelta:
     found = re.fullmatch(r"(\d+)([mhdw])", text.strip())
     if not found:
-        raise WrongUsage(f"--older-than {text}: give a number and a unit, e.g. 12h, 30d, 8w")
+        raise WrongUsage(f"--older-than {text}: expected a number and a unit, e.g. 12h, 30d, 8w")
     return timedelta(**{AGE_UNITS[found[2]]: int(found[1])})
 
 
 def byte_count(text: str) -> int:
     found = re.fullmatch(r"(\d+)([KMG]?)(i?B)?", text.strip(), re.IGNORECASE)
     if not found:
-        raise WrongUsage(f"--max-size {text}: give bytes, or a number with K, M or G, e.g. 500M")
+        raise WrongUsage(
+            f"--max-size {text}: expected a number of bytes, or a number with K, M or G, e.g. 500M"
+        )
     return int(found[1]) * SIZE_UNITS[found[2].upper()]
 
 
 def _show(doomed: list[SessionInfo], args: argparse.Namespace) -> None:
-    rows: list[dict[str, Any]] = [msgspec.to_builtins(one) for one in doomed]
+    rows: list[dict[str, Any]] = [msgspec.to_builtins(session) for session in doomed]
     if wants_json(args):
         print_json({"sessions": rows, "dryRun": bool(args.dry_run)})
         return
     columns = ("sessionId", "agent", "state", "title", "eventCount", "updatedAt")
-    print_rows(columns, rows, empty="there is nothing to delete")
+    print_rows(columns, rows, empty="no sessions to delete")
 
 
 def _confirmed(count: int) -> bool:
     if not sys.stdin.isatty():
-        raise WrongUsage("nobody can be asked here: give --yes to delete, or --dry-run to look")
+        raise WrongUsage("stdin is not a terminal: use --yes to delete, or --dry-run to list the sessions")
     from .asking import confirmed
 
-    return confirmed(f"delete {count} sessions for good?")
+    return confirmed(f"permanently delete {count} sessions?")
 
 
 def _with_progress(sessions: list[SessionInfo]) -> Iterator[SessionInfo]:

@@ -1,4 +1,4 @@
-"""Permissions and questions, asked on the terminal."""
+"""Asks for permissions and answers on the terminal."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ ReadLine = Callable[[str], str]
 REPLIES = {"o": "once", "a": "always", "r": "reject", "y": "once", "n": "reject"}
 
 
-def forget_what_was_typed() -> None:
-    """What was typed before a question could be seen is no answer to it."""
+def discard_typed_input() -> None:
+    """Discard input typed before the question was shown: it cannot be an answer to it."""
     try:
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
     except (termios.error, OSError, ValueError):
-        pass  # stdin is no terminal
+        pass  # stdin is not a terminal
 
 
 def confirmed(question: str) -> bool:
-    forget_what_was_typed()
+    discard_typed_input()
     try:
         return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:
@@ -37,24 +37,24 @@ def confirmed(question: str) -> bool:
 
 
 def ask_permission(request: PermissionRequested, console: Console, read: ReadLine) -> Decision:
-    """Once, always or reject with a reason. The end of input rejects."""
+    """Ask for once, always, or reject with a reason. End of input rejects."""
     facts = request.metadata
     line = titled(request.action, facts.title if facts else "")
     console.print(Text.assemble(("? ", "bold yellow"), (line, "bold")))
     if facts and line.endswith("…"):
-        # Nobody should allow what they have not read.
+        # Show what the shortened title leaves out before asking.
         console.print(Text(f"  {printable(arguments_of(facts.input))}"))
     if facts and facts.reason:
         console.print(Text(f"  {printable(facts.reason)}", style="dim"))
     if facts and facts.diff:
         console.print(coloured_diff(printable(facts.diff)))
-    forget_what_was_typed()
+    discard_typed_input()
     try:
         while True:
             given = read("  allow? [o]nce, [a]lways, [r]eject: ").strip().lower()
             reply = REPLIES.get(given[:1])
             if reply == "reject":
-                return Decision("reject", read("  why? (may be empty) ").strip() or None)
+                return Decision("reject", read("  reason (optional): ").strip() or None)
             if reply:
                 return Decision("always" if reply == "always" else "once")
     except EOFError:
@@ -62,9 +62,9 @@ def ask_permission(request: PermissionRequested, console: Console, read: ReadLin
 
 
 def ask_question(request: QuestionRequested, console: Console, read: ReadLine) -> Answer:
-    """The answers to all questions of a request; None for a rejection, which the end of input is too."""
+    """Ask all questions of a request. End of input rejects them."""
     try:
-        answers = tuple(_ask_one(one, console, read) for one in request.metadata.questions)
+        answers = tuple(_ask_one(question, console, read) for question in request.metadata.questions)
     except EOFError:
         return Answer(None)
     return Answer(answers)
@@ -74,18 +74,18 @@ def _ask_one(question: AskedQuestion, console: Console, read: ReadLine) -> tuple
     console.print(Text.assemble(("? ", "bold yellow"), (printable(question.header), "bold")))
     console.print(Markdown(printable(question.question)))
     for number, option in enumerate(question.options, 1):
-        told = f"  {printable(option.description)}" if option.description else ""
-        console.print(Text.assemble(f"  {number}. {printable(option.label)}", (told, "dim")))
-    forget_what_was_typed()
-    several = "numbers with commas" if question.multi_select else "a number"
-    hint = f"  {several}, or your own words (Ctrl-D rejects): " if question.options else "  answer: "
+        description = f"  {printable(option.description)}" if option.description else ""
+        console.print(Text.assemble(f"  {number}. {printable(option.label)}", (description, "dim")))
+    discard_typed_input()
+    several = "numbers separated by commas" if question.multi_select else "a number"
+    hint = f"  {several}, or your own text (Ctrl-D rejects): " if question.options else "  answer: "
     while True:
         if labels := chosen(read(hint), question):
             return labels
 
 
 def chosen(text: str, question: AskedQuestion) -> tuple[str, ...]:
-    """Labels from numbers or from words; nothing when the text says nothing, or names an option that is not there."""
+    """The labels chosen by number or by text; empty if the text is empty or a number is out of range."""
     text = text.strip()
     words = [word.strip() for word in text.split(",")] if question.multi_select else [text]
     labels = [option.label for option in question.options]

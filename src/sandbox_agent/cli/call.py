@@ -1,4 +1,4 @@
-"""Runs the command of an operation: sends it, and prints what comes back."""
+"""Runs the command of an operation: sends the request and prints the response."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Created(Struct):
 
 
 class EventHead(Struct):
-    """What one must know of an event to follow a stream."""
+    """The fields of an event that are needed to follow a stream."""
 
     type: str = ""
     sequence: int = 0
@@ -39,7 +39,7 @@ class EventHead(Struct):
 def call(args: argparse.Namespace) -> int:
     command: Command = args._command
     if command.name == "sessions create" and args.session_id is None:
-        command = next(one for one in COMMANDS if one.name == "sessions new")
+        command = next(other for other in COMMANDS if other.name == "sessions new")
     with Remote(find_address(args)) as remote:
         if any(argument.name == "directory" for argument in command.arguments):
             args.directory = caller_directory(args, remote.address)
@@ -64,7 +64,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _exit_code(created: Created) -> int:
-    """A session that ended at once was created, but the command did not do what one wanted."""
+    """A session whose agent did not start was created, but the command failed."""
     if created.healthy:
         return 0
     say(ProblemAnswered(dict(created.error or {})).readable())
@@ -80,12 +80,12 @@ def _print_events(answer: bytes, *, as_page: bool) -> int:
         write_line(bytes(event))
     if page.has_more:
         last = msgspec.json.decode(page.events[-1], type=EventHead)
-        say(f"there are more: --offset {last.sequence}")
+        say(f"more events: --offset {last.sequence}")
     return 0
 
 
 def _print_stream(remote: Remote, request: Call) -> int:
-    """One event per line. The stream of a session ends with the session, the one of a turn with the turn."""
+    """Print one event per line. The stream ends with the session or the turn it follows."""
     of_session = request.path.startswith("/v1/sessions/")
     for frame in remote.follow(request):
         write_line(frame.data)
@@ -95,7 +95,7 @@ def _print_stream(remote: Remote, request: Call) -> int:
 
 
 def _print_logs(remote: Remote, request: Call, args: argparse.Namespace) -> int:
-    """What the process wrote, as it wrote it; with `--json` the entries."""
+    """Print the output of a process unchanged, or its log entries with `--json`."""
     entries: Iterator[LogEntry]
     if args.follow:
         entries = (decoded_entry(frame.data) for frame in remote.follow(request))
@@ -123,14 +123,14 @@ def _write_content(remote: Remote, request: Call, args: argparse.Namespace) -> i
 
 
 def _write_to_stdout(answer: Downloading) -> None:
-    """A terminal shows text, and nothing that would change it."""
+    """Refuse to write binary content to a terminal."""
     for piece in answer.pieces:
         if sys.stdout.isatty() and not (answer.is_text or _is_text(piece)):
-            raise CommandFailed("that is no text: give --output FILE, or redirect it")
+            raise CommandFailed("the content is binary: use --output FILE or redirect stdout")
         sys.stdout.buffer.write(piece)
     sys.stdout.buffer.flush()
 
 
 def _is_text(piece: bytes) -> bool:
     shown = piece.decode(errors="replace")
-    return all(one.isprintable() or one in "\t\r\n" for one in shown)
+    return all(letter.isprintable() or letter in "\t\r\n" for letter in shown)

@@ -1,4 +1,4 @@
-"""What the generated table is made of: commands and their arguments. Imports nothing heavy, because `--help` needs it."""
+"""The types of the generated table: commands and their arguments. Imports nothing heavy, to keep `--help` fast."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Kind = Literal[
     "mcp",  # repeatable NAME='command args', NAME=URL or JSON
     "answers",  # repeatable "label,label", or all as JSON
     "attachments",  # repeatable PATH
-    "file",  # the path of a file whose bytes are sent
+    "file",  # the path of a file to send
 ]
 Place = Literal["path", "query", "header", "body", "content"]
 Answer = Literal["json", "nothing", "content", "stream", "dialogue"]
@@ -27,12 +27,12 @@ class Argument(NamedTuple):
     kind: Kind
     place: Place
     wire: str
-    """How it is spelled on the wire."""
+    """Its name in the request."""
     help: str = ""
     required: bool = False
     choices: tuple[str, ...] = ()
     is_word: bool = False
-    """It stands without a flag."""
+    """It is a positional argument."""
 
     @property
     def flag(self) -> str:
@@ -40,12 +40,12 @@ class Argument(NamedTuple):
 
     @property
     def is_message(self) -> bool:
-        """What a command is mainly about: it may also be given as a word, or on stdin."""
+        """The main argument of a command, which may also be a positional argument or come from stdin."""
         return self.name == "message" and self.required
 
 
 class Command(NamedTuple):
-    """An operation, as the command line needs it."""
+    """An operation as a command."""
 
     group: str
     verb: str
@@ -56,10 +56,10 @@ class Command(NamedTuple):
     description: str
     answer: Answer
     media_type: str
-    """Of what is sent, where that is a file."""
+    """The media type of a file that is sent."""
     arguments: tuple[Argument, ...]
     examples: str = ""
-    """Lines to paste into a shell."""
+    """Lines for a shell."""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""The whole command line: every command below one parser, and what a line of words means."""
+"""The parser of the whole command line."""
 
 from __future__ import annotations
 
@@ -15,31 +15,32 @@ DESCRIPTION = "One API for every coding agent: a daemon, and commands that talk 
 GUIDE = f"""\
 {DESCRIPTION}
 
-  sandbox-agent run claude "Fix the failing test"   give an agent one prompt and watch it work
-  sandbox-agent daemon start                        a daemon in the background, with a page at /ui/
-  sandbox-agent doctor                              what is installed, which keys are found, what to do next
+  sandbox-agent run claude "Fix the failing test"   send one prompt to an agent and watch it work
+  sandbox-agent daemon start                        start a daemon in the background, with a web page at /ui/
+  sandbox-agent doctor                              show what is installed, which keys were found, and what to do next
 
-sandbox-agent --help lists every command. `run mock "hello"` needs no key."""
+Run `sandbox-agent --help` for all commands. `sandbox-agent run mock "hello"` needs no key."""
 
 ROOT_EXAMPLES = """\
 examples:
-  sandbox-agent run claude "Fix the failing test"     one prompt, with a transcript on the terminal
-  sandbox-agent daemon start                          a daemon in the background; other commands find it
-  sandbox-agent sessions create demo --agent mock     a session on it
+  sandbox-agent run claude "Fix the failing test"     send one prompt and print the transcript
+  sandbox-agent daemon start                          start a daemon that the other commands use
+  sandbox-agent sessions create demo --agent mock     create a session
   sandbox-agent sessions stream-message demo "hello"
-  sandbox-agent sessions show demo                    what happened in it
-  sandbox-agent --token-file token --port 2468        the daemon in the foreground, as `sandbox-agent server`
+  sandbox-agent sessions show demo                    print its transcript
+  sandbox-agent --token-file token --port 2468        run the daemon in the foreground, like `sandbox-agent server`
 
 environment:
-  SANDBOX_AGENT_ENDPOINT, SANDBOX_AGENT_TOKEN   the daemon to talk to
+  SANDBOX_AGENT_ENDPOINT, SANDBOX_AGENT_TOKEN   the daemon to use
   SANDBOX_AGENT_DATA_DIR                        the data directory
-  NO_COLOR                                      no colours
+  NO_COLOR                                      disable colours
 
 exit codes: 0 ok, 1 failed, 2 wrong usage, 130 interrupted"""
 
 
 def parser(*, server_alone: bool = False) -> Parser:
-    """Every command, or for the sake of a quick start only the server. Options for the daemon's address may stand before the command or after it."""
+    """Build the parser: all commands, or only the server for a quick start. The options for the daemon's address are
+    accepted before and after the command."""
     from .. import __version__
 
     root = Parser(
@@ -66,7 +67,7 @@ def parser(*, server_alone: bool = False) -> Parser:
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """A leading `api` is skipped, and flags of the server alone are the server."""
+    """Parse the arguments. A leading `api` is skipped; flags of the server without a command run the server."""
     words = _without_api(argv)
     if not words:
         print(GUIDE)
@@ -81,7 +82,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _parted(words: list[str]) -> tuple[list[str], list[str]]:
-    """What is ours, and the command of an `exec`, which begins behind `--`."""
+    """Split the words into ours and the command of `exec`, which starts after `--`."""
     if words[_place_of_command(words) :][:1] != ["exec"] or "--" not in words:
         return words, []
     place = words.index("--")
@@ -89,7 +90,7 @@ def _parted(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _without_api(argv: Sequence[str]) -> list[str]:
-    """Only in the place of a command: a prompt may be `api`."""
+    """Drop `api` only where a command is expected: a prompt may be `api`."""
     words = list(argv)
     place = _place_of_command(words)
     if words[place : place + 1] == ["api"]:
@@ -98,7 +99,7 @@ def _without_api(argv: Sequence[str]) -> list[str]:
 
 
 def _place_of_command(words: Sequence[str]) -> int:
-    """Options for the daemon's address may precede it."""
+    """The index of the command, after any options for the daemon's address."""
     place = 0
     while place < len(words) and words[place].partition("=")[0] in CLIENT_FLAGS:
         place += 1 if words[place] == "--json" or "=" in words[place] else 2
@@ -106,7 +107,7 @@ def _place_of_command(words: Sequence[str]) -> int:
 
 
 def _is_bare_server(words: list[str]) -> bool:
-    """Only flags of the server, with their values: there is no command among them."""
+    """Whether the words are only flags of the server and their values."""
     flags = {setting.flag: setting for setting in SETTINGS}
     rest = iter(words)
     for word in rest:

@@ -1,4 +1,4 @@
-"""`cp`: files and folders from this machine to the daemon's, or back."""
+"""`cp`: copies files and directories between this machine and the daemon's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .remote import Remote, find_address
 from .request import PIECE_BYTES
 
 UNBOUND = 1 << 62
-"""Bytes that are accepted from the daemon: as many as the disk takes."""
+"""Bytes to accept from the daemon: as many as fit on the disk."""
 
 Shown = Callable[[Iterator[bytes]], Iterator[bytes]]
 
@@ -46,20 +46,20 @@ class RemotePath(NamedTuple):
 def copy(args: argparse.Namespace) -> int:
     source, target = remote_path(args.source), remote_path(args.target)
     if (source is None) == (target is None):
-        raise WrongUsage("one of the two is on the daemon's machine: `:PATH`, or `SESSION:PATH`")
+        raise WrongUsage("one of the two paths must be on the daemon's machine: `:PATH` or `SESSION:PATH`")
     try:
         with Remote(find_address(args)) as remote:
             if target is not None:
                 _send(remote, Path(args.source), target)
             elif source is not None:
                 _fetch(remote, source, Path(args.target))
-    except SandboxAgentError as error:  # about files of this machine
+    except SandboxAgentError as error:  # about local files
         raise CommandFailed(error.detail) from None
     return 0
 
 
 def remote_path(text: str) -> RemotePath | None:
-    """`SESSION:PATH`, `:PATH` or `remote:PATH`; None for a path of this machine, which a slash before the colon tells."""
+    """`SESSION:PATH`, `:PATH` or `remote:PATH`; None for a local path, which has no colon or a slash before it."""
     name, colon, path = text.partition(":")
     if not colon or "/" in name:
         return None
@@ -71,7 +71,7 @@ def remote_path(text: str) -> RemotePath | None:
 
 def _send(remote: Remote, source: Path, target: RemotePath) -> None:
     if not source.exists():
-        raise WrongUsage(f"cannot read {source}: there is no such file")
+        raise WrongUsage(f"cannot read {source}: no such file")
     there = _stat(remote, target)
     if target.path.endswith("/") or (there is not None and there.entry_type == "directory"):
         target = target.below(source.resolve().name)
@@ -99,7 +99,7 @@ def _send_folder(remote: Remote, source: Path, target: RemotePath) -> None:
 
 
 def _stat(remote: Remote, path: RemotePath) -> FileStat | None:
-    """What is at a path; None where nothing is, or nothing that may be seen."""
+    """The entry at a path; None if there is none, or none that may be seen."""
     try:
         answer = remote.send(call("GET", "/v1/fs/stat", query=path.query()))
     except ProblemAnswered as problem:
@@ -115,7 +115,7 @@ def _stat(remote: Remote, path: RemotePath) -> FileStat | None:
 def _fetch(remote: Remote, source: RemotePath, target: Path) -> None:
     found = _stat(remote, source)
     if found is None:
-        raise CommandFailed(f"the daemon's machine has no {source.path or 'such folder'}")
+        raise CommandFailed(f"the daemon's machine has no {source.path or 'such directory'}")
     if target.is_dir():
         target = target / (Path(found.path).name or "root")
     if found.entry_type == "directory":
@@ -135,7 +135,7 @@ def _fetch_file(remote: Remote, source: RemotePath, target: Path) -> None:
 
 
 def _fetch_folder(remote: Remote, source: RemotePath, target: Path) -> None:
-    """Whole before it is unpacked, by the same rules as an upload: a daemon is not trusted more than a client."""
+    """Download the archive completely, then unpack it with the same checks as an upload: the daemon is not trusted."""
     with (
         remote.download(call("GET", "/v1/fs/download", query=source.query())) as answer,
         _progress(target.name, None) as shown,
@@ -155,7 +155,7 @@ def _everywhere() -> Roots:
 
 @contextlib.contextmanager
 def _progress(name: str, size: int | None) -> Iterator[Shown]:
-    """A bar on a terminal, a line at the end elsewhere."""
+    """A bar on a terminal, otherwise a line at the end."""
     if sys.stderr.isatty():
         with _bar(name, size) as shown:
             yield shown

@@ -1,4 +1,4 @@
-"""`credentials extract|extract-env`: the keys that agents would find on this machine. Nothing is written anywhere."""
+"""`credentials extract|extract-env`: the credentials that agents find on this machine. Writes no files."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from .output import print_json, print_rows, say, wants_json
 COLUMNS = ("agent", "available", "kind", "provider", "value", "expires", "source")
 SHOWN = 4
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-"""Of a variable. What is printed may be evaluated by a shell."""
+"""A valid variable name. A shell may evaluate the output."""
 
 
 class Shown(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """A credential as it is printed."""
+    """A credential as printed."""
 
     kind: str
     source: str
@@ -62,9 +62,9 @@ def extract(args: argparse.Namespace) -> int:
 def extract_env(args: argparse.Namespace) -> int:
     variables = dict(_variables(_chosen(args.agent)))
     if args.export:
-        say(f"the values of {len(variables)} variables are printed: for a shell, not for a screen or a log")
+        say(f"printing {len(variables)} secret values: use them in a shell, not on a screen or in a log")
     elif not args.reveal:
-        say("values are hidden; --reveal shows them")
+        say("values are masked; use --reveal to show them")
         variables = {name: redacted(value) for name, value in variables.items()}
     if getattr(args, "json", False):
         print_json(variables)
@@ -78,7 +78,7 @@ def _chosen(name: str | None) -> list[Agent]:
     if name is None:
         return list(AGENTS.values())
     if name not in AGENTS:
-        raise WrongUsage(f"no agent is called {name}; there are {', '.join(AGENTS)}")
+        raise WrongUsage(f"no agent is called {name}; the agents are {', '.join(AGENTS)}")
     return [AGENTS[name]]
 
 
@@ -88,16 +88,16 @@ def _of_agent(agent: Agent, *, reveal: bool) -> OfAgent:
     return OfAgent(agent.name, has_credentials(agent, os.environ, Path.home()), shown, found.problems)
 
 
-def _shown(one: Credential, *, reveal: bool) -> Shown:
+def _shown(credential: Credential, *, reveal: bool) -> Shown:
     return Shown(
-        one.kind,
-        one.source,
-        one.value if reveal or one.value is None else redacted(one.value),
-        one.env,
-        one.provider,
-        None if one.expires_at is None else _moment(one.expires_at),
-        one.has_expired(time.time()),
-        one.renewable,
+        credential.kind,
+        credential.source,
+        credential.value if reveal or credential.value is None else redacted(credential.value),
+        credential.env,
+        credential.provider,
+        None if credential.expires_at is None else _moment(credential.expires_at),
+        credential.has_expired(time.time()),
+        credential.renewable,
     )
 
 
@@ -105,7 +105,7 @@ def _moment(seconds: float) -> str:
     try:
         return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     except (OverflowError, ValueError, OSError):
-        return "never"  # further away than there are dates
+        return "never"  # beyond the range of datetime
 
 
 def _rows(one: OfAgent) -> Iterator[dict[str, object]]:
@@ -123,7 +123,7 @@ def _expiry(shown: Shown) -> str | None:
 
 
 def _variables(agents: Iterable[Agent]) -> Iterator[tuple[str, str]]:
-    """What other programs can use: of two values for one variable, the one that was found first."""
+    """Variables for other programs. If a variable has two values, the first one found is used."""
     now = time.time()
     seen: dict[str, Credential] = {}
     for agent in agents:
@@ -134,21 +134,21 @@ def _variables(agents: Iterable[Agent]) -> Iterator[tuple[str, str]]:
             if first is one:
                 yield one.env, one.value
             elif first.value != one.value:
-                say(f"{one.env} is taken from {first.source}; {one.source} has another")
+                say(f"using {one.env} from {first.source}; {one.source} has a different value")
 
 
 def how_to_log_in(agent: Agent, program: Path | None = None) -> str:
-    """The next thing to type, for somebody whose agent has no key."""
+    """The command to run next if the agent has no credentials."""
     assert agent.credentials is not None
     variable = f"`export {agent.credentials.usual_variable}=...`"
     if program is None:
         return variable
-    # A program that is not on PATH is named by its whole path.
+    # A program that is not on PATH is shown with its full path.
     name = agent.executables[0]
     shown = name if shutil.which(name) == str(program) else shlex.quote(str(program))
     return f"{variable}, or log in with {agent.credentials.login.format(program=shown)}"
 
 
 def redacted(value: str) -> str:
-    """Enough to tell two keys apart, too little to use one."""
+    """Enough of a key to recognize it, too little to use it."""
     return f"{value[:SHOWN]}…" if len(value) >= 4 * SHOWN else "…"

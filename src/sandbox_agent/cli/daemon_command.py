@@ -1,4 +1,4 @@
-"""`daemon start|restart|stop|status`: a daemon in the background, whose address and token the other commands find."""
+"""`daemon start|restart|stop|status`: a daemon in the background that the other commands find and use."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def start(args: argparse.Namespace) -> int:
     config = config_of(args)
     folder = data_dir(args)
     if state := running_daemon(folder):
-        say(f"a daemon runs already at {state.endpoint}")
+        say(f"a daemon is already running at {state.endpoint}")
         _print(_facts(state, alreadyRunning=True), args)
         return 0
     flags = (*_flags(args), "--data-dir", str(folder))
@@ -42,16 +42,16 @@ def start(args: argparse.Namespace) -> int:
 
 
 def restart(args: argparse.Namespace) -> int:
-    """At the same address and with the same token, so that clients go on with it."""
+    """Keep the address and the token, so that clients can reconnect."""
     folder = data_dir(args)
     config = config_of(args)
     state = running_daemon(folder)
     if state is None:
-        say("no daemon runs; starting one")
+        say("no daemon is running; starting one")
         return start(args)
     _stop(folder, state)
     port = urlsplit(state.endpoint).port
-    # Of a flag that is given twice the later one counts.
+    # If a flag is repeated, the last one counts.
     flags = (*state.flags, f"--port={port}", *_flags(args))
     token = _token(config) if _names_token(config) else state.token
     return _start(args, folder, flags, token, state.directory)
@@ -66,8 +66,8 @@ def _start(
 ) -> int:
     if holder := lock_holder(folder):
         raise CommandFailed(
-            f"a daemon (pid {holder}) that is starting or stopping uses {folder}: try again in a moment, "
-            "or give this one another --data-dir"
+            f"another daemon (pid {holder}) is starting or stopping on {folder}: try again in a moment, "
+            "or use a different --data-dir"
         )
     there = directory if directory and os.path.isdir(directory) else os.getcwd()
     child = Child(flags, token, _new_log(folder), cwd=there, ends_with_us=False)
@@ -85,11 +85,11 @@ def _start(
         child.leave()
     from ..http.inspector import address_of  # not needed by the other commands
 
-    # What is not a terminal may be kept, and a token should not be.
+    # Output to a file may be kept, so it must not contain the token.
     shown = token if sys.stderr.isatty() else None
     say(f"inspector {address_of(state.endpoint, shown)}")
     if shown is None and token is not None:
-        say(f"its token is in {folder / STATE_FILE}")
+        say(f"the token is in {folder / STATE_FILE}")
     _print(_facts(state, alreadyRunning=False), args)
     return 0
 
@@ -99,7 +99,7 @@ def stop(args: argparse.Namespace) -> int:
     state = running_daemon(folder)
     if state is None and lock_holder(folder) is None:
         forget(folder)
-        say("no daemon runs")
+        say("no daemon is running")
         _print({"stopped": False}, args)
         return 0
     stopped = _stop(folder, state)
@@ -108,16 +108,18 @@ def stop(args: argparse.Namespace) -> int:
 
 
 def _stop(folder: Path, state: DaemonState | None) -> DaemonState:
-    """Stop a daemon of `daemon start` and wait until it is gone."""
+    """Stop a daemon started by `daemon start` and wait until it has exited."""
     if state is None or not state.background:
         raise CommandFailed(
-            f"the daemon here (pid {lock_holder(folder)}) was not started by `daemon start`: stop it yourself"
+            f"the daemon on this data directory (pid {lock_holder(folder)}) was not started by `daemon start`: stop it yourself"
         )
     os.kill(state.pid, signal.SIGTERM)
     deadline = time.monotonic() + STOP_SECONDS
     while is_alive(state.pid) and lock_holder(folder) == state.pid:
         if time.monotonic() > deadline:
-            raise CommandFailed(f"the daemon (pid {state.pid}) still runs after {STOP_SECONDS:.0f} seconds")
+            raise CommandFailed(
+                f"the daemon (pid {state.pid}) is still running after {STOP_SECONDS:.0f} seconds"
+            )
         time.sleep(POLL_SECONDS)
     forget(folder)
     say(f"stopped the daemon at {state.endpoint}")
@@ -125,12 +127,12 @@ def _stop(folder: Path, state: DaemonState | None) -> DaemonState:
 
 
 def status(args: argparse.Namespace) -> int:
-    """Exit code 0 only when a daemon runs and answers."""
+    """Exit code 0 only if a daemon runs and is ready."""
     folder = data_dir(args)
     state = running_daemon(folder)
     if state is None:
         holder = lock_holder(folder)
-        say(f"a daemon (pid {holder}) is starting or stopping" if holder else "no daemon runs")
+        say(f"a daemon (pid {holder}) is starting or stopping" if holder else "no daemon is running")
         _print({"running": False, "dataDir": str(folder)}, args)
         return 1
     with Remote(Address(state.endpoint, state.token)) as remote:
@@ -145,16 +147,16 @@ def status(args: argparse.Namespace) -> int:
 
 
 def _new_log(folder: Path) -> IO[bytes]:
-    """The daemon's log, in a state folder that is made where there is none."""
+    """The daemon's log. Creates the data directory if needed."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return log_file(folder / LOG_FILE)
     except OSError as error:
-        raise CommandFailed(f"cannot keep state in --data-dir {folder}: {error.strerror}") from None
+        raise CommandFailed(f"cannot use --data-dir {folder}: {error.strerror}") from None
 
 
 def _token(config: Config) -> str | None:
-    """What was said about a token holds; otherwise the daemon gets one of its own."""
+    """The configured token; otherwise a new one, unless the daemon runs without."""
     from ..http.token import given_token
 
     try:
@@ -171,7 +173,7 @@ def _names_token(config: Config) -> bool:
 
 
 def _flags(args: argparse.Namespace) -> Iterator[str]:
-    """The flags as they were given, but those that travel otherwise."""
+    """The given flags, except those passed in other ways."""
     for setting in SETTINGS:
         value = getattr(args, setting.name, None)
         if value is None or setting.name in ("token", "token_file", "no_token", "data_dir"):
@@ -179,8 +181,8 @@ def _flags(args: argparse.Namespace) -> Iterator[str]:
         if setting.kind == "switch":
             yield setting.flag
             continue
-        for one in value if setting.kind == "list" else [value]:
-            yield f"{setting.flag}={one}"
+        for entry in value if setting.kind == "list" else [value]:
+            yield f"{setting.flag}={entry}"
 
 
 def _facts(state: DaemonState, **more: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`daemon logs`: what the daemon in the background wrote to stderr."""
+"""`daemon logs`: the log of the daemon in the background."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POLL_SECONDS = 0.2
 
 def logs(args: argparse.Namespace) -> int:
     if args.lines < 0:
-        raise WrongUsage("--lines: give 0 or more")
+        raise WrongUsage("--lines: must be 0 or more")
     path = data_dir(args) / LOG_FILE
     try:
         with path.open("rb") as file:
@@ -28,7 +28,7 @@ def logs(args: argparse.Namespace) -> int:
             if args.follow:
                 _follow(file, path)
     except FileNotFoundError:
-        raise CommandFailed(f"there is no {path}: `daemon start` makes it") from None
+        raise CommandFailed(f"{path} does not exist: `daemon start` creates it") from None
     return 0
 
 
@@ -42,7 +42,7 @@ def _print_end(file: BinaryIO, lines: int) -> None:
 
 
 def _follow(file: BinaryIO, path: Path) -> None:
-    """Until Ctrl-C. A daemon that is started again begins the same file anew."""
+    """Follow the file until Ctrl-C. A daemon that is restarted truncates it."""
     while True:
         if file.tell() > os.fstat(file.fileno()).st_size:
             file.seek(0)

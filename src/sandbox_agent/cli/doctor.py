@@ -1,4 +1,4 @@
-"""`doctor`: looks at everything that has to be right on this machine, and says what to do about what is not."""
+"""`doctor`: checks this machine and says how to fix what is wrong."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def _machine() -> Finding:
     libc = " ".join(platform.libc_ver()).strip() or this_machine().libc or "libc unknown"
     detail = f"sandbox-agent {__version__}, Python {platform.python_version()}, {sys.platform} {platform.machine()}, {libc}"
     if sys.platform != "linux":
-        todo = "use Linux where no process may be left behind: elsewhere that is best effort"
+        todo = "only on Linux is it guaranteed that no agent process is left behind"
         return Finding("machine", "warning", detail, todo)
     return Finding("machine", "ok", detail)
 
 
 def _user() -> Finding:
     if os.geteuid() == 0:
-        return Finding("user", "ok", "root; permission mode `bypass` works, with all that root may do")
+        return Finding("user", "ok", "root; agents in permission mode `bypass` have root access")
     return Finding("user", "ok", f"uid {os.geteuid()}")
 
 
@@ -82,14 +82,14 @@ def _folder(folder: Path) -> Finding:
     at = next(path for path in (folder, *folder.parents) if path.exists())
     if not at.is_dir() or not os.access(at, os.W_OK | os.X_OK):
         todo = f"make {at} writable, or choose another with --data-dir or {PREFIX}DATA_DIR"
-        return Finding("data folder", "broken", f"{folder} cannot be written", todo)
+        return Finding("data directory", "broken", f"{folder} is not writable", todo)
     free = shutil.disk_usage(at).free
     used = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     detail = f"{folder}, {size(used)} used, {size(free)} free"
     if free < ENOUGH_BYTES:
-        todo = "make space: without it new messages are refused (`sandbox-agent sessions prune`)"
-        return Finding("data folder", "warning", detail, todo)
-    return Finding("data folder", "ok", detail)
+        todo = "free some space: on a full disk, new messages are refused (`sandbox-agent sessions prune`)"
+        return Finding("data directory", "warning", detail, todo)
+    return Finding("data directory", "ok", detail)
 
 
 def _daemon(args: argparse.Namespace, folder: Path) -> Finding:
@@ -97,7 +97,7 @@ def _daemon(args: argparse.Namespace, folder: Path) -> Finding:
     if named or running_daemon(folder):
         return _answering(args)
     if holder := lock_holder(folder):
-        return Finding("daemon", "ok", f"a program's own (pid {holder}) runs on this data folder")
+        return Finding("daemon", "ok", f"a program (pid {holder}) runs its own daemon on this data directory")
     return _port(Config().host, int(os.environ.get(f"{PREFIX}PORT") or Config().port))
 
 
@@ -108,7 +108,7 @@ def _answering(args: argparse.Namespace) -> Finding:
             remote.get("/v1/ready")
             remote.get("/v1/sessions", {"limit": "1"})
     except CommandFailed as failure:
-        todo = "look at the daemon's log; `sandbox-agent daemon stop` and `daemon start` start over"
+        todo = "read `sandbox-agent daemon logs`; `sandbox-agent daemon restart` restarts it"
         return Finding("daemon", "broken", str(failure), todo)
     if version != __version__:
         todo = "restart the daemon with this version"
@@ -122,29 +122,36 @@ def _port(host: str, port: int) -> Finding:
         try:
             probe.bind((host, port))
         except OSError as error:
-            todo = "end what listens there, give --port, or name that daemon with --endpoint"
+            todo = "stop the program on that port, use another --port, or connect to it with --endpoint"
             return Finding(
-                "daemon", "broken", f"none runs, and {host}:{port} is taken: {error.strerror}", todo
+                "daemon", "broken", f"not running, and {host}:{port} is in use: {error.strerror}", todo
             )
-    return Finding("daemon", "ok", f"none runs; {host}:{port} is free")
+    return Finding("daemon", "ok", f"not running; {host}:{port} is free")
 
 
 def _sources() -> Finding:
-    """Where agents would be fetched from."""
+    """Where agents are downloaded from."""
     if mirror := os.environ.get(f"{PREFIX}MIRROR"):
         if "://" not in mirror and not Path(mirror).expanduser().is_dir():
             return Finding(
-                "sources", "broken", f"{PREFIX}MIRROR names {mirror}, which is no folder", "mend or unset it"
+                "sources",
+                "broken",
+                f"{PREFIX}MIRROR is {mirror}, which is not a directory",
+                "fix or unset it",
             )
-        return Finding("sources", "ok", f"agents come from the mirror {mirror} alone")
+        return Finding("sources", "ok", f"agents are downloaded only from the mirror {mirror}")
     settings = read_npm_settings(os.environ)
     if settings.registry is None:
-        todo = "set npm_config_registry where the publishers cannot be reached, or give a mirror (docs/install.md)"
-        return Finding("sources", "ok", "agents come from their publishers; there are no npm settings", todo)
+        todo = (
+            "if the publishers cannot be reached, set npm_config_registry or use a mirror (docs/install.md)"
+        )
+        return Finding(
+            "sources", "ok", "agents are downloaded from their publishers; there are no npm settings", todo
+        )
     return Finding(
         "sources",
         "ok",
-        f"agents come from their publishers, then from npm's registry (named by {settings.named_by})",
+        f"agents are downloaded from their publishers, then from the npm registry (set by {settings.named_by})",
     )
 
 
@@ -152,9 +159,9 @@ def _agent(agent: Agent, programs: Programs) -> Iterator[Finding]:
     path = programs.find(agent)
     if path is None:
         if why := why_not_here(agent.name, this_machine(), os.environ):
-            yield Finding(agent.name, "warning", f"not installed: {why}", "put a program of your own on PATH")
+            yield Finding(agent.name, "warning", f"not installed: {why}", "put your own build on PATH")
             return
-        todo = f"`sandbox-agent install-agent {agent.name}`; the first `run` installs it too"
+        todo = f"`sandbox-agent install-agent {agent.name}`; `run` also installs it"
         yield Finding(agent.name, "warning", "not installed", todo)
         yield from _credentials(agent, None)
         return
@@ -162,11 +169,13 @@ def _agent(agent: Agent, programs: Programs) -> Iterator[Finding]:
     if version is None:
         todo = f"run `{path} --version` to see why, or `sandbox-agent install-agent {agent.name} --reinstall`"
         why = why_it_does_not_run(path, os.environ)
-        told = f"{path} does not tell its version{f': {why}' if why else ''}"
-        yield Finding(agent.name, "broken", told, todo)
+        detail = f"{path} does not report its version{f': {why}' if why else ''}"
+        yield Finding(agent.name, "broken", detail, todo)
     elif agent.tested_version and version != agent.tested_version:
-        todo = f"most versions work; if not, `sandbox-agent install-agent {agent.name} --version {agent.tested_version}`"
-        yield Finding(agent.name, "warning", f"{version} at {path}; tested is {agent.tested_version}", todo)
+        todo = f"most versions work; if this one does not, run `sandbox-agent install-agent {agent.name} --version {agent.tested_version}`"
+        yield Finding(
+            agent.name, "warning", f"{version} at {path}; the tested version is {agent.tested_version}", todo
+        )
     else:
         yield Finding(agent.name, "ok", f"{version} at {path}")
     yield from _credentials(agent, path)
@@ -182,8 +191,8 @@ def _credentials(agent: Agent, program: Path | None) -> Iterator[Finding]:
     for problem in found.problems:
         yield Finding(agent.name, "warning", problem, todo)
     if usable:
-        told = f"credentials in {', '.join(dict.fromkeys(usable))}"
-        yield Finding(agent.name, "ok", told, f'`sandbox-agent run {agent.name} "Explain this folder"`')
+        detail = f"credentials in {', '.join(dict.fromkeys(usable))}"
+        yield Finding(agent.name, "ok", detail, f'`sandbox-agent run {agent.name} "Explain this folder"`')
     elif found.credentials:
         expired = ", ".join(one.source for one in found.credentials)
         yield Finding(agent.name, "warning", f"credentials have expired: {expired}", todo)
@@ -197,6 +206,6 @@ def _show(found: list[Finding]) -> None:
     terminal = console()
     for one in found:
         mark = {"ok": "✓", "warning": "!", "broken": "✗"}[one.state]
-        terminal.print(Text.assemble((mark, STYLES[one.state]), f" {one.about:<12} {one.detail}"))
+        terminal.print(Text.assemble((mark, STYLES[one.state]), f" {one.about:<14} {one.detail}"))
         if one.todo:
-            terminal.print(Text(f"  {'':<12} → {one.todo}", style="dim"))
+            terminal.print(Text(f"  {'':<14} → {one.todo}", style="dim"))

@@ -1,4 +1,4 @@
-"""`exec`: a command where the daemon runs, as if it ran here. With `-t` this terminal is its terminal."""
+"""`exec`: runs a command on the daemon's machine as if it ran here. With `-t`, it uses this terminal."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ INPUT_BYTES = 32 << 10
 
 def execute(args: argparse.Namespace) -> int:
     if not args.words:
-        raise WrongUsage("say what to run: sandbox-agent exec [-it] -- COMMAND [ARGUMENT...]")
+        raise WrongUsage("no command: use sandbox-agent exec [-it] -- COMMAND [ARGUMENT...]")
     if args.tty and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise WrongUsage("-t needs a terminal: leave it out where input or output is a pipe or a file")
+        raise WrongUsage("-t needs a terminal: omit it if input or output is a pipe or a file")
     command, *arguments = args.words
     size = shutil.get_terminal_size()
     body = {
@@ -45,7 +45,7 @@ def execute(args: argparse.Namespace) -> int:
         "cols": size.columns,
         "rows": size.lines,
         "interactive": args.interactive,
-        # A pipe loses nothing; a terminal shows what is new.
+        # A pipe must lose nothing; a terminal shows the latest output.
         "hold": not args.tty,
     }
     with Remote(find_address(args)) as remote:
@@ -64,9 +64,9 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def attach(args: argparse.Namespace) -> int:
-    """Look at the terminal of a process that runs. When this ends, the process goes on."""
+    """Attach to the terminal of a running process. The process continues after this command."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise WrongUsage("a terminal can be shown on a terminal alone")
+        raise WrongUsage("this command needs a terminal")
     with Remote(find_address(args)) as remote:
         _show_terminal(remote, args.process_id)
         return _exit_code(remote, args.process_id)
@@ -86,7 +86,7 @@ def _pass_on(remote: Remote, process: ProcessInfo, *, takes_input: bool) -> None
 
 
 def _send_input(remote: Remote, path: str) -> None:
-    """Until ours ends, or the process takes no more."""
+    """Send stdin until it ends or the process exits."""
     with contextlib.suppress(CommandFailed):
         while data := os.read(sys.stdin.fileno(), INPUT_BYTES):
             remote.post(f"{path}/input", {"data": base64.b64encode(data).decode()})
@@ -102,7 +102,7 @@ def _end_input(remote: Remote, path: str) -> None:
 
 
 def _show_terminal(remote: Remote, process_id: str) -> None:
-    """Every key goes through, Ctrl-C too; a new size of this terminal is one of that terminal."""
+    """Pass on every key, including Ctrl-C, and every change of the window size."""
     with remote.terminal(process_id) as terminal, _raw(), _size_changes() as changes:
         threading.Thread(target=_type, args=(terminal, changes), daemon=True).start()
         for data in terminal:
@@ -130,7 +130,7 @@ def _resize(terminal: Terminal) -> None:
 
 @contextlib.contextmanager
 def _size_changes() -> Iterator[int]:
-    """A descriptor that can be read when this terminal has another size. A handler of signals must not do more than that."""
+    """A descriptor that becomes readable when the window size changes: a signal handler must not do more than that."""
     reader, writer = os.pipe()
     before = signal.signal(signal.SIGWINCH, lambda *_: os.write(writer, b"!"))
     try:
@@ -142,10 +142,10 @@ def _size_changes() -> Iterator[int]:
 
 @contextlib.contextmanager
 def _raw() -> Iterator[None]:
-    """This terminal passes every key on and changes nothing that is shown."""
+    """Put this terminal into raw mode."""
     fd = sys.stdin.fileno()
     before = termios.tcgetattr(fd)
-    tty.setraw(fd, termios.TCSADRAIN)  # what was typed already goes through, too
+    tty.setraw(fd, termios.TCSADRAIN)  # keeps what was already typed
     try:
         yield
     finally:
@@ -161,7 +161,7 @@ def _exit_code(remote: Remote, process_id: str) -> int:
         return process.exit_code
     if process.status == "running" or process.ended_by == "daemon":
         raise CommandFailed(
-            "the connection was closed; the process goes on"
+            "the connection was closed; the process keeps running"
             if process.status == "running"
             else "the daemon stopped, and the process with it"
         )
@@ -169,7 +169,7 @@ def _exit_code(remote: Remote, process_id: str) -> int:
 
 
 def _remove(remote: Remote, process_id: str) -> None:
-    """End it if it runs, and forget it."""
+    """Kill it if it is running, and delete it."""
     path = _path(process_id)
     with contextlib.suppress(CommandFailed):
         remote.send(call("POST", f"{path}/kill"))

@@ -1,4 +1,4 @@
-"""How a command fails: a message for stderr and an exit code."""
+"""Errors of commands: a message for stderr and an exit code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ INTERRUPTED = 130
 
 
 class CommandFailed(Exception):
-    """The command did not do what it was asked to."""
+    """The command failed."""
 
     exit_code = 1
 
@@ -16,12 +16,12 @@ class CommandFailed(Exception):
         return f"error: {self}"
 
     def problem(self) -> dict[str, Any]:
-        """The same for machines, in the shape of the daemon's own problems."""
+        """The same as JSON, in the form of the daemon's problems."""
         return {"type": "about:blank", "title": "Command failed", "detail": str(self)}
 
 
 class WrongUsage(CommandFailed):
-    """The command line itself is wrong."""
+    """The command line is wrong."""
 
     exit_code = 2
 
@@ -42,15 +42,15 @@ class ProblemAnswered(CommandFailed):
 
     def readable(self) -> str:
         title, detail = self._problem.get("title"), self._problem.get("detail")
-        told = ": ".join(str(text) for text in (title, detail) if text) or str(self)
-        # Of the sources of an agent that could not be installed the detail tells everything.
+        message = ": ".join(str(text) for text in (title, detail) if text) or str(self)
+        # The detail already includes the error of every source.
         hidden = {"type", "title", "status", "detail", "instance", "sources"}
         facts = [f"  {name}: {_fact(value)}" for name, value in self._problem.items() if name not in hidden]
-        return "\n".join([f"error: {told}", *facts])
+        return "\n".join([f"error: {message}", *facts])
 
 
 def _fact(value: object) -> str:
-    """A fact in words; what an agent wrote to stderr is set apart."""
+    """A fact as text; the stderr of an agent is indented."""
     if isinstance(value, dict) and ("head" in value or "tail" in value):
         text = "\n...\n".join(str(value[end]) for end in ("head", "tail") if value.get(end))
         return "".join(f"\n    {line}" for line in text.splitlines())

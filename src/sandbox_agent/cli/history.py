@@ -1,4 +1,4 @@
-"""`sessions show`: what happened in a session, told as `run` tells a turn."""
+"""`sessions show`: the transcript of a session, in the form that `run` prints a turn."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def show(args: argparse.Namespace) -> int:
             return 0
         _tell(info, bodies)
         if info.state != "ended" and not args.follow:
-            say(f"the session is {info.state.replace('_', ' ')}; --follow goes on with it")
+            say(f"the session is {info.state.replace('_', ' ')}; use --follow to keep watching")
     return 0
 
 
@@ -46,7 +46,7 @@ def _tell(info: SessionInfo, bodies: Iterator[bytes]) -> None:
             is_past = event.sequence <= info.event_count
             if isinstance(view, TerminalView):
                 view.live = not is_past
-            # Of what is past, whole items are enough.
+            # For past events, completed items are enough.
             if not (is_past and isinstance(event.data, ItemStarted | ItemDelta)):
                 narrator.hear(event)
             if isinstance(event.data, SessionEnded):
@@ -58,5 +58,5 @@ def _tell(info: SessionInfo, bodies: Iterator[bytes]) -> None:
 def _view() -> View:
     if sys.stdout.isatty():
         return TerminalView(console())
-    # All of it is what was asked for, so all of it is data.
+    # The whole transcript is the requested data, so it goes to stdout.
     return PlainView(say=print)

@@ -1,6 +1,6 @@
-"""`install-agent NAME|all`: installs into the data folder itself; only a daemon that is named does it in our place.
+"""`install-agent NAME|all`: installs into the data directory of this machine, or asks a daemon named by `--endpoint`.
 
-So where agents come from is said by who may start programs on this machine anyway, and no request can name it.
+Only a user who can start programs on this machine chooses where agents come from; no request can.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ Install = Callable[[str, Tell], Installed]
 
 
 def install(args: argparse.Namespace) -> int:
-    """Exit code 1 when any of them could not be installed."""
+    """Exit code 1 if any agent could not be installed."""
     if getattr(args, "endpoint", None) or os.environ.get(f"{PREFIX}ENDPOINT"):
         if args.mirror is not None:
             raise WrongUsage(
-                "--from is for this machine; a daemon has a mirror of its own (`server --mirror`)"
+                "--from works only on this machine; set the mirror of a daemon with `server --mirror`"
             )
         with Remote(find_address(args)) as remote:
             return _install(args, lambda name, tell: install_remotely(remote, name, _body(args), tell))
@@ -57,7 +57,7 @@ def _install(args: argparse.Namespace, how: Install) -> int:
             say(problem.readable())
         else:
             installed.append({"agent": name, **msgspec.to_builtins(answer)})
-            say(_told(name, answer))
+            say(_result(name, answer))
     if wants_json(args):
         print_json({"installed": installed, "failed": failed})
     return 1 if failed else 0
@@ -70,7 +70,7 @@ def _body(args: argparse.Namespace) -> dict[str, object]:
 def _install_here(installer: Installer, args: argparse.Namespace, name: str, tell: Tell) -> Installed:
     agent = AGENTS.get(name)
     if agent is None:
-        raise WrongUsage(f"there is no agent {name}; there are {', '.join(AGENTS)}")
+        raise WrongUsage(f"no agent is called {name}; the agents are {', '.join(AGENTS)}")
     if not agent.executables:
         return Installed(True, __version__, sys.executable, "built-in")
     try:
@@ -80,7 +80,7 @@ def _install_here(installer: Installer, args: argparse.Namespace, name: str, tel
 
 
 def install_remotely(remote: Remote, name: str, body: dict[str, object], tell: Tell) -> Installed:
-    """Ask a daemon to install an agent, and hear how it gets on."""
+    """Ask a daemon to install an agent, and follow its progress."""
     for frame in remote.watch(call("POST", f"/v1/agents/{segment(name)}/install", body=body)):
         match frame.event:
             case "progress":
@@ -89,9 +89,9 @@ def install_remotely(remote: Remote, name: str, body: dict[str, object], tell: T
                 return msgspec.json.decode(frame.data, type=Installed)
             case "problem":
                 raise ProblemAnswered(msgspec.json.decode(frame.data, type=dict[str, Any]))
-    raise CommandFailed("the daemon went away before the agent was installed")
+    raise CommandFailed("the daemon closed the connection before the agent was installed")
 
 
-def _told(name: str, answer: Installed) -> str:
-    state = "is there already" if answer.already_installed else f"was installed from {answer.source}"
+def _result(name: str, answer: Installed) -> str:
+    state = "is already installed" if answer.already_installed else f"was installed from {answer.source}"
     return f"{name} {answer.version or '(version unknown)'} {state}: {answer.path}"

@@ -1,4 +1,4 @@
-"""Shows an installation: a bar on a terminal, a line per step elsewhere. Both on stderr."""
+"""Shows the progress of an installation on stderr: a bar on a terminal, otherwise a line per step."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class Display:
-    """For one agent; nothing is shown before there is something to tell."""
+    """The progress of one agent. Shows nothing until the first step."""
 
     def __init__(self, agent: str) -> None:
         self._agent = agent
         self._bars: Bars | None = None
         self._task: TaskID | None = None
-        self._said = ""
+        self._last = ""
 
     def __enter__(self) -> Self:
         return self
@@ -35,8 +35,8 @@ class Display:
     def tell(self, progress: Progress) -> None:
         if sys.stderr.isatty():
             self._draw(progress)
-        elif (text := self._text(progress)) != self._said:
-            self._said = text
+        elif (text := self._text(progress)) != self._last:
+            self._last = text
             say(text)
 
     def _text(self, progress: Progress) -> str:
@@ -53,7 +53,7 @@ class Display:
         if progress.reason:
             self._bars.console.print(self._text(progress), style="dim", markup=False)
         total = progress.total if progress.stage == "downloading" else None
-        # Short, so that the bar beside it has room.
+        # Short, to leave room for the bar.
         brief = f"{self._agent}: {progress.stage}{_where(progress)}"
         self._bars.update(self._task, description=brief, completed=progress.bytes, total=total, refresh=True)
 

@@ -1,4 +1,4 @@
-"""Watches beside a turn whether the daemon can write its log: when it cannot, the turn's stream is silent and would stay so."""
+"""Checks during a turn that the daemon can write its log. If it cannot, the stream of the turn would stay silent."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .remote import Address, Remote
 
 POLL_SECONDS = 1.0
 FAILURES = 3
-"""How often in a row it must fail: a disk may be full for a moment."""
+"""Consecutive failures before giving up: a disk may be full only briefly."""
 
 
 class LogWatch:
-    """Sends SIGALRM to the main thread, which may be waiting for the stream, when the log stays unwritable."""
+    """Sends SIGALRM to the main thread, which may be waiting for the stream, if the log stays unwritable."""
 
     def __init__(self, address: Address) -> None:
         self.failure: str | None = None
@@ -33,7 +33,7 @@ class LogWatch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # Behind this no signal comes, which would find no handler.
+        # After this, no signal is sent: its handler is about to be removed.
         with self._lock:
             self._over.set()
 
@@ -55,7 +55,7 @@ class LogWatch:
 
 
 def _log_failure(remote: Remote) -> str | None:
-    """Why the log cannot be written. A daemon that is away or stops is not what is looked for."""
+    """Why the log cannot be written. Ignores a daemon that is stopping or unreachable."""
     try:
         remote.get("/v1/ready")
     except ProblemAnswered as problem:

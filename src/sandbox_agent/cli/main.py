@@ -1,4 +1,4 @@
-"""From a command line to its handler, and from what goes wrong to a message and an exit code."""
+"""Runs the handler of a command, and turns its errors into a message and an exit code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .failures import INTERRUPTED, CommandFailed
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command. Returns the exit code; wrong usage leaves through argparse's own exit."""
+    """Run a command and return its exit code. Wrong usage exits through argparse."""
     args = parse(sys.argv[1:] if argv is None else argv)
     try:
         module, _, function = args._handler.partition(":")
@@ -27,10 +27,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        _give_up_stdout()  # the reader has gone, and nobody is told
+        _give_up_stdout()  # the reader has closed the pipe
         return 1
     except OSError as error:
-        # Of the machine, not of the command: a full or a read-only disk, a folder of somebody else.
+        # An error of the machine: a full or read-only disk, a directory of another user.
         _give_up_stdout()
         where = f": {error.filename}" if error.filename else ""
         _tell(CommandFailed(f"{error.strerror or error}{where}"), as_json=getattr(args, "json", False))
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _give_up_stdout() -> None:
-    """What could not be written is not tried again when the interpreter ends, which would be told as a traceback."""
+    """Discard unwritten output, so that the interpreter does not try again at exit and print a traceback."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,8 +1,7 @@
-"""From events to what a reader wants to hear of a turn: text as it comes, tools as one line each, what went wrong.
+"""Turns the events of a turn into what a reader wants to see: streamed text, one line per tool, errors.
 
-Pure: it says everything to a `View`, of which there is one for terminals and one for pipes. One message is told as it
-streams; those that overlap with it (sub-agents) are told whole when they end. What a call is about, and whether a piece is
-thinking, stands in the events.
+Does no I/O: it calls a `View`, one for terminals or one for pipes. One message is shown as it streams; messages that
+overlap with it (of sub-agents) are shown whole when they end.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ from ..schema.events import (
 from ..schema.items import FileRef, Item, Reasoning, StatusPart, Text, ToolCall, ToolResult
 
 LINE_WIDTH = 100
-# What a reader knows already, or is told at the end.
+# What the reader already knows, or sees at the end.
 QUIET_STATUS = frozenset({"session", "usage", "title", "queue", "injected"})
 _CONTROL = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
 
 
 class Tool(NamedTuple):
-    """A call: what it is about in one line, and whether a sub-agent made it."""
+    """A call: one line about it, and whether a sub-agent made it."""
 
     call_id: str
     line: str
@@ -48,7 +47,7 @@ class Tool(NamedTuple):
 class View(ABC):
     @abstractmethod
     def prompt(self, text: str) -> None:
-        """What a user said."""
+        """A prompt of the user."""
 
     @abstractmethod
     def text(self, delta: str, *, thinking: bool) -> None: ...
@@ -70,17 +69,16 @@ class View(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Nothing more comes."""
+        """Called after the last event."""
 
 
 class Narrator:
-    """Tells one turn to somebody who has just asked for it, or with `session` a whole session: prompts, ends of turns, and
-    what waits for an answer too."""
+    """Narrates one turn, or with `session` a whole session, including prompts, ends of turns and pending requests."""
 
     def __init__(self, view: View, session: str | None = None) -> None:
         self._view = view
         self._session = session
-        self._told: str | None = None  # the message that is told as it streams
+        self._streaming: str | None = None  # id of the message shown as it streams
         self._thinking = False
         self._calls: dict[str, Tool] = {}
         self._call_items: set[str] = set()
@@ -89,9 +87,9 @@ class Narrator:
         if self._session is not None:
             self._hear_of_session(event, self._session)
         match event.data:
-            case ItemStarted(Item(item_id, kind="message", role="assistant")) if self._told is None:
-                self._told = item_id
-            case ItemDelta(item_id, _, delta, visibility=visibility) if item_id == self._told:
+            case ItemStarted(Item(item_id, kind="message", role="assistant")) if self._streaming is None:
+                self._streaming = item_id
+            case ItemDelta(item_id, _, delta, visibility=visibility) if item_id == self._streaming:
                 self._thinking = visibility is not msgspec.UNSET
                 self._view.text(printable(delta), thinking=self._thinking)
             case ItemCompleted(item):
@@ -124,7 +122,7 @@ class Narrator:
     def _complete(self, item: Item, time: str) -> None:
         match item.content:
             case (ToolCall(name, _, call_id, _, title), *_):
-                # What has a call as its parent belongs to a sub-agent.
+                # An item whose parent is a call belongs to a sub-agent.
                 tool = Tool(call_id, titled(name, title), item.parent_id in self._call_items, time)
                 self._calls[call_id] = tool
                 self._call_items.add(item.item_id)
@@ -141,22 +139,22 @@ class Narrator:
 
     def _complete_message(self, item: Item) -> None:
         thinking = any(isinstance(part, Reasoning) for part in item.content)
-        if item.item_id != self._told:
+        if item.item_id != self._streaming:
             texts = (part.text for part in item.content if isinstance(part, Text | Reasoning))
             self._view.text(printable("".join(texts)), thinking=thinking)
         else:
-            self._told = None
+            self._streaming = None
         self._view.end_text(thinking=thinking)
 
     def _fail(self, message: str, stderr: Stderr | None) -> None:
-        """What was said before it went wrong stands before it, though its item is completed only after it."""
-        if self._told is not None:
+        """Show an error after the text before it, whose item is completed only later."""
+        if self._streaming is not None:
             self._view.end_text(thinking=self._thinking)
         self._view.error(printable(message + _indented(stderr)))
 
 
 def titled(name: str, title: str) -> str:
-    """A tool and what it is about, in one line; a title may be nothing but the name, and old events have none."""
+    """A tool and its title in one line. A title may equal the name, and old events have none."""
     return one_line(name if title in ("", name) else f"{name} {title}")
 
 
@@ -166,7 +164,7 @@ def one_line(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Without control characters: what an agent says must not move the cursor."""
+    """Remove control characters: agent output must not move the cursor."""
     return text.translate(_CONTROL)
 
 
@@ -182,7 +180,7 @@ def _stderr_in(details: dict[str, Any] | None) -> Stderr | None:
 
 
 def _indented(stderr: Stderr | None) -> str:
-    """What the agent wrote to stderr, below a message."""
+    """The agent's stderr, indented below a message."""
     ends = [end for end in (stderr.head, stderr.tail) if end] if stderr else []
     lines = "\n…\n".join(ends).splitlines()
     return "".join(f"\n  {line}" for line in ["stderr:", *(f"  {line}" for line in lines)]) if lines else ""
@@ -202,7 +200,7 @@ def _diffs(item: Item) -> list[str]:
 
 
 def summary(ended: TurnEnded) -> str:
-    """How a turn ended, and what it took."""
+    """How a turn ended, and its time and usage."""
     facts = ended.metadata
     waited = f" ({facts.waiting_ms / 1000:.1f} s waiting)" if facts.waiting_ms >= 100 else ""
     parts = [facts.stop_reason.replace("_", " "), f"{facts.duration_ms / 1000:.1f} s{waited}"]

@@ -6,11 +6,11 @@ from .command import Argument, Command
 from .parser import Parser, Subparsers, add_command, add_group, escaped
 from .table import COMMANDS, GROUPS
 
-DIRECTORY = "Where the agent works. Default: the current folder, or on another machine the daemon's own."
+DIRECTORY = "Working directory of the agent. Default: the current directory, or the daemon's if it runs on another machine."
 
 
 def add_operations(commands: Subparsers[Parser]) -> dict[str, Subparsers[Parser]]:
-    """Returns the groups, to which others may add commands of their own."""
+    """Returns the groups, so that more commands can be added to them."""
     groups: dict[str, Subparsers[Parser]] = {}
     for command in COMMANDS:
         if command.group not in groups:
@@ -34,7 +34,7 @@ def add_operations(commands: Subparsers[Parser]) -> dict[str, Subparsers[Parser]
 
 def _add_field(parser: Parser, command: Command, field: Argument) -> None:
     if field.place == "path":
-        # Without an id the daemon makes one: that is the operation `sessions.new`.
+        # Without an id, the daemon generates one: the operation `sessions.new`.
         optional = "?" if command.name == "sessions create" else None
         parser.add_argument(field.name, nargs=optional, metavar=field.name.upper(), help=escaped(field.help))
         return
@@ -44,24 +44,24 @@ def _add_field(parser: Parser, command: Command, field: Argument) -> None:
         return
     match field.kind:
         case "file":
-            parser.add_argument(field.name, metavar="FILE", help="The file to send; `-` reads it from stdin.")
+            parser.add_argument(field.name, metavar="FILE", help="File to send; `-` reads stdin.")
         case "attachments":
-            text = "File that goes with it; repeatable. One that is not here is looked for on the daemon's machine."
+            text = "File to send with the message; repeatable. A path that does not exist here is used on the daemon's machine."
             parser.add_argument("--attach", dest=field.name, action="append", metavar="PATH", help=text)
         case "pairs":
-            text = f"{field.help} Without `=VALUE` the value comes from this shell's environment; repeatable."
+            text = f"{field.help} Without `=VALUE`, the value comes from your environment; repeatable."
             parser.add_argument(field.flag, action="append", metavar="KEY[=VALUE]", help=escaped(text))
         case "mcp":
             add_mcp(parser, field.help)
         case "answers":
             either = parser.add_mutually_exclusive_group(required=field.required)
-            text = "The chosen labels of one question, separated by commas; repeat it for each question."
+            text = "The chosen labels of one question, separated by commas; repeat for each question."
             either.add_argument("--answer", action="append", metavar="LABEL[,LABEL]", help=text)
             either.add_argument(
                 "--answers", metavar="JSON", help="The same as JSON: a list of labels per question."
             )
         case "string" if field.is_message:
-            text = "The prompt; `-`, or a pipe and no prompt, reads it from stdin."
+            text = "The prompt. `-`, or no prompt in a pipe, reads it from stdin."
             parser.add_argument("words", nargs="?", metavar="MESSAGE", help=text)
             parser.add_argument(field.flag, metavar="MESSAGE", help="The same as an option.")
         case _:

@@ -1,4 +1,4 @@
-"""What commands print: tables for people, JSON for machines that ask for it. Data goes to stdout, everything else to stderr."""
+"""Output of commands: tables, or JSON with `--json`. Data goes to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-# The columns of a list, where all that an entry holds would be too much for a table.
+# The columns of lists whose entries have too many fields for a table.
 COLUMNS = {
     "agents": (
         "id",
@@ -48,7 +48,7 @@ PATHS = ("path", "directory")
 CELL_WIDTH = 120
 UNLIMITED = 100_000
 PATH_WIDTH = 16
-"""What a path is left with, however narrow the terminal: enough of its end to tell it from others."""
+"""The least width of a path on a narrow terminal: enough of its end to recognize it."""
 
 
 def wants_json(args: argparse.Namespace) -> bool:
@@ -60,29 +60,29 @@ def no_color() -> bool:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A terminal, or what looks like one to those who print on it."""
+    """A rich console for stdout or stderr."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    # In a pipe a line is as long as it has to be: nothing is cut or broken.
+    # In a pipe, lines are neither cut nor wrapped.
     width = None if stream.isatty() else UNLIMITED
     return Console(stderr=stderr, no_color=no_color(), highlight=False, soft_wrap=False, width=width)
 
 
 def say(text: str) -> None:
-    """A message to whoever runs the command."""
+    """Print a message for the user."""
     print(text, file=sys.stderr)
 
 
 def write_line(line: bytes) -> None:
-    """One line of data, at once: a reader at the other end of a pipe waits for it."""
+    """Write a line of data and flush it, because the reader of a pipe may be waiting."""
     sys.stdout.buffer.write(line + b"\n")
     sys.stdout.buffer.flush()
 
 
 @contextlib.contextmanager
 def written(path: str | None) -> Iterator[BinaryIO]:
-    """Where `--output` leads: stdout, or a file."""
+    """The target of `--output`: stdout or a file."""
     if path is None or path == "-":
         yield sys.stdout.buffer
         return
@@ -95,9 +95,9 @@ def written(path: str | None) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def _replaced(path: Path) -> Iterator[BinaryIO]:
-    """A file that keeps what it had until all of the new content is there."""
+    """A file that keeps its old content until the new content is complete."""
     if path.exists() and not path.is_file():
-        # A pipe or a device takes what is written to it, and must not be replaced by a file.
+        # A pipe or a device must not be replaced by a file.
         with path.open("wb") as special:
             yield special
         return
@@ -117,21 +117,21 @@ def print_json(value: object) -> None:
 
 
 def print_answer(answer: bytes, args: argparse.Namespace) -> None:
-    """An answer of the API: a table or a list of facts; with `--json` as it came."""
+    """Print a response of the API: a table or a list of facts, or unchanged with `--json`."""
     if wants_json(args):
         print_json(answer)
         return
     value = msgspec.json.decode(answer)
-    if isinstance(value, list):  # the whole of a folder
+    if isinstance(value, list):  # a whole directory
         value = {"entries": value}
     lists = [name for name in COLUMNS if isinstance(value, dict) and isinstance(value.get(name), list)]
     if lists:
         name = lists[0]
-        # What a request is about stands in its metadata.
+        # The kind and title of a request are in its metadata.
         rows = [{**(row.get("metadata") or {}), **row} for row in value[name]]
         print_rows(COLUMNS[name], rows, empty=f"no {name}")
         if more := value.get("nextCursor"):
-            say(f"there are more: --cursor {more}")
+            say(f"more {name}: --cursor {more}")
     elif isinstance(value, dict):
         print_facts(value)
     else:
@@ -145,7 +145,7 @@ def print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]], *, empty:
     if not found:
         say(empty)
         return
-    # A column that no row fills says nothing.
+    # Leave out empty columns.
     shown = [name for name in columns if any(row.get(name) not in (None, "") for row in found)]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in shown:
@@ -162,7 +162,7 @@ def _print_table(table: Table) -> None:
         return
     with terminal.capture() as captured:
         terminal.print(table)
-    # A program that reads lines has no use for what fills up the last column.
+    # Remove the padding of the last column.
     for line in captured.get().splitlines():
         print(line.rstrip())
 
@@ -179,11 +179,11 @@ def _column(name: str, value: object) -> RenderableType:
 
 
 class PathCell:
-    """A path in one line, cut in the middle where it is too wide: its two ends tell more than the way between them."""
+    """A path on one line, shortened in the middle if it is too wide, because its ends say most."""
 
     def __init__(self, path: str) -> None:
         home = os.path.expanduser("~")
-        # A program that reads the table knows no `~`.
+        # A program that reads the table does not expand `~`.
         shortened = path.startswith(f"{home}/") and sys.stdout.isatty()
         self._text = _visible("~" + path[len(home) :] if shortened else path)
 
@@ -202,7 +202,7 @@ class PathCell:
 def cut_in_the_middle(text: str, width: int) -> str:
     if len(text) <= width:
         return text
-    # The end of a path, which names the thing, is the longer part.
+    # Keep more of the end, which names the file.
     head = (width - 1) // 3
     return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
 
@@ -220,13 +220,13 @@ def print_facts(facts: dict[str, Any]) -> None:
 
 
 def heading(name: str) -> str:
-    """`eventCount` and `event_count` as words."""
+    """`eventCount` or `event_count` as separate words."""
     words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name)
     return words.replace("_", " ").strip()
 
 
 def moment(time: str) -> str:
-    """A time to the minute: a table needs no more."""
+    """A time, to the minute."""
     return time[:16].replace("T", " ")
 
 
@@ -236,12 +236,12 @@ def cell(value: object) -> str:
             return ""
         case bool():
             return "yes" if value else "no"
-        case list() if all(isinstance(one, str) for one in value):
+        case list() if all(isinstance(entry, str) for entry in value):
             text = ", ".join(value)
         case str():
             text = value
-        case dict() if all(isinstance(one, int | float) for one in value.values()):
-            text = ", ".join(f"{heading(name)} {one}" for name, one in value.items())
+        case dict() if all(isinstance(number, int | float) for number in value.values()):
+            text = ", ".join(f"{heading(name)} {number}" for name, number in value.items())
         case _:
             text = msgspec.json.encode(value).decode()
     text = _visible(text)
@@ -250,12 +250,12 @@ def cell(value: object) -> str:
 
 
 def _visible(text: str) -> str:
-    """An agent's text may hold control characters; a table must not obey them."""
+    """Replace control characters in an agent's text, so that they do not reach the terminal."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def size(count: float) -> str:
-    """Bytes in words."""
+    """A number of bytes with a unit."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if abs(count) < 1024 or unit == "GiB":
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"

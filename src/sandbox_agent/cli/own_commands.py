@@ -1,4 +1,4 @@
-"""Commands that are no operation of the API: the daemon's own, and those that take more than one call."""
+"""Commands that are not operations of the API: those for the daemon, and those that need several calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PERMISSION_MODES = next(
 
 
 def add_server(commands: Subparsers[Parser]) -> None:
-    more = "Every flag can be given as a variable too: SANDBOX_AGENT_PORT for --port. Flags win."
+    more = "Every flag is also a variable, e.g. SANDBOX_AGENT_PORT for --port. Flags take precedence."
     server = add_command(
         commands,
         "server",
@@ -41,15 +41,15 @@ def add_copy(commands: Subparsers[Parser]) -> None:
     copy = add_command(
         commands,
         "cp",
-        "Copy files and folders to the daemon's machine, or from it.",
+        "Copy files and directories to or from the daemon's machine.",
         "copy:copy",
         more="One of the two paths is on the daemon's machine: SESSION:PATH, relative to that session's directory,\n"
-        "or :PATH (also remote:PATH), relative to the home of the daemon's user. A folder is copied with all that is in it.",
+        "or :PATH (also remote:PATH), relative to the home of the daemon's user. Directories are copied recursively.",
         examples="sandbox-agent cp report.pdf :/srv/project/\nsandbox-agent cp src demo:src\n"
         "sandbox-agent cp :/srv/project/out.log .\nsandbox-agent cp demo:dist dist",
     )
-    copy.add_argument("source", metavar="FROM", help="What to copy.")
-    copy.add_argument("target", metavar="TO", help="Where to; into it where that is a folder.")
+    copy.add_argument("source", metavar="FROM", help="Path to copy.")
+    copy.add_argument("target", metavar="TO", help="Target; a directory receives the copy inside it.")
 
 
 # -- run ----------------------------------------------------------------------------------------
@@ -59,56 +59,56 @@ def add_run(commands: Subparsers[Parser]) -> None:
     run = add_command(
         commands,
         "run",
-        "Give an agent one prompt and show what it does.",
+        "Send one prompt to an agent and show what it does.",
         "run:run",
-        more="Uses the daemon that runs, or starts one for as long as it takes. On a terminal permissions and questions are asked;"
-        "\nelsewhere they are rejected, the answer goes to stdout and everything else to stderr."
-        "\nThe agent's own variables, its keys among them, go from this shell to your own daemon on this machine.",
+        more="Uses the running daemon, or starts one that stops with the command. On a terminal, `run` asks you for permissions and"
+        "\nanswers; elsewhere it rejects them. In a pipe, the agent's answer goes to stdout and everything else to stderr."
+        "\nThe agent's own variables, such as its keys, are sent from your shell to your own daemon on this machine.",
         examples='sandbox-agent run claude "Explain this folder"\n'
         'sandbox-agent run claude --continue "Now fix it"\n'
         "git diff | sandbox-agent run codex -\n"
         'sandbox-agent run mock --session demo --timeout 10m "permission hello"',
     )
-    run.add_argument("agent", metavar="AGENT", help=f"Which agent: {', '.join(AGENT_NAMES)}.")
+    run.add_argument("agent", metavar="AGENT", help=f"Agent to run: {', '.join(AGENT_NAMES)}.")
     run.add_argument(
-        "prompt", metavar="PROMPT", nargs="?", help="What to say; `-` or nothing reads it from stdin."
+        "prompt", metavar="PROMPT", nargs="?", help="The prompt; `-` or no prompt reads it from stdin."
     )
     which = run.add_mutually_exclusive_group()
     which.add_argument(
-        "--session", metavar="ID", help="Go on with this session; it is created if it does not exist."
+        "--session", metavar="ID", help="Continue this session; it is created if it does not exist."
     )
     which.add_argument(
         "--continue",
         dest="latest",
         action="store_true",
-        help="Go on with the agent's latest session in this directory.",
+        help="Continue the agent's latest session in this directory.",
     )
-    run.add_argument("--title", metavar="TITLE", help="A name for the session.")
+    run.add_argument("--title", metavar="TITLE", help="Title of the session.")
     run.add_argument("--directory", metavar="DIR", help=DIRECTORY)
     run.add_argument(
         "--agent-version",
         metavar="VERSION",
-        help="Which version of the agent; it is installed if it is missing.",
+        help="Version of the agent; installed if it is missing.",
     )
-    run.add_argument("--agent-mode", metavar="MODE", help="What it does, e.g. `build` or `plan`.")
-    run.add_argument("--permission-mode", choices=PERMISSION_MODES, help="What it may do.")
-    run.add_argument("--model", metavar="MODEL", help="The model behind it.")
+    run.add_argument("--agent-mode", metavar="MODE", help="Mode of the agent, e.g. `build` or `plan`.")
     run.add_argument(
-        "--variant", metavar="VARIANT", help="A variant of the model, e.g. its reasoning effort."
+        "--permission-mode", choices=PERMISSION_MODES, help="When the agent asks for permission."
     )
+    run.add_argument("--model", metavar="MODEL", help="Model to use.")
+    run.add_argument("--variant", metavar="VARIANT", help="Variant of the model, e.g. its reasoning effort.")
     run.add_argument(
-        "--timeout", metavar="TIME", help="Cancel the turn after this long, and fail: 90, 90s, 10m, 2h."
+        "--timeout", metavar="TIME", help="Cancel the turn and fail after this time: 90, 90s, 10m, 2h."
     )
     run.add_argument(
         "--env",
         action="append",
         metavar="KEY[=VALUE]",
-        help="A variable for a new session's agent. Without `=VALUE` the value comes from this shell; repeatable.",
+        help="Variable for the agent of a new session. Without `=VALUE`, the value comes from your environment; repeatable.",
     )
     run.add_argument(
         "--send-env",
         action="store_true",
-        help="Send the agent's own variables also to a daemon that is not yours or not on this machine.",
+        help="Send the agent's own variables even to a daemon of another user or on another machine.",
     )
     add_mcp(run, "MCP servers for a new session.")
     run.add_argument(
@@ -116,12 +116,12 @@ def add_run(commands: Subparsers[Parser]) -> None:
         dest="attachments",
         action="append",
         metavar="PATH",
-        help="File that goes with it; repeatable.",
+        help="File to send with the prompt; repeatable.",
     )
     run.add_argument(
         "--keep",
         action="store_true",
-        help="Leave the agent's process running on the daemon. By default it is stopped, and the next message resumes it.",
+        help="Keep the agent's process running. By default it is stopped, and the next message resumes it.",
     )
 
 
@@ -132,22 +132,22 @@ def add_exec(commands: Subparsers[Parser]) -> None:
     execute = add_command(
         commands,
         "exec",
-        "Run a command where the daemon runs.",
+        "Run a command on the daemon's machine.",
         "exec:execute",
-        more="Everything after `--` is the command. It ends with this one, and its exit code is this one's; after a signal that is 128"
-        "\nand the signal's number.",
+        more="Everything after `--` is the command. It ends when `exec` ends, and `exec` returns its exit code; after a signal, 128"
+        "\nplus the signal's number.",
         examples="sandbox-agent exec -- ls -l /srv\nsandbox-agent exec -it -- bash\n"
         "tar c src | sandbox-agent exec -i --cwd /srv -- tar x",
     )
-    execute.add_argument("words", nargs="*", metavar="-- COMMAND", help="The program and its arguments.")
-    execute.add_argument("-i", "--interactive", action="store_true", help="Send it what comes on stdin.")
-    execute.add_argument("-t", "--tty", action="store_true", help="Run it on a terminal, which is this one.")
-    execute.add_argument("--cwd", metavar="DIR", help="Where it runs. Default: the daemon's own folder.")
+    execute.add_argument("words", nargs="*", metavar="-- COMMAND", help="Program to run, with its arguments.")
+    execute.add_argument("-i", "--interactive", action="store_true", help="Send stdin to the command.")
+    execute.add_argument("-t", "--tty", action="store_true", help="Run the command in this terminal.")
+    execute.add_argument("--cwd", metavar="DIR", help="Working directory (default: the daemon's).")
     execute.add_argument(
         "--env",
         action="append",
         metavar="KEY[=VALUE]",
-        help="A variable for it. Without `=VALUE` the value comes from this shell; repeatable.",
+        help="Variable for the command. Without `=VALUE`, the value comes from your environment; repeatable.",
     )
 
 
@@ -155,43 +155,55 @@ def add_exec(commands: Subparsers[Parser]) -> None:
 
 
 def add_daemon(commands: Subparsers[Parser]) -> None:
-    daemon = add_group(commands, "daemon", "A daemon in the background, which the other commands find.")
+    daemon = add_group(commands, "daemon", "Manage a daemon in the background.")
     start = add_command(
         daemon,
         "daemon start",
-        "Start it and wait until it is ready.",
+        "Start a daemon and wait until it is ready.",
         "daemon_command:start",
-        more="Takes the flags of `server`. Without one about a token, it makes one.",
+        more="Accepts the flags of `server`. Generates a token unless a flag sets one.",
         examples="sandbox-agent daemon start\nsandbox-agent daemon start --port 0 --json",
         client=False,
     )
     restart = add_command(
         daemon,
         "daemon restart",
-        "Stop it and start it again, at the same address and with the same token and flags.",
+        "Restart the daemon with the same address, token and flags.",
         "daemon_command:restart",
-        more="Takes the flags of `server`, which replace those it was started with.",
+        more="Accepts the flags of `server`; they replace those it was started with.",
         examples="sandbox-agent daemon restart",
         client=False,
     )
     stop = add_command(
-        daemon, "daemon stop", "Stop it and wait until it is gone.", "daemon_command:stop", client=False
+        daemon,
+        "daemon stop",
+        "Stop the daemon and wait until it has exited.",
+        "daemon_command:stop",
+        client=False,
     )
     status = add_command(
-        daemon, "daemon status", "Say whether it runs, and where.", "daemon_command:status", client=False
+        daemon,
+        "daemon status",
+        "Show whether a daemon is running, and its address.",
+        "daemon_command:status",
+        client=False,
     )
     logs = add_command(
         daemon,
         "daemon logs",
-        "Print the log of the daemon that `daemon start` started last.",
+        "Print the log of the last daemon started with `daemon start`.",
         "daemon_log:logs",
         examples="sandbox-agent daemon logs --lines 20\nsandbox-agent daemon logs --follow",
         client=False,
     )
     logs.add_argument(
-        "--lines", type=int, default=100, metavar="N", help="Only the last lines. Default: 100; 0 for all."
+        "--lines",
+        type=int,
+        default=100,
+        metavar="N",
+        help="Number of lines from the end (default 100; 0 prints all).",
     )
-    logs.add_argument("--follow", action="store_true", help="Go on with what is written, until Ctrl-C.")
+    logs.add_argument("--follow", action="store_true", help="Keep printing new lines until Ctrl-C.")
     for parser in (start, restart):
         _add_settings(parser)
     for parser in (start, restart, stop, status):
@@ -213,13 +225,13 @@ def _add_show(sessions: Subparsers[Parser]) -> None:
     show = add_command(
         sessions,
         "sessions show",
-        "Show what happened in a session, as `run` would have shown it.",
+        "Print the transcript of a session.",
         "history:show",
         examples="sandbox-agent sessions show demo | less\nsandbox-agent sessions show demo --follow",
     )
-    show.add_argument("session_id", metavar="SESSION_ID", help="Which session.")
+    show.add_argument("session_id", metavar="SESSION_ID", help="Id of the session.")
     show.add_argument(
-        "--follow", action="store_true", help="Go on with what happens, until the session ends or Ctrl-C."
+        "--follow", action="store_true", help="Keep printing new events until the session ends or Ctrl-C."
     )
 
 
@@ -231,9 +243,11 @@ def _add_export(sessions: Subparsers[Parser]) -> None:
         "archive:export",
         examples="sandbox-agent sessions export demo --output demo.jsonl --include-raw",
     )
-    export.add_argument("session_id", metavar="SESSION_ID", help="Which session.")
+    export.add_argument("session_id", metavar="SESSION_ID", help="Id of the session.")
     export.add_argument("--output", metavar="FILE", help="Write to a file instead of stdout.")
-    export.add_argument("--include-raw", action="store_true", help="With the native payload of each event.")
+    export.add_argument(
+        "--include-raw", action="store_true", help="Include the native payload of each event."
+    )
 
 
 def _add_prune(sessions: Subparsers[Parser]) -> None:
@@ -246,15 +260,17 @@ def _add_prune(sessions: Subparsers[Parser]) -> None:
         "sandbox-agent sessions prune --max-size 500M --yes",
     )
     which = prune.add_mutually_exclusive_group(required=True)
-    which.add_argument("--older-than", metavar="AGE", help="Not touched for this long: 12h, 30d, 8w.")
+    which.add_argument(
+        "--older-than", metavar="AGE", help="Delete sessions without changes for this long: 12h, 30d, 8w."
+    )
     which.add_argument(
         "--max-size",
         "--keep-bytes",
         metavar="SIZE",
-        help="The oldest, until the log is about this small: 1000000, 500M, 2G.",
+        help="Delete the oldest sessions until the log is about this size: 1000000, 500M, 2G.",
     )
-    prune.add_argument("--dry-run", action="store_true", help="Only show what would be deleted.")
-    prune.add_argument("--yes", action="store_true", help="Do not ask.")
+    prune.add_argument("--dry-run", action="store_true", help="List the sessions without deleting them.")
+    prune.add_argument("--yes", action="store_true", help="Do not ask for confirmation.")
 
 
 # -- tools --------------------------------------------------------------------------------------
@@ -263,9 +279,13 @@ def _add_prune(sessions: Subparsers[Parser]) -> None:
 def add_tools(commands: Subparsers[Parser]) -> None:
     _add_install(commands)
     _add_credentials(commands)
-    more = "Exit code 1 when something is broken; a warning is not."
+    more = "Exits with 1 if something is broken, not for warnings."
     add_command(
-        commands, "doctor", "Look for problems and say what to do about them.", "doctor:doctor", more=more
+        commands,
+        "doctor",
+        "Check this machine for problems and say how to fix them.",
+        "doctor:doctor",
+        more=more,
     )
     _add_completion(commands)
     _add_translate(commands)
@@ -275,44 +295,44 @@ def _add_install(commands: Subparsers[Parser]) -> None:
     install = add_command(
         commands,
         "install-agent",
-        "Install an agent, or all of them.",
+        "Install an agent or all agents.",
         "install:install",
-        more="Into the data directory of this machine, from the publisher, from npm's registry or from a mirror (docs/install.md)."
-        "\nA daemon that is named with --endpoint installs it on its own machine instead.",
+        more="Installs into the data directory, from the publisher, the npm registry or a mirror (docs/install.md)."
+        "\nWith --endpoint, that daemon installs it on its own machine.",
         examples="sandbox-agent install-agent claude\nsandbox-agent install-agent all\n"
         "sandbox-agent install-agent codex --version latest\n"
         "sandbox-agent install-agent claude --version 2.1.325 --from /mnt/mirror",
     )
     install.add_argument("agent", metavar="AGENT", help=f"{', '.join(AGENT_NAMES)}, or `all`.")
-    install.add_argument("--reinstall", action="store_true", help="Install again even if it is there.")
+    install.add_argument("--reinstall", action="store_true", help="Install again even if it is installed.")
     install.add_argument(
         "--version",
         "--agent-version",
         dest="agent_version",
         metavar="VERSION",
-        help="Which version, or `latest`. Default: the one that is there, or the tested one.",
+        help="Version to install, or `latest`. Default: the installed version, or the tested one if none is installed.",
     )
     install.add_argument(
         "--from",
         dest="mirror",
         metavar="DIR|URL",
-        help="A mirror to fetch from, and from nowhere else. Default: SANDBOX_AGENT_MIRROR.",
+        help="Mirror to download from, instead of all other sources. Default: SANDBOX_AGENT_MIRROR.",
     )
 
 
 def _add_credentials(commands: Subparsers[Parser]) -> None:
-    credentials = add_group(commands, "credentials", "Keys that agents would find on this machine.")
+    credentials = add_group(commands, "credentials", "Show the credentials that agents find on this machine.")
     extract = add_command(
         credentials,
         "credentials extract",
-        "Show them per agent, hidden: where each was found and when it expires.",
+        "List credentials by agent, with source and expiry; values are masked.",
         "credentials:extract",
         client=False,
     )
     env = add_command(
         credentials,
         "credentials extract-env",
-        "Print them as variables, one per line.",
+        "Print credentials as variables, one per line.",
         "credentials:extract_env",
         examples='eval "$(sandbox-agent credentials extract-env --export)"',
         client=False,
@@ -320,11 +340,11 @@ def _add_credentials(commands: Subparsers[Parser]) -> None:
     env.add_argument(
         "--export",
         action="store_true",
-        help="For a shell's eval: with `export` in front, and with the values.",
+        help="Print `export` statements with unmasked values, for `eval` in a shell.",
     )
     for parser in (extract, env):
         parser.add_argument("--agent", metavar="AGENT", help="Only this agent.")
-        parser.add_argument("--reveal", action="store_true", help="Show the values instead of hiding them.")
+        parser.add_argument("--reveal", action="store_true", help="Show values unmasked.")
         add_json(parser)
 
 
@@ -351,10 +371,12 @@ def _add_translate(commands: Subparsers[Parser]) -> None:
         examples="sandbox-agent translate claude native.jsonl | jq -c '[.type, .data]'",
         client=False,
     )
-    translate.add_argument("agent", metavar="AGENT", help=f"Whose recording it is: {', '.join(AGENT_NAMES)}.")
+    translate.add_argument(
+        "agent", metavar="AGENT", help=f"Agent that was recorded: {', '.join(AGENT_NAMES)}."
+    )
     translate.add_argument(
         "file", metavar="FILE", help="The recording (docs/recordings.md); `-` reads stdin."
     )
     translate.add_argument(
-        "--include-raw", action="store_true", help="With the native payload of each event."
+        "--include-raw", action="store_true", help="Include the native payload of each event."
     )

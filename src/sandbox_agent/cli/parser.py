@@ -1,7 +1,7 @@
-"""The parts of the parser: a command, a group of commands, and the options that say which daemon to talk to.
+"""The parts of the parser: commands, groups of commands, and the options that select the daemon.
 
-A handler is named as text and imported when its command is chosen, so that help and completion load neither the daemon
-nor an HTTP client.
+A handler is named as text and imported when its command runs, so that help and completion load neither the daemon nor
+an HTTP client.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Subparsers = argparse._SubParsersAction  # argparse has no public name for it
 
 
 class Parser(argparse.ArgumentParser):
-    """Flags and positional arguments in any order: by itself argparse ends an optional positional at the first flag.
+    """Accepts flags and positional arguments in any order; plain argparse ends an optional positional at the first flag.
 
-    A group without a command shows its commands, and a word that is almost right is answered with the right one.
+    A group without a command prints its help, and a misspelled word gets a suggestion.
     """
 
     _mixing = False
     examples = ""
-    """Lines to paste into a shell."""
+    """Lines for a shell."""
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         if self._mixing:
@@ -52,28 +52,28 @@ class Parser(argparse.ArgumentParser):
         for word in unknown:
             if word.startswith("-") and word != "-":
                 flag = word.partition("=")[0]
-                self.error(f"there is no option {flag}{did_you_mean(flag, self._option_string_actions)}")
+                self.error(f"unknown option {flag}{did_you_mean(flag, self._option_string_actions)}")
         words = ", ".join(f"`{word}`" for word in unknown)
-        self.error(f"too many words: {words}; put a text that has spaces in quotes")
+        self.error(f"too many arguments: {words}; put quotes around text with spaces")
 
     def error(self, message: str) -> NoReturn:
-        """Without the usage, which for most commands is longer than a screen needs to be."""
+        """Print the message without the usage, which is long for most commands."""
         self.exit(WrongUsage.exit_code, f"{self.prog}: error: {message}\nSee `{self.prog} --help`.\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
-        known = list(map(str, action.choices))
+        choices = list(map(str, action.choices))
         if isinstance(action, argparse._SubParsersAction):
-            raise argparse.ArgumentError(None, f"there is no command {value}{did_you_mean(value, known)}")
+            raise argparse.ArgumentError(None, f"unknown command {value}{did_you_mean(value, choices)}")
         raise argparse.ArgumentError(
-            action, f"`{value}` is none of {', '.join(known)}{did_you_mean(value, known)}"
+            action, f"`{value}` is not one of {', '.join(choices)}{did_you_mean(value, choices)}"
         )
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The nearest word there is, as the end of a sentence; nothing when none is near."""
-    near = difflib.get_close_matches(str(word), list(known), n=1, cutoff=0.6)
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """A suggestion as the end of a sentence; empty if no choice is similar."""
+    near = difflib.get_close_matches(str(word), list(choices), n=1, cutoff=0.6)
     return f": did you mean {near[0]}?" if near else ""
 
 
@@ -88,7 +88,7 @@ def add_command(
     examples: str = "",
     client: bool = True,
 ) -> Parser:
-    """A command; `name` is all of it: `sessions create`."""
+    """Add a command; `name` is its full name, e.g. `sessions create`."""
     lines = [f"  {line}" for line in examples.splitlines()]
     command = commands.add_parser(
         name.rsplit(" ", 1)[-1],
@@ -115,36 +115,36 @@ def add_client_options(parser: Parser, *, hidden: bool = False) -> None:
     def text(words: str) -> str:
         return argparse.SUPPRESS if hidden else words
 
-    client = parser.add_argument_group("the daemon to talk to")
-    # Suppressed defaults: what was given before the command is not overwritten by what was not given after it.
+    client = parser.add_argument_group("the daemon to use")
+    # Suppressed defaults: an option given before the command is not overwritten by its absence after it.
     absent = argparse.SUPPRESS
     client.add_argument(
         "--endpoint",
         metavar="URL",
         default=absent,
-        help=text("Its address. Default: the daemon that runs on the data directory."),
+        help=text("Address of the daemon. Default: the one that runs on the data directory."),
     )
-    client.add_argument("--token", metavar="TOKEN", default=absent, help=text("Its token."))
+    client.add_argument("--token", metavar="TOKEN", default=absent, help=text("Token of the daemon."))
     client.add_argument(
         "--token-file",
         metavar="FILE",
         default=absent,
-        help=text("File that holds its token (a flag shows in process lists)."),
+        help=text("File that contains the token (flags are visible in process lists)."),
     )
     add_data_dir(client, hidden=hidden)
     add_json(parser, hidden=hidden)
 
 
 def add_data_dir(parser: argparse._ActionsContainer, *, hidden: bool = False) -> None:
-    text = argparse.SUPPRESS if hidden else "Data directory in which a daemon is looked for."
+    text = argparse.SUPPRESS if hidden else "Data directory of the daemon."
     parser.add_argument("--data-dir", metavar="DIR", default=argparse.SUPPRESS, help=text)
 
 
 def add_json(parser: argparse.ArgumentParser, *, hidden: bool = False) -> None:
-    text = argparse.SUPPRESS if hidden else "Output for machines, errors too."
+    text = argparse.SUPPRESS if hidden else "Print JSON, also for errors."
     parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=text)
 
 
 def escaped(text: str) -> str:
-    """Text in which argparse replaces nothing."""
+    """Escape text for argparse."""
     return text.replace("%", "%%")

@@ -1,4 +1,4 @@
-"""What processes write, on the streams of this one."""
+"""Writes the output of processes to stdout and stderr."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ decoded_entry = msgspec.json.Decoder(LogEntry).decode
 
 
 def write_output(entry: LogEntry) -> None:
-    """Byte by byte, at once: errors to stderr, everything else to stdout."""
+    """Write an entry unchanged and flush: stderr to stderr, everything else to stdout."""
     stream = sys.stderr.buffer if entry.stream == "stderr" else sys.stdout.buffer
     stream.write(entry.content)
     stream.flush()

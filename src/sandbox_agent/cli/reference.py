@@ -1,4 +1,4 @@
-"""`docs/cli.md`, written from the parser: every command, every flag."""
+"""Generates `docs/cli.md` from the parser: every command and every flag."""
 
 from __future__ import annotations
 
@@ -16,23 +16,27 @@ INTRODUCTION = """\
 
 <!-- Generated from the parser: `make gen` rewrites it. -->
 
-`sandbox-agent` runs the daemon (`server`, `daemon start`), talks to it (one command for every operation of the HTTP API), and
-does a few things that take more than one call (`run`, `sessions show`, `doctor` and others).
+`sandbox-agent` runs the daemon (`server`, `daemon start`), has a command for every operation of the HTTP API, and a few
+commands that combine several operations (`run`, `sessions show`, `doctor` and others).
 
-- **Which daemon:** `--endpoint` and `--token` or `--token-file`, else `SANDBOX_AGENT_ENDPOINT` and `SANDBOX_AGENT_TOKEN`, else the one that runs on
-  the data directory (its address is in `daemon.json` there, readable by its owner alone; the token too if `daemon start` or `run` made it, never one that
-  you chose), else `http://127.0.0.1:2468`. The options may stand before the command or after it. `--data-dir` names another data directory; every command that talks to a daemon takes these
-  and `--json`.
-- **Output:** data goes to stdout, messages to stderr. Lists are tables, in a pipe too, where no line is cut or broken; with `--json` they are
-  the JSON that the API answered, and an error is the daemon's problem object. Events are always one JSON object per line. `NO_COLOR` turns colours off.
-- **Directory:** `run`, `sessions create` and `agents models` work in the folder you are in, unless `--directory` names another. A daemon on another machine
-  uses its own.
-- **Variables:** `run` sends the agent's own variables (for Claude Code `ANTHROPIC_*` and `CLAUDE_*`) from your shell to the new session when the daemon is your own on this machine, and prints
-  their names. Any other daemon gets them with `--send-env` alone.
-- **Streams** (`events-sse`, `stream-message`, `events sse`) print one event per line. A lost connection is made again and goes on where it
-  was, so that every event is printed exactly once.
-- **Exit codes:** 0 ok, 1 failed, 2 wrong usage, 130 interrupted.
-- A leading `api` is accepted and skipped: `sandbox-agent api sessions list`, also after options. Flags of the server alone start it: `sandbox-agent --token T --port 2468`.
+- **Daemon:** commands use the daemon given by `--endpoint` and `--token` or `--token-file`; otherwise by
+  `SANDBOX_AGENT_ENDPOINT` and `SANDBOX_AGENT_TOKEN`; otherwise the one running on the data directory; otherwise
+  `http://127.0.0.1:2468`. A running daemon records its address in `daemon.json` in the data directory, which only its
+  owner can read. The file includes the token only if `daemon start` or `run` generated it. These options, `--data-dir`
+  and `--json` work with every command that uses a daemon, before or after the command.
+- **Output:** data goes to stdout, messages to stderr. Lists are printed as tables; in a pipe, lines are not cut or
+  wrapped. With `--json`, you get the JSON of the API, and errors as problem objects. Events are always one JSON object
+  per line. `NO_COLOR` disables colours.
+- **Directory:** `run`, `sessions create` and `agents models` use your current directory unless you set `--directory`. A
+  daemon on another machine uses its own.
+- **Variables:** `run` sends the agent's own variables (`ANTHROPIC_*` and `CLAUDE_*` for Claude Code) from your shell to
+  the new session if the daemon is your own on this machine, and prints their names. Any other daemon gets them only
+  with `--send-env`.
+- **Streams** (`events-sse`, `stream-message`, `events sse`) print one event per line. After a lost connection they
+  reconnect and continue, so every event is printed exactly once.
+- **Exit codes:** 0 success, 1 failure, 2 wrong usage, 130 interrupted.
+- A leading `api` is ignored, also after options: `sandbox-agent api sessions list`. Flags of the server without a
+  command start the server: `sandbox-agent --token T --port 2468`.
 """
 
 
@@ -60,7 +64,7 @@ def _section(node: Node) -> Iterator[str]:
 
 
 def _own_arguments(node: Node) -> list[argparse.Action]:
-    """Positional ones first; without those that every client command has, or that `server` lists."""
+    """Positional arguments first, without those of every client command and those listed under `server`."""
     hidden = (
         SETTING_FLAGS
         if node.words in (("daemon", "start"), ("daemon", "restart"))
@@ -68,8 +72,8 @@ def _own_arguments(node: Node) -> list[argparse.Action]:
         if node.words != ("server",)
         else set()
     )
-    own = [one for one in arguments(node.parser) if not hidden.intersection(one.option_strings)]
-    return sorted(own, key=lambda one: bool(one.option_strings))
+    own = [action for action in arguments(node.parser) if not hidden.intersection(action.option_strings)]
+    return sorted(own, key=lambda action: bool(action.option_strings))
 
 
 def _usage(node: Node) -> str:

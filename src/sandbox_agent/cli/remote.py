@@ -1,4 +1,4 @@
-"""The daemon as commands see it: the SDK's transport, with answers and failures in the words of a command line."""
+"""The daemon as seen by commands: the SDK's transport, with errors turned into `CommandFailed`."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ LAST_EVENT_ID = "Last-Event-ID"
 
 
 def find_address(args: argparse.Namespace) -> Address:
-    """From flags, then the environment, then what a daemon left in the state folder, then the default address."""
+    """From flags, the environment, the daemon's file in the data directory, or the default address, in that order."""
     endpoint, token = getattr(args, "endpoint", None), _given_token(args)
     with _in_words():
         return discovery.find_address(endpoint, token, data_dir(args))
 
 
 def caller_directory(args: argparse.Namespace, address: Address) -> str | None:
-    """Where the agent works: what is given, else the caller's folder. On another machine the daemon's own, which is None."""
+    """The agent's directory: as given, else the current one. None for a daemon on another machine, which uses its own."""
     here = discovery.is_on_this_machine(address.endpoint) or is_own(data_dir(args), address.endpoint)
     if args.directory is None and not here:
         return None
@@ -63,9 +63,9 @@ def _given_token(args: argparse.Namespace) -> str | None:
     if path is None:
         return token
     if token is not None:
-        raise WrongUsage("give either --token or --token-file")
+        raise WrongUsage("use either --token or --token-file, not both")
     try:
-        # What is no text cannot be a token either, and is refused as one.
+        # A file that is not text is refused later, as an invalid token.
         token = Path(path).expanduser().read_text(errors="replace").strip()
     except OSError as error:
         raise WrongUsage(f"cannot read --token-file {path}: {error.strerror}") from None
@@ -75,7 +75,7 @@ def _given_token(args: argparse.Namespace) -> str | None:
 
 
 class Downloading(NamedTuple):
-    """An answer on its way."""
+    """A response that is being read."""
 
     pieces: Iterator[bytes]
     is_text: bool
@@ -83,7 +83,7 @@ class Downloading(NamedTuple):
 
 
 class Remote:
-    """One daemon. Nothing has a total timeout: an install or a stream takes as long as it takes."""
+    """A daemon. There is no overall timeout, because installs and streams may take long."""
 
     def __init__(self, target: Address | Child) -> None:
         with _in_words():
@@ -103,13 +103,13 @@ class Remote:
             return self._transport.address()
 
     def send(self, request: Call) -> Answer:
-        """Send a request and read the whole answer; a problem is raised. Who typed a command tries again himself."""
+        """Send a request and read the whole response; raises a problem. It is not retried: the user can repeat the command."""
         with _in_words():
             return self._transport.send(request, Retry(seconds=0))
 
     @contextlib.contextmanager
     def download(self, request: Call) -> Iterator[Downloading]:
-        """An answer that is read piece by piece; a problem is raised."""
+        """Read a response piece by piece; raises a problem."""
         with _in_words(), self._transport.opened(request) as answer:
             length = answer.headers.get("content-length")
             yield Downloading(
@@ -129,11 +129,11 @@ class Remote:
         try:
             return msgspec.json.decode(content)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            told = f"{self.address.endpoint} did not answer with JSON: that is no sandbox-agent daemon"
-            raise CommandFailed(told) from None
+            message = f"{self.address.endpoint} did not answer with JSON: it is not a sandbox-agent daemon"
+            raise CommandFailed(message) from None
 
     def upload(self, session_id: str, path: Path) -> dict[str, Any]:
-        """Store a local file with a session. Returns the attachment for a message."""
+        """Upload a local file to a session. Returns the attachment for a message."""
         request = call(
             "POST",
             session_path(session_id, "attachments"),
@@ -145,13 +145,13 @@ class Remote:
         return {"path": stored["path"], "mime": stored["mime"], "filename": path.name}
 
     def follow(self, request: Call) -> Iterator[Frame]:
-        """Frames of a stream. A lost connection is made again, and goes on after the last frame that was seen.
+        """Frames of a stream. Reconnects after a lost connection and continues after the last frame.
 
-        It ends when the daemon says that nothing more comes; a turn's also when the daemon just ends it.
+        Ends with the daemon's `end` frame; the stream of a turn also ends when the daemon closes it.
         """
         has_end = request.method == "POST"
         if has_end and IDEMPOTENCY_KEY not in request.headers:
-            # The same key makes a second request name the same turn, not start another.
+            # With the same key, a repeated request names the same turn instead of starting another.
             request = request.with_header(IDEMPOTENCY_KEY, new_key())
 
         def resume(seen: int | None) -> Call:
@@ -166,24 +166,24 @@ class Remote:
             yield terminal
 
     def watch(self, request: Call) -> Iterator[Frame]:
-        """Frames that tell how a request gets on. It is not sent again when they break off."""
-        asked = request.with_header("Accept", "text/event-stream")
-        with _in_words(), contextlib.closing(self._transport.frames(asked, lambda: None)) as stream:
+        """Frames with the progress of a request. The request is not repeated if they break off."""
+        streamed = request.with_header("Accept", "text/event-stream")
+        with _in_words(), contextlib.closing(self._transport.frames(streamed, lambda: None)) as stream:
             yield from stream
 
 
 class _Transport(Transport):
-    """Says on stderr what a program would be warned of."""
+    """Prints warnings to stderr."""
 
-    HOW_TO_REACH = "start one with `sandbox-agent daemon start`, or say where it is with --endpoint"
-    HOW_TO_TOKEN = "give it with --token-file, --token or SANDBOX_AGENT_TOKEN"
+    HOW_TO_REACH = "start one with `sandbox-agent daemon start`, or set its address with --endpoint"
+    HOW_TO_TOKEN = "set it with --token-file, --token or SANDBOX_AGENT_TOKEN"
 
     _is_away = False
 
     def trying_again(self, error: SandboxAgentError) -> None:
-        """Said once, however many tries it takes."""
+        """Prints one message for any number of retries."""
         if not self._is_away:
-            print("sandbox-agent: the connection was lost, trying again", file=sys.stderr)
+            print("sandbox-agent: connection lost, reconnecting", file=sys.stderr)
         self._is_away = True
 
     def frames(
@@ -191,27 +191,27 @@ class _Transport(Transport):
     ) -> Generator[Frame, None]:
         def is_back() -> None:
             if self._is_away:
-                print("sandbox-agent: connected again", file=sys.stderr)
+                print("sandbox-agent: reconnected", file=sys.stderr)
             self._is_away = False
             connected()
 
         return super().frames(call, is_back, until)
 
     _warned: ClassVar[set[str]] = set()
-    """Daemons whose version was warned of: a command may talk to one over several connections."""
+    """Daemons whose version was already warned about: a command may open several connections."""
 
     def warn_of_version(self, theirs: str) -> None:
         endpoint = self.address().endpoint
         if endpoint in self._warned:
             return
         self._warned.add(endpoint)
-        text = f"the daemon is version {theirs}, this command is {__version__}: something may not work"
+        text = f"the daemon is version {theirs}, this command is {__version__}: some things may not work"
         print(f"sandbox-agent: warning: {text}", file=sys.stderr)
 
 
 @contextlib.contextmanager
 def _in_words() -> Iterator[None]:
-    """What the client raises, as a command fails."""
+    """Turn errors of the client into errors of the command."""
     try:
         yield
     except ClientError as error:

@@ -1,4 +1,4 @@
-"""From the words of a command line to a request."""
+"""Builds a request from the arguments of a command."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ Upload = Callable[[str, Path], dict[str, Any]]
 
 
 def call_of(command: Command, args: argparse.Namespace, upload: Upload) -> Call:
-    """The request of an operation. Local files are uploaded on the way."""
+    """The request of an operation. Uploads local files first."""
     given = {argument.name: _given(argument, args, upload) for argument in command.arguments}
     present = {name: value for name, value in given.items() if value is not None}
 
     def at(place: str) -> dict[str, Any]:
-        return {one.wire: present[one.name] for one in command.at(place) if one.name in present}  # type: ignore[arg-type]
+        arguments = command.at(place)  # type: ignore[arg-type]
+        return {argument.wire: present[argument.name] for argument in arguments if argument.name in present}
 
     path = command.path.format(**{name: quote(value, safe="") for name, value in at("path").items()})
     query = {name: _text(value) for name, value in at("query").items()}
@@ -49,7 +50,7 @@ def call_of(command: Command, args: argparse.Namespace, upload: Upload) -> Call:
 
 
 def _given(argument: Argument, args: argparse.Namespace, upload: Upload) -> Any:
-    """The value of a field, as the wire has it."""
+    """The value of a field in the request."""
     value = getattr(args, argument.name, None)
     if argument.kind == "answers":
         return answers(args.answer, args.answers)
@@ -70,12 +71,12 @@ def _given(argument: Argument, args: argparse.Namespace, upload: Upload) -> Any:
 
 
 def message(word: str | None, option: str | None) -> str:
-    """A message: as a word, as an option, or on stdin."""
+    """The message: a positional argument, an option, or stdin."""
     if word is not None and option is not None:
-        raise WrongUsage("the message is given twice: as a word and with --message")
+        raise WrongUsage("the message is given twice: as an argument and with --message")
     given = word if word is not None else option
     if given is None and sys.stdin.isatty():
-        raise WrongUsage("there is no message: give one, or pipe it in")
+        raise WrongUsage("no message: pass one as an argument or through a pipe")
     return sys.stdin.read() if given in (None, "-") else given
 
 
@@ -84,13 +85,13 @@ def _text(value: object) -> str:
 
 
 def pieces_of_file(path: str) -> tuple[Iterator[bytes], int | None]:
-    """What a file holds, and how much that is where it is told beforehand; `-` is stdin."""
+    """The content of a file, and its size if it is known in advance; `-` is stdin."""
     if path == "-":
         return iter(partial(sys.stdin.buffer.read, PIECE_BYTES), b""), None
     try:
         status = os.stat(path)
         if stat.S_ISDIR(status.st_mode) or not os.access(path, os.R_OK):
-            raise OSError(0, "it is a folder, or may not be read")
+            raise OSError(0, "it is a directory or not readable")
     except OSError as error:
         raise WrongUsage(f"cannot read {path}: {error.strerror}") from None
     return _pieces(path), status.st_size if stat.S_ISREG(status.st_mode) else None
@@ -102,20 +103,20 @@ def _pieces(path: str) -> Iterator[bytes]:
 
 
 def attachment(path: str, session_id: str, upload: Upload) -> dict[str, Any]:
-    """A file of ours is uploaded: the daemon may be on another machine. Any other path is one of the daemon's."""
+    """Upload a local file, because the daemon may be on another machine. Any other path is on the daemon's machine."""
     local = Path(path).expanduser()
     return upload(session_id, local) if local.is_file() else {"path": path}
 
 
 def pairs(texts: list[str], environ: Mapping[str, str]) -> dict[str, str]:
-    """KEY=VALUE, or KEY alone for what this shell has under that name."""
+    """KEY=VALUE, or KEY for a variable of the environment."""
     found = {}
     for text in texts:
         name, given, value = text.partition("=")
         if not name:
             raise WrongUsage(f"`{text}` is not KEY=VALUE")
         if not given and name not in environ:
-            raise WrongUsage(f"`{name}` has no value here: give --env {name}=VALUE")
+            raise WrongUsage(f"`{name}` is not set: use --env {name}=VALUE")
         found[name] = value if given else environ[name]
     return found
 
@@ -148,7 +149,7 @@ def _mcp_server(value: str) -> dict[str, Any]:
 
 
 def answers(each: list[str] | None, everything: str | None) -> list[list[str]]:
-    """Per question its labels: from `--answer` for each, or all of them as JSON."""
+    """The labels for each question, from repeated `--answer` or from JSON."""
     if everything is None:
         return [[label.strip() for label in text.split(",") if label.strip()] for text in each or ()]
     try:

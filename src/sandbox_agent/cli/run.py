@@ -1,4 +1,4 @@
-"""`run AGENT "prompt"`: one prompt, shown as it happens, on the daemon that runs or on one of its own."""
+"""`run AGENT "prompt"`: sends one prompt and shows the turn, on the running daemon or on a temporary one."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def run(args: argparse.Namespace) -> int:
         session = open_session(remote, whose, args)
         sent = _send(remote, session, prompt, args)
         if sent["queued"]:
-            say("another turn is running; this one waits for it")
+            say("another turn is running; waiting for it to end")
         as_events = bool(getattr(args, "json", False))
         turn = Turn(remote, session.id, sent["turnId"], as_events=as_events, timeout=timeout)
-        # Ctrl-C, a second time, leaves at once.
+        # A second Ctrl-C exits at once.
         with contextlib.ExitStack() as at_end:
             if whose != "child" and not args.keep:
                 at_end.callback(_suspend, remote, session.id)
@@ -48,13 +48,13 @@ def run(args: argparse.Namespace) -> int:
 def seconds(text: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
     if not found or not float(found[1]):
-        raise WrongUsage(f"--timeout {text}: give seconds, or a number and a unit, e.g. 90, 90s, 10m, 2h")
+        raise WrongUsage(f"--timeout {text}: expected seconds, or a number and a unit, e.g. 90, 90s, 10m, 2h")
     return float(found[1]) * UNITS[found[2]]
 
 
 def _prompt(args: argparse.Namespace) -> str:
     if args.prompt is None and sys.stdin.isatty():
-        raise WrongUsage("there is no prompt: give one, or pipe it in")
+        raise WrongUsage("no prompt: pass one as an argument or through a pipe")
     text = sys.stdin.read() if args.prompt in (None, "-") else str(args.prompt)
     if not text.strip() and not args.attachments:
         raise WrongUsage("the prompt is empty")
@@ -62,15 +62,15 @@ def _prompt(args: argparse.Namespace) -> str:
 
 
 def _check_attachments(args: argparse.Namespace) -> None:
-    """What is not here may be on the machine of a daemon that is named, which says so itself if it is not."""
+    """A file that does not exist here may be on the machine of a daemon named by `--endpoint`, which checks it itself."""
     may_be_there = getattr(args, "endpoint", None) or os.environ.get(f"{PREFIX}ENDPOINT")
     for path in args.attachments or ():
         if not os.path.isfile(os.path.expanduser(path)) and not (may_be_there and os.path.isabs(path)):
-            raise WrongUsage(f"--attach {path}: there is no such file")
+            raise WrongUsage(f"--attach {path}: no such file")
 
 
 def _send(remote: Remote, session: Opened, prompt: str, args: argparse.Namespace) -> Any:
-    """Send the prompt. A new session that cannot even have that is of no use to anybody."""
+    """Send the prompt. If that fails, delete a session that was created for it."""
     try:
         files = [attachment(path, session.id, remote.upload) for path in args.attachments or ()]
         return remote.post(session_path(session.id, "messages"), {"message": prompt, "attachments": files})
@@ -82,19 +82,19 @@ def _send(remote: Remote, session: Opened, prompt: str, args: argparse.Namespace
 
 
 def _suspend(remote: Remote, session_id: str) -> None:
-    """Nobody waits for this agent any more: its process need not stay until it has been idle for long."""
-    # A new connection: the other may be in the middle of a stream. A daemon that is gone has stopped it already.
+    """Stop the agent's process now instead of after its idle time."""
+    # A new connection, because the other may be reading a stream. A daemon that has exited has stopped it already.
     with contextlib.suppress(CommandFailed), Remote(remote.address) as again:
         again.send(call("POST", session_path(session_id, "suspend")))
 
 
 @contextlib.contextmanager
 def daemon_for(args: argparse.Namespace) -> Iterator[tuple[Remote, Whose]]:
-    """The daemon that is named or runs here; otherwise one for as long as this takes, on the same data."""
+    """The daemon that is named or running; otherwise a temporary one on the same data directory."""
     folder = data_dir(args)
     named = getattr(args, "endpoint", None) or os.environ.get(f"{PREFIX}ENDPOINT")
     state = running_daemon(folder)
-    # A daemon with a token of its user's own is talked to with that token.
+    # A daemon whose token was chosen by the user needs that token.
     if named or (state is not None and state.token is None):
         address = find_address(args)
         with Remote(address) as remote:

@@ -1,4 +1,4 @@
-"""The session that `run` talks in: a new one, the one that is named, or the latest one here."""
+"""The session that `run` uses: a new one, a named one, or the latest one in this directory."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from .remote import Remote, call, caller_directory, session_path
 from .request import mcp_servers, pairs
 
 Whose = Literal["child", "own", "other"]
-"""The daemon is one that this command started, another one of this user on this machine, or anybody's."""
+"""The daemon: started by this command, another one of this user on this machine, or any other."""
 
 
 class Opened(NamedTuple):
-    """The session to talk in."""
+    """The session to use."""
 
     id: str
     seen: int
@@ -39,22 +39,22 @@ class Opened(NamedTuple):
 
 
 def open_session(remote: Remote, whose: Whose, args: argparse.Namespace) -> Opened:
-    known = _latest(remote, args) if args.latest else _named(remote, args.session)
-    return _create(remote, whose, args) if known is None else _go_on(remote, known, args)
+    existing = _latest(remote, args) if args.latest else _named(remote, args.session)
+    return _create(remote, whose, args) if existing is None else _continue(remote, existing, args)
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
-    wanted = {
+    settings = {
         "agentMode": args.agent_mode,
         "permissionMode": args.permission_mode,
         "model": args.model,
         "variant": args.variant,
         "title": args.title,
     }
-    return {name: value for name, value in wanted.items() if value is not None}
+    return {name: value for name, value in settings.items() if value is not None}
 
 
-# -- one that exists ----------------------------------------------------------------------------
+# -- an existing session ----------------------------------------------------------------------------
 
 
 def _named(remote: Remote, session_id: str | None) -> SessionInfo | None:
@@ -70,35 +70,35 @@ def _named(remote: Remote, session_id: str | None) -> SessionInfo | None:
 
 def _latest(remote: Remote, args: argparse.Namespace) -> SessionInfo:
     directory = caller_directory(args, remote.address)
-    found = [
-        one
-        for one in all_sessions(remote)
-        if one.agent == args.agent
-        and not one.ended
-        and (directory is None or os.path.realpath(one.directory) == os.path.realpath(directory))
+    sessions = [
+        session
+        for session in all_sessions(remote)
+        if session.agent == args.agent
+        and not session.ended
+        and (directory is None or os.path.realpath(session.directory) == os.path.realpath(directory))
     ]
-    if not found:
+    if not sessions:
         where = f" in {directory}" if directory else ""
-        raise CommandFailed(f"there is no session of {args.agent}{where} to continue")
-    latest = max(found, key=lambda one: one.updated_at)
+        raise CommandFailed(f"no session of {args.agent}{where} to continue")
+    latest = max(sessions, key=lambda session: session.updated_at)
     say(f"session {latest.session_id}{f' ({latest.title})' if latest.title else ''}")
     return latest
 
 
-def _go_on(remote: Remote, known: SessionInfo, args: argparse.Namespace) -> Opened:
-    if known.agent != args.agent:
-        raise WrongUsage(f"session {known.session_id} belongs to {known.agent}, not to {args.agent}")
-    _refuse_what_only_a_new_one_takes(known, args)
+def _continue(remote: Remote, existing: SessionInfo, args: argparse.Namespace) -> Opened:
+    if existing.agent != args.agent:
+        raise WrongUsage(f"session {existing.session_id} belongs to {existing.agent}, not to {args.agent}")
+    _refuse_options_for_new_sessions(existing, args)
     if settings := _settings(args):
-        remote.send(call("PATCH", session_path(known.session_id), body=settings))
-    return Opened(known.session_id, known.event_count, is_new=False)
+        remote.send(call("PATCH", session_path(existing.session_id), body=settings))
+    return Opened(existing.session_id, existing.event_count, is_new=False)
 
 
-def _refuse_what_only_a_new_one_takes(known: SessionInfo, args: argparse.Namespace) -> None:
-    """To go on as if it had not been said would run the prompt in the wrong place."""
-    if args.directory and os.path.realpath(args.directory) != os.path.realpath(known.directory):
+def _refuse_options_for_new_sessions(existing: SessionInfo, args: argparse.Namespace) -> None:
+    """Ignoring these options would run the prompt in the wrong place."""
+    if args.directory and os.path.realpath(args.directory) != os.path.realpath(existing.directory):
         raise WrongUsage(
-            f"session {known.session_id} works in {known.directory}: --directory is for a new session"
+            f"session {existing.session_id} works in {existing.directory}: --directory works only for a new session"
         )
     for flag, given in (
         ("--agent-version", args.agent_version),
@@ -107,10 +107,12 @@ def _refuse_what_only_a_new_one_takes(known: SessionInfo, args: argparse.Namespa
         ("--send-env", args.send_env),
     ):
         if given:
-            raise WrongUsage(f"session {known.session_id} exists already: {flag} is for a new session")
+            raise WrongUsage(
+                f"session {existing.session_id} already exists: {flag} works only for a new session"
+            )
 
 
-# -- a new one ----------------------------------------------------------------------------------
+# -- a new session ----------------------------------------------------------------------------------
 
 
 def _create(remote: Remote, whose: Whose, args: argparse.Namespace) -> Opened:
@@ -135,21 +137,21 @@ def _create(remote: Remote, whose: Whose, args: argparse.Namespace) -> Opened:
 
 
 def _sent_variables(whose: Whose, args: argparse.Namespace) -> dict[str, str]:
-    """The agent's own family from this shell. A daemon of our own start has this shell's environment anyway."""
+    """The agent's own variables from this shell. A daemon started by this command already has them."""
     agent = AGENTS.get(args.agent)
     found = own_family(agent, os.environ) if agent else {}
     if not found or whose == "child":
         return {}
     names = ", ".join(sorted(found))
     if whose == "other" and not args.send_env:
-        say(f"not sent to this daemon: {names} (--send-env sends them)")
+        say(f"not sent to this daemon: {names} (use --send-env to send them)")
         return {}
     say(f"sent to the session: {names}")
     return found
 
 
 def _have_agent(remote: Remote, whose: Whose, name: str, env: dict[str, str]) -> None:
-    """Creating a session would install it too, but without a word."""
+    """Install the agent and show the progress. Creating a session would install it without showing it."""
     _look_for_key(remote, whose, name, env)
     with Display(name) as display:
         try:
@@ -157,33 +159,33 @@ def _have_agent(remote: Remote, whose: Whose, name: str, env: dict[str, str]) ->
         except ProblemAnswered as problem:
             if problem.status != 403:
                 raise
-            # This daemon fetches nothing: the session says what is missing.
+            # The daemon runs with --no-install: creating the session reports what is missing.
             return
     if not installed.already_installed:
         say(f"installed {name} {installed.version} from {installed.source}")
 
 
 def _look_for_key(remote: Remote, whose: Whose, name: str, env: dict[str, str]) -> None:
-    """An agent that has to be fetched and could not log in is not fetched before somebody has agreed to that."""
+    """If an agent without credentials would have to be downloaded, ask first."""
     agent = AGENTS.get(name)
     if agent is None or _can_log_in(agent, whose, env):
         return
-    there = next((one for one in remote.get("/v1/agents")["agents"] if one["id"] == name), None)
-    if there is None or there["credentialsAvailable"]:
+    info = next((info for info in remote.get("/v1/agents")["agents"] if info["id"] == name), None)
+    if info is None or info["credentialsAvailable"]:
         return
-    told = f"no key or login of {agent.title} was found: {how_to_log_in(agent)}"
-    if there["installed"] or not agent.needs_credentials:
-        say(f"warning: {told}")
+    message = f"no key or login found for {agent.title}: {how_to_log_in(agent)}"
+    if info["installed"] or not agent.needs_credentials:
+        say(f"warning: {message}")
     elif sys.stdin.isatty() and sys.stderr.isatty():
-        say(told)
+        say(message)
         if not confirmed(f"install {name} anyway?"):
             raise CommandFailed(f"{name} was not installed")
     else:
-        raise CommandFailed(f"{told}. `sandbox-agent install-agent {name}` installs it anyway")
+        raise CommandFailed(f"{message}. `sandbox-agent install-agent {name}` installs it anyway")
 
 
 def _can_log_in(agent: Agent, whose: Whose, env: dict[str, str]) -> bool:
-    """With the session's variables; the files of this user are there only for a daemon of this user."""
+    """With the session's variables, and the user's files if the daemon belongs to the same user."""
     seen = env if whose == "other" else {**os.environ, **env}
     home = Path.home() if whose != "other" else Path(os.devnull)
     return has_credentials(agent, seen, home)

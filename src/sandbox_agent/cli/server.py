@@ -12,8 +12,7 @@ from .table import SETTINGS
 
 
 def server(args: argparse.Namespace) -> int:
-    # The daemon's code is heavy: it is loaded when there is one to run. All of it stays, so looking for garbage in it is in vain,
-    # and would take a tenth of the start; `serve` begins with that when it is up.
+    # Importing the daemon creates no garbage, and collecting takes a tenth of the start. `serve` enables it once it is up.
     gc.disable()
     from ..http.serve import serve
 
@@ -21,7 +20,7 @@ def server(args: argparse.Namespace) -> int:
 
 
 def config_of(args: argparse.Namespace) -> Config:
-    """The settings from flags, then from the environment."""
+    """The settings from flags and the environment."""
     try:
         return from_environment({setting.name: getattr(args, setting.name, None) for setting in SETTINGS})
     except InvalidRequest as error:

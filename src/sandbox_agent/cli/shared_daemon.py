@@ -1,7 +1,7 @@
-"""The daemon that a `run` starts for as long as it takes, and that other `run`s on the same data find and use meanwhile.
+"""A temporary daemon started by `run`, which other `run` commands on the same data directory use meanwhile.
 
-Each of them holds a lock on the file `users` in the state folder, together with the others; the one whose child the daemon is
-ends it when it can have that lock alone. The kernel takes the lock back from a command that is killed.
+Each command holds a shared lock on the file `users` in the data directory. The command that started the daemon stops it
+once it can get an exclusive lock. The kernel releases the lock of a command that is killed.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ POLL_SECONDS = 0.05
 
 @contextlib.contextmanager
 def shared_daemon(folder: Path) -> Iterator[tuple[Remote, bool]]:
-    """The daemon that runs on this folder, or a new one, and whether it is new."""
+    """The daemon that runs on this directory, or a new one, and whether it is new."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (folder / "users").open("w") as users:
-        fcntl.flock(users, fcntl.LOCK_SH)  # waits while another command ends the daemon
+        fcntl.flock(users, fcntl.LOCK_SH)  # waits while another command stops the daemon
         if state := _running(folder):
             with Remote(Address(state.endpoint, state.token)) as remote:
                 yield remote, False
@@ -51,23 +51,23 @@ def _new_daemon(folder: Path) -> Iterator[Remote]:
 
 
 def _running(folder: Path) -> DaemonState | None:
-    """The daemon to talk to. One that starts just now is given the time for it."""
+    """The running daemon. Waits for one that is just starting."""
     deadline = time.monotonic() + SETTLE_SECONDS
     while (state := running_daemon(folder)) is None and (holder := lock_holder(folder)):
         if time.monotonic() > deadline:
             raise CommandFailed(
-                f"another program's own daemon (pid {holder}) uses {folder}: wait for its end, or give this one another --data-dir"
+                f"another program (pid {holder}) runs its own daemon on {folder}: wait until it ends, or use a different --data-dir"
             )
         time.sleep(POLL_SECONDS)
     return state
 
 
 def _wait_until_alone(users: int) -> None:
-    told = False
+    announced = False
     while not _is_alone(users):
-        if not told:
-            say("other commands still use this daemon, which ends with them (Ctrl-C ends it now)")
-            told = True
+        if not announced:
+            say("waiting for other commands that use this daemon (Ctrl-C stops it now)")
+            announced = True
         time.sleep(POLL_SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""The state folder that a command is about, and the daemon that uses it."""
+"""The data directory of a command, and the daemon that runs on it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["DaemonState", "data_dir", "forget", "is_alive", "is_own", "lock_hold
 
 
 def data_dir(args: argparse.Namespace) -> Path:
-    """The state folder that a command line or the environment names."""
+    """The data directory from the command line or the environment."""
     try:
         return data_folder(getattr(args, "data_dir", None))
     except InvalidRequest as error:
@@ -23,7 +23,7 @@ def data_dir(args: argparse.Namespace) -> Path:
 
 
 def is_own(folder: Path, endpoint: str) -> bool:
-    """Whether the daemon at an address is this user's own, on this machine: the one that runs on this user's folder."""
+    """Whether the daemon at this address belongs to this user on this machine: it runs on the user's data directory."""
     state = running_daemon(folder)
     if state is None or state.endpoint != endpoint:
         return False

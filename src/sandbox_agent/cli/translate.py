@@ -1,4 +1,4 @@
-"""`translate AGENT FILE`: a recording as universal events, one JSON object per line."""
+"""`translate AGENT FILE`: prints a recording as universal events, one JSON object per line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .output import say, write_line
 def translate(args: argparse.Namespace) -> int:
     agent = TRANSLATORS.get(args.agent)
     if agent is None:
-        raise WrongUsage(f"no agent is called {args.agent}; there are {', '.join(TRANSLATORS)}")
+        raise WrongUsage(f"no agent is called {args.agent}; the agents are {', '.join(TRANSLATORS)}")
     lines = _Lines(_read(args.file))
     is_empty = True
     try:
@@ -29,20 +29,20 @@ def translate(args: argparse.Namespace) -> int:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CommandFailed(f"{args.file}:{lines.number}: not a line of a recording: {error}") from None
     if is_empty:
-        # Nothing wrong by itself: a recording may hold no conversation, only a list of models.
-        say(f"{args.file} holds no conversation of {args.agent}: is it another agent's?")
+        # Not an error: a recording may contain only a list of models.
+        say(f"{args.file} contains no conversation of {args.agent}: is it from another agent?")
     return 0
 
 
 class _Lines:
-    """Lines, and the number of the one that was read last."""
+    """Lines, and the number of the last line read."""
 
     def __init__(self, content: bytes) -> None:
         self.number = 0
         self._content = content
 
     def __iter__(self) -> Iterator[bytes]:
-        # Only newlines end a line: JSON may hold other separators.
+        # Split at newlines only: JSON may contain other line separators.
         for line in self._content.split(b"\n"):
             self.number += 1
             yield line
@@ -64,7 +64,7 @@ def encode(recorded: Played, *, include_raw: bool) -> bytes:
 
 
 def _raw(frame: bytes) -> msgspec.Raw | str:
-    """The native payload as it came; one that is not JSON becomes a string."""
+    """The native payload unchanged, or as a string if it is not JSON."""
     try:
         msgspec.json.decode(frame)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""One turn of `run`: followed to its end, shown, and answered where it asks."""
+"""One turn of `run`: follows it to its end, shows it, and answers its requests."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from .remote import Remote, call, session_path
 from .views import PlainView, SilentView, TerminalView
 
 Answered = TypeVar("Answered")
-NOBODY = "nobody could be asked, because this is not a terminal"
-CANCELLING = "cancelling (Ctrl-C again to leave at once)"
+NO_TERMINAL = "nobody to ask, because this is not a terminal"
+CANCELLING = "cancelling (press Ctrl-C again to exit at once)"
 CANCEL_SECONDS = 10.0
-"""How long a turn that ran out of time may take to end."""
+"""How long a turn may take to end after its timeout."""
 
 
 class Turn:
-    """Follows one turn, shows it, and answers what it asks."""
+    """Follows one turn, shows it, and answers its requests."""
 
     def __init__(
         self, remote: Remote, session_id: str, turn_id: str, *, as_events: bool, timeout: float | None
@@ -64,7 +64,7 @@ class Turn:
         return TerminalView(self._terminal) if sys.stdout.isatty() else PlainView()
 
     def follow(self, seen: int) -> int:
-        """Show everything from the turn's start to its end. Returns the exit code."""
+        """Show the turn from start to end. Returns the exit code."""
         before = {
             signal.SIGINT: signal.signal(signal.SIGINT, self._interrupt),
             signal.SIGALRM: signal.signal(signal.SIGALRM, self._alarm),
@@ -105,7 +105,7 @@ class Turn:
         return False
 
     def _hear(self, event: Event) -> int | None:
-        """Show an event and answer it; the exit code when it is the last."""
+        """Show an event and answer it. Returns the exit code if it is the last one."""
         self._narrator.hear(event)
         match event.data:
             case PermissionRequested() as request:
@@ -138,14 +138,14 @@ class Turn:
     def _too_late(self) -> CommandFailed:
         return CommandFailed(f"the turn took longer than {self._timeout:g} s and was cancelled")
 
-    # What it asks.
+    # -- requests --
 
     def _decide(self, request: PermissionRequested) -> None:
         if self._asks:
             decision = self._on_terminal(lambda: ask_permission(request, self._terminal, input))
         else:
-            decision = Decision("reject", NOBODY)
-            say(f"rejected {request.action}: {NOBODY} (see --permission-mode)")
+            decision = Decision("reject", NO_TERMINAL)
+            say(f"rejected {request.action}: {NO_TERMINAL} (see --permission-mode)")
         if decision is not None:
             body = {"reply": decision.reply, "message": decision.message}
             self._reply(("permissions", request.permission_id, "reply"), body)
@@ -155,14 +155,14 @@ class Turn:
             answer = self._on_terminal(lambda: ask_question(request, self._terminal, input))
         else:
             answer = Answer(None)
-            say(f"rejected a question: {NOBODY}")
+            say(f"rejected a question: {NO_TERMINAL}")
         if answer is not None and answer.answers is None:
             self._reply(("questions", request.question_id, "reject"), {})
         elif answer is not None:
             self._reply(("questions", request.question_id, "reply"), {"answers": answer.answers})
 
     def _on_terminal(self, ask: Callable[[], Answered]) -> Answered | None:
-        """Ask. None when the answer is Ctrl-C: that cancels the turn, which answers the agent too."""
+        """Ask the user. None after Ctrl-C, which cancels the turn and thereby the request."""
         self._view.close()
         self._asking = True
         try:
@@ -181,19 +181,19 @@ class Turn:
         except ProblemAnswered as problem:
             if problem.status not in (404, 409):
                 raise
-            say("somebody else has answered that already")
+            say("another client has already answered")
 
-    # What happens meanwhile.
+    # -- signals --
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        """The first Ctrl-C ends the turn, and its end is still shown; the second ends us."""
+        """The first Ctrl-C cancels the turn and shows its end; the second exits."""
         self._interrupts += 1
         if self._asking or self._interrupts > 1:
             raise KeyboardInterrupt
         say_later(CANCELLING, self._cancel)
 
     def _alarm(self, number: int, frame: FrameType | None) -> None:
-        """The log cannot be written, or the time is over: then the turn has some seconds to end."""
+        """The log cannot be written, or the time is up; the turn then gets a few seconds to end."""
         if self._watch.failure is not None:
             raise CommandFailed(self._watch.failure)
         if self._timed_out:
@@ -202,11 +202,11 @@ class Turn:
         signal.setitimer(signal.ITIMER_REAL, CANCEL_SECONDS)
         if self._asking:
             raise KeyboardInterrupt
-        say_later("the time is over, cancelling", self._cancel)
+        say_later("timeout reached, cancelling", self._cancel)
 
     def _cancel(self) -> None:
-        """End this turn, and no other: one that still waits in the queue is withdrawn."""
-        # A connection of its own: the other one may be in the middle of something.
+        """Cancel this turn only: if it is still queued, withdraw it."""
+        # A separate connection, because the other one may be in use.
         with contextlib.suppress(CommandFailed), Remote(self._remote.address) as remote:
             if not self._started and self._withdraw(remote):
                 return
@@ -223,7 +223,7 @@ class Turn:
 
 
 def say_later(text: str, then: Callable[[], None]) -> None:
-    """Not in a signal's handler: it may have come in the middle of a write to the terminal, which allows no other inside it."""
+    """Print outside the signal handler, which may have interrupted a write to the terminal."""
 
     def work() -> None:
         say(text)

@@ -1,4 +1,4 @@
-"""The two ways to show a turn: rendered on a terminal, and plain for pipes."""
+"""How to show a turn: rendered on a terminal, or plain in a pipe."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REFRESH_SECONDS = 0.08
 
 
 class PlainView(View):
-    """The answer on stdout, as it streams; everything else on stderr, or wherever `say` puts it."""
+    """Streams the answer to stdout; everything else goes to `say`, by default stderr."""
 
     def __init__(self, say: Callable[[str], None] = say) -> None:
         self._say = say
@@ -56,7 +56,7 @@ class PlainView(View):
 
 
 class SilentView(View):
-    """For those who read the events themselves."""
+    """Shows nothing: the events themselves are printed."""
 
     def prompt(self, text: str) -> None: ...
     def text(self, delta: str, *, thinking: bool) -> None: ...
@@ -69,7 +69,7 @@ class SilentView(View):
 
 
 class TerminalView(View):
-    """Finished blocks are printed for good; what is unfinished stands below them and is redrawn as it grows."""
+    """Prints finished blocks once and redraws the unfinished rest below them as it grows."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -79,7 +79,7 @@ class TerminalView(View):
         self._live: Live | None = None
         self._drawn = 0.0
         self.live = True
-        """What is unfinished is shown. Of what is past, nothing is."""
+        """Whether to draw unfinished output; off for past events."""
 
     def prompt(self, text: str) -> None:
         lines = "\n".join(f"> {line}" for line in text.splitlines())
@@ -122,7 +122,7 @@ class TerminalView(View):
         self.pause()
 
     def pause(self) -> None:
-        """Take what is unfinished off the screen, so that something else can be printed or asked."""
+        """Remove unfinished output from the screen, so that something else can be printed."""
         if self._live is not None:
             self._live.stop()
             self._live = None
@@ -173,13 +173,13 @@ def coloured_diff(diff: str) -> Text:
 
 
 def split_thinking(text: str) -> tuple[str, str]:
-    """Whole lines, and the rest."""
+    """Split into complete lines and the rest."""
     end = text.rfind("\n") + 1
     return text[:end], text[end:]
 
 
 def split_blocks(text: str) -> tuple[str, str]:
-    """The markdown blocks that are finished, and the rest. Blank lines separate them, but not inside a fence or a list."""
+    """Split into finished markdown blocks and the rest. Blank lines separate blocks, except inside a fence or a list."""
     cut = position = 0
     fence = ""
     for line in text.splitlines(keepends=True):
@@ -190,7 +190,7 @@ def split_blocks(text: str) -> tuple[str, str]:
         elif mark and mark[1].startswith(fence):
             fence = ""
         rest = text[position:]
-        # A list goes on after a blank line when the next one is an item or indented: wait for that line.
+        # A list continues after a blank line if the next line is an item or indented: wait for that line.
         if (
             not fence
             and line.endswith("\n")

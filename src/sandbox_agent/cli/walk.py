@@ -20,7 +20,7 @@ class Node(NamedTuple):
 
 
 def walk(parser: argparse.ArgumentParser, words: tuple[str, ...] = (), help: str = "") -> Iterator[Node]:
-    """The parser itself, then every one below it, once each: an alias leads to the same."""
+    """The parser itself, then each parser below it once, without aliases."""
     yield Node(words, parser, help)
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -49,7 +49,7 @@ def aliases(
 
 
 def arguments(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """What a user can give: neither help nor the choice of a command, nor what is hidden."""
+    """The arguments a user can give: no help, subcommands or hidden options."""
     return [
         action
         for action in parser._actions

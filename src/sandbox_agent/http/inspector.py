@@ -19,7 +19,7 @@ ROOT = "/ui/"
 # The page may call any daemon that the user enters, and shows images fetched with the token; scripts and styles come
 # only from its own files.
 POLICY = (
-    b"default-src 'self'; connect-src 'self' http: https:; img-src 'self' blob:; object-src 'none'; "
+    b"default-src 'self'; connect-src 'self' http: https: ws: wss:; img-src 'self' blob:; object-src 'none'; "
     b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS: HeaderList = [

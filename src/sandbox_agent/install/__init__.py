@@ -1,1 +1,1 @@
-"""Agents arrive by themselves: found, or fetched from their publishers, from npm or from a mirror, checked, put in place."""
+"""Finds agents, or downloads them from their publishers, npm or a mirror, verifies them and installs them."""

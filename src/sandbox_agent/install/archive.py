@@ -1,4 +1,4 @@
-"""Unpacks what publishers ship. A member that would leave the folder spoils the whole archive."""
+"""Unpacks archives. A member that points outside the directory makes the whole archive invalid."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .problems import SourceFailed
 
 
 def unpack(archive: Path, into: Path, *, below: int = 0, without: str | None = None) -> None:
-    """Unpack a tarball or a zip file; `below` folders are cut off from the front of every path."""
+    """Unpack a tarball or a zip file; the first `below` directories of every path are removed."""
     into.mkdir(parents=True, exist_ok=True)
     try:
         if zipfile.is_zipfile(archive):
@@ -23,10 +23,10 @@ def unpack(archive: Path, into: Path, *, below: int = 0, without: str | None = N
         else:
             _unpack_tar(archive, into, below, without)
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error) as error:
-        raise SourceFailed(f"{archive.name} is no whole archive: {error}") from None
+        raise SourceFailed(f"{archive.name} is damaged: {error}") from None
     except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
         raise SourceFailed(
-            f"{archive.name} is refused: a file and a folder share the name {error.filename}"
+            f"{archive.name} is refused: a file and a directory have the same name {error.filename}"
         ) from None
 
 
@@ -35,7 +35,7 @@ def is_archive(name: str) -> bool:
 
 
 def _unpack_tar(archive: Path, into: Path, below: int, without: str | None) -> None:
-    """Python 3.11.2, which Debian 12 ships, has no `tarfile` filters: the checks are our own on every version."""
+    """Python 3.11.2, which Debian 12 ships, has no `tarfile` filters, so the checks are our own on every version."""
     with tarfile.open(archive) as tar:
         for member in tar:
             inner = _inner(member.name, below, archive)
@@ -46,14 +46,16 @@ def _unpack_tar(archive: Path, into: Path, below: int, without: str | None) -> N
                 target.mkdir(exist_ok=True)
             elif member.isreg():
                 source = tar.extractfile(member)
-                assert source is not None  # only for what holds no bytes
+                assert source is not None  # only for members without content
                 _write(target, source, member.mode)
             elif member.issym():
                 _link(target, member.linkname, into, archive)
             elif member.islnk():
                 _link_hard(target, _inner(member.linkname, below, archive), into, archive)
             else:
-                raise SourceFailed(f"{archive.name} is refused: {member.name} is neither a file nor a folder")
+                raise SourceFailed(
+                    f"{archive.name} is refused: {member.name} is neither a file nor a directory"
+                )
 
 
 def _unpack_zip(archive: Path, into: Path) -> None:
@@ -70,16 +72,16 @@ def _unpack_zip(archive: Path, into: Path) -> None:
 
 
 def _place(into: Path, inner: str, archive: Path) -> Path:
-    """Where a member belongs, in a folder that exists. An earlier member may be a link on the way there."""
+    """The path of a member, whose directory is created. An earlier member may be a link on that path."""
     target = into / inner
     if not _is_inside(target.parent, into):
-        raise SourceFailed(f"{archive.name} is refused: {inner} would leave the folder")
+        raise SourceFailed(f"{archive.name} is refused: {inner} points outside the directory")
     target.parent.mkdir(parents=True, exist_ok=True)
     return target
 
 
 def _write(target: Path, source: IO[bytes], mode: int) -> None:
-    """A new file: the owner, the group and special bits of the archive are not kept."""
+    """Write a new file, without the owner, group and special bits of the archive."""
     target.unlink(missing_ok=True)
     with target.open("xb") as file:
         shutil.copyfileobj(source, file)
@@ -88,7 +90,7 @@ def _write(target: Path, source: IO[bytes], mode: int) -> None:
 
 def _link(target: Path, to: str, into: Path, archive: Path) -> None:
     if os.path.isabs(to) or not _is_inside(target.parent / to, into):
-        raise SourceFailed(f"{archive.name} is refused: the link {target.name} leads outside")
+        raise SourceFailed(f"{archive.name} is refused: the link {target.name} points outside the directory")
     target.unlink(missing_ok=True)
     target.symlink_to(to)
 
@@ -96,7 +98,9 @@ def _link(target: Path, to: str, into: Path, archive: Path) -> None:
 def _link_hard(target: Path, to: str | None, into: Path, archive: Path) -> None:
     source = _place(into, to, archive) if to else None
     if source is None or source.is_symlink() or not source.is_file():
-        raise SourceFailed(f"{archive.name} is refused: the link {target.name} leads to no file in it")
+        raise SourceFailed(
+            f"{archive.name} is refused: the link {target.name} does not point to a file in the archive"
+        )
     target.unlink(missing_ok=True)
     target.hardlink_to(source)
 
@@ -106,9 +110,9 @@ def _is_inside(path: Path, folder: Path) -> bool:
 
 
 def _inner(name: str, below: int, archive: Path) -> str | None:
-    """A member's path in the folder; None for the folders that are cut off."""
+    """A member's path in the directory; None for the directories that are removed."""
     path = PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts:
-        raise SourceFailed(f"{archive.name} is refused: {name} would leave the folder")
+        raise SourceFailed(f"{archive.name} is refused: {name} points outside the directory")
     parts = path.parts[below:]
     return str(PurePosixPath(*parts)) if parts else None

@@ -1,4 +1,4 @@
-"""Why a program does not run on this machine, and why an agent cannot come here."""
+"""Why a program does not run, or an agent cannot be installed, on this machine."""
 
 from __future__ import annotations
 
@@ -17,22 +17,20 @@ PT_INTERP = 3
 
 
 def why_not_here(agent: str, machine: Machine, environ: Mapping[str, str]) -> str | None:
-    """What keeps an agent from being fetched for this machine; None when nothing does."""
+    """Why an agent cannot be installed on this machine; None if it can."""
     recipe = RECIPES.get(agent)
     if recipe is None or machine.key in recipe.builds:
         return None
-    there = f"there is no build for {machine.key}; there are {', '.join(recipe.builds)}"
+    there = f"there is no build for {machine.key}, only for {', '.join(recipe.builds)}"
     if not any(tree.runs_on_node for tree in recipe.npm):
         return there
     if machine.key in MAIN_MACHINES or _has_node(environ):
         return None
-    return (
-        f"{there}, and for the JavaScript one Node.js {'.'.join(map(str, NODE_OLDEST))} or newer is missing"
-    )
+    return f"{there}, and the JavaScript version needs Node.js {'.'.join(map(str, NODE_OLDEST))} or newer"
 
 
 def why_it_does_not_run(program: Path, environ: Mapping[str, str]) -> str | None:
-    """A reason that can be seen from outside: the loader or the interpreter that a program needs is not here."""
+    """A reason that can be found without running it: a missing loader or interpreter."""
     try:
         with program.open("rb") as file:
             head = file.read(4096)
@@ -45,7 +43,7 @@ def why_it_does_not_run(program: Path, environ: Mapping[str, str]) -> str | None
     loader = _loader(head)
     if loader and not os.path.exists(loader):
         libc = "musl" if "musl" in loader else "glibc"
-        return f"it is made for {libc}, and this machine has no {loader}"
+        return f"it is built for {libc}, but {loader} does not exist"
     return None
 
 
@@ -55,7 +53,7 @@ def _about_script(words: list[str], environ: Mapping[str, str]) -> str | None:
     interpreter = words[1] if words[0].endswith("/env") and len(words) > 1 else words[0]
     found = shutil.which(interpreter, path=environ.get("PATH"))
     if found is None:
-        return f"it needs {interpreter}, which is not here"
+        return f"it needs {interpreter}, which is not installed"
     if Path(interpreter).name == "node" and not _has_node(environ):
         return f"it needs Node.js {'.'.join(map(str, NODE_OLDEST))} or newer"
     return None
@@ -68,7 +66,7 @@ def _has_node(environ: Mapping[str, str]) -> bool:
 
 
 def _loader(head: bytes) -> str | None:
-    """The dynamic loader that a 64-bit little-endian program names; None when it needs none."""
+    """The dynamic loader of a 64-bit little-endian program; None if it needs none."""
     if len(head) < 64 or head[4:6] != b"\x02\x01":
         return None
     offset, size, count = struct.unpack_from("<Q", head, 32)[0], *struct.unpack_from("<HH", head, 54)

@@ -1,4 +1,4 @@
-"""Checksums, as the publishers write them."""
+"""Checksums in the formats of the publishers."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class Digest(Struct, frozen=True):
 
     @classmethod
     def sha256(cls, text: str) -> Self:
-        """From hex, alone, after `sha256:`, or at the start of a line of `sha256sum`."""
+        """From hex digits: alone, after `sha256:`, or at the start of a line of `sha256sum`."""
         found = re.match(r"(?:sha256:)?([0-9a-fA-F]{64})(?![0-9a-fA-F])", text.strip())
         if found is None:
-            raise SourceFailed(f"{text[:80]!r} is no sha256")
+            raise SourceFailed(f"{text[:80]!r} is not a sha256 checksum")
         return cls("sha256", found[1].lower())
 
     @classmethod
     def integrity(cls, text: str) -> Self:
-        """From npm's `integrity`: the strongest of what it lists."""
+        """From npm's `integrity`: the strongest one it lists."""
         listed = dict(entry.partition("-")[::2] for entry in text.split())
         for algorithm in ("sha512", "sha384", "sha256", "sha1"):
             if encoded := listed.get(algorithm):
@@ -35,7 +35,7 @@ class Digest(Struct, frozen=True):
                     return cls(algorithm, base64.b64decode(encoded.partition("?")[0], validate=True).hex())
                 except binascii.Error:
                     break
-        raise SourceFailed(f"{text[:80]!r} is no integrity")
+        raise SourceFailed(f"{text[:80]!r} is not an integrity value")
 
     def hasher(self) -> Any:
         return hashlib.new(self.algorithm)

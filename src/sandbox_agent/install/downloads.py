@@ -1,4 +1,4 @@
-"""The publishers' own downloads, or a mirror that is laid out like them."""
+"""The publishers' downloads, or a mirror with the same layout."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .publishers import Bucket, Recipe, Releases
 
 
 class Download(Struct, frozen=True):
-    """A file to fetch."""
+    """A file to download."""
 
     address: str
     digest: Digest | None
@@ -27,10 +27,10 @@ class Download(Struct, frozen=True):
 
 
 class Fetched(Struct, frozen=True):
-    """A tree that is complete."""
+    """A complete tree."""
 
     entry: Path
-    """The program, below the tree's folder."""
+    """The program's path in the tree."""
     checksum: str | None
 
 
@@ -53,7 +53,7 @@ class Asset(Struct):
 
 
 class Downloads:
-    """One agent's downloads. `mirror` is an address that holds a folder per agent."""
+    """The downloads of one agent. `mirror` is an address with a directory per agent."""
 
     def __init__(
         self, agent: str, recipe: Recipe, machine: Machine, fetcher: Fetcher, mirror: str | None
@@ -68,7 +68,7 @@ class Downloads:
         self._api = self._where.api if isinstance(self._where, Releases) and not mirror else self._base
 
     def newest(self) -> str:
-        """The version that the publisher calls the newest."""
+        """The version that the publisher lists as the newest."""
         match self._where:
             case Bucket(newest=file):
                 return self._fetcher.text(f"{self._base}/{file}").strip()
@@ -77,13 +77,13 @@ class Downloads:
                 return found.removeprefix(tag.partition("{")[0])
 
     def fetch(self, version: str, into: Path, tell: Tell) -> Fetched:
-        """Put a version into an empty folder."""
+        """Download a version into an empty directory."""
         build = self._build()
         candidates = self._candidates(version, build)
-        for position, one in enumerate(candidates, 1):
-            file = into / one.file
+        for position, candidate in enumerate(candidates, 1):
+            file = into / candidate.file
             try:
-                self._fetcher.download(one.address, file, one.digest, tell, self.name)
+                self._fetcher.download(candidate.address, file, candidate.digest, tell, self.name)
                 break
             except NotThere as missing:
                 if position == len(candidates):
@@ -94,33 +94,33 @@ class Downloads:
             file.unlink()
         else:
             file.rename(into / self._recipe.program)
-        return Fetched(self._entry(into, build), str(one.digest) if one.digest else None)
+        return Fetched(self._entry(into, build), str(candidate.digest) if candidate.digest else None)
 
     def _build(self) -> str:
         """The publisher's name of the build for this machine."""
         builds = self._recipe.builds
         if self._machine.key not in builds:
-            raise NotThere(f"there is no build for {self._machine.key}; there are {', '.join(builds)}")
+            raise NotThere(f"there is no build for {self._machine.key}, only for {', '.join(builds)}")
         return builds[self._machine.key]
 
     def _entry(self, tree: Path, build: str) -> Path:
-        """The program in an unpacked tree; archives differ in how deep it lies."""
+        """The program in an unpacked tree. Its depth differs between archives."""
         names = (self._recipe.program, f"{self._recipe.program}-{build}")
         files = (path for path in tree.rglob("*") if path.name in names and path.is_file())
         program = min(files, key=lambda path: (len(path.parts), str(path)), default=None)
         if program is None:
-            raise SourceFailed(f"there is no {self._recipe.program} in what was downloaded")
+            raise SourceFailed(f"the download does not contain {self._recipe.program}")
         program.chmod(0o755)
         return program.relative_to(tree)
 
     def _without(self, version: str, missing: NotThere) -> str:
-        """What to say of a version that is not there."""
+        """The message for a version that does not exist."""
         try:
             return f"there is no version {version}, the newest is {self.newest()} ({missing})"
         except SourceFailed:
             return f"there is no version {version} ({missing})"
 
-    # Which file it is, and what its checksum should be.
+    # -- the file and its checksum --
 
     def _candidates(self, version: str, build: str) -> list[Download]:
         try:
@@ -149,7 +149,7 @@ class Downloads:
         try:
             release = self._fetcher.json(f"{self._api}/releases/tags/{tag}", Release)
         except SourceFailed:
-            # The API answers few questions per hour and address; the files are there without it.
+            # The API has a low rate limit; the files can be downloaded without it.
             return self._by_name(folder, names, releases.sums)
         assets = {asset.name: asset for asset in release.assets}
         name = next((name for name in names if name in assets), None)
@@ -168,7 +168,7 @@ class Downloads:
         ]
 
     def _beside(self, address: str) -> Digest | None:
-        """The checksum that stands beside a file, where there is one."""
+        """The checksum in the file's `.sha256`, if there is one."""
         text = self._text_or_nothing(f"{address}.sha256")
         return Digest.sha256(text) if text else None
 

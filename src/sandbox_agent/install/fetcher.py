@@ -1,6 +1,6 @@
-"""Gets texts and files: over HTTP, with the machine's proxies and certificates, or from a folder.
+"""Downloads texts and files over HTTP, with the machine's proxies and certificates, or reads them from a directory.
 
-An address is a URL or an absolute path. Files are streamed to disk and hashed on the way.
+An address is a URL or an absolute path. Files are hashed while they are written to disk.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 15.0
 SILENCE_SECONDS = 60.0
-"""A download may take as long as it likes, but not stand still for longer than this."""
+"""How long a download may pause. Its total time is not limited."""
 TRIES = 3
 CHUNK_BYTES = 1 << 20
 TEXT_BYTES = 64 << 20
@@ -35,7 +35,7 @@ Decoded = TypeVar("Decoded")
 
 
 class Fetcher:
-    """`proxy` and `cafile` are npm's; without them HTTPS_PROXY and SSL_CERT_FILE hold, as everywhere."""
+    """`proxy` and `cafile` come from npm's settings; otherwise HTTPS_PROXY and SSL_CERT_FILE apply."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Fetcher:
         try:
             return msgspec.json.decode(self.text(address, headers), type=type)
         except msgspec.MsgspecError as error:
-            raise SourceFailed(f"{address} is not what it should be: {error}") from None
+            raise SourceFailed(f"{address} has unexpected content: {error}") from None
 
     def download(
         self,
@@ -76,7 +76,7 @@ class Fetcher:
         source: str,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """The whole file, or an exception and no file."""
+        """Download the whole file, or raise and leave no file."""
         for left in reversed(range(TRIES)):
             try:
                 self._download(address, to, digest, tell, source, headers or {})
@@ -113,10 +113,10 @@ class Fetcher:
             raise _Cut(f"{address} was cut off after {done} of {size} bytes")
         if digest is not None and hasher is not None and hasher.hexdigest() != digest.hex:
             found = f"{digest.algorithm}:{hasher.hexdigest()}"
-            raise SourceFailed(f"{address} has the wrong checksum: {found}, published is {digest}")
+            raise SourceFailed(f"{address} has the wrong checksum: {found}, expected {digest}")
 
     def _pieces(self, address: str, headers: Mapping[str, str]) -> Iterator[tuple[bytes, int | None]]:
-        """The bytes of an address, each with the size of the whole where that is known."""
+        """The content in pieces, each with the total size if it is known."""
         reading = self._read_web if "://" in address else _read_file
         for piece in reading(address, headers):
             if self._stopped.is_set():
@@ -149,21 +149,21 @@ class Fetcher:
                 proxy=self._proxy,
                 verify=_trust(self._cafile),
                 timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
-                # A file comes as it is, so that its length and its checksum are those of the file.
+                # No content encoding, so that length and checksum are those of the file.
                 headers={"User-Agent": f"sandbox-agent/{__version__}", "Accept-Encoding": "identity"},
             )
         return self._client
 
 
 class _Cut(SourceFailed):
-    """The connection ended or stood still in the middle: it is worth another try."""
+    """The connection broke or stalled: worth another attempt."""
 
 
 def _check(address: str, answer: Any) -> None:
     if address.startswith("https:") and answer.url.scheme != "https":
-        raise SourceFailed(f"{address} leads to {answer.url}, which is not encrypted")
+        raise SourceFailed(f"{address} redirects to {answer.url}, which is not encrypted")
     if answer.status_code in (403, 404, 410):
-        # 403 is what buckets say of a file that is not there.
+        # Buckets answer 403 for a file that does not exist.
         raise NotThere(f"{address} answered {answer.status_code}")
     if not answer.is_success:
         raise SourceFailed(f"{address} answered {answer.status_code}")
@@ -176,14 +176,14 @@ def _read_file(address: str, headers: Mapping[str, str]) -> Iterator[tuple[bytes
             while piece := file.read(CHUNK_BYTES):
                 yield piece, total
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        raise NotThere(f"{address} is not there") from None
+        raise NotThere(f"{address} does not exist") from None
     except OSError as error:
         raise SourceFailed(f"{address} cannot be read: {error.strerror}") from None
 
 
 @functools.cache
 def _trust(cafile: str | None) -> ssl.SSLContext:
-    """The machine's certificates (or those that SSL_CERT_FILE names), and those of a file. It takes time to load them."""
+    """The machine's certificates (or those of SSL_CERT_FILE) and those of `cafile`. Cached, because loading is slow."""
     import ssl
 
     import httpx2
@@ -194,5 +194,5 @@ def _trust(cafile: str | None) -> ssl.SSLContext:
     try:
         context.load_verify_locations(cafile)
     except OSError as error:
-        raise SourceFailed(f"the cafile {cafile} of npm's settings cannot be used: {error}") from None
+        raise SourceFailed(f"the cafile {cafile} in the npm settings cannot be used: {error}") from None
     return context

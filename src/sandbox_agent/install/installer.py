@@ -1,6 +1,6 @@
-"""Installs agents: looks whether the right version is there, else fetches it from one source after the other.
+"""Installs agents: uses an installed version if it matches, otherwise tries one source after another.
 
-Synchronous, for a thread or a command of its own; every process on the same data folder may do it at any time.
+Synchronous, for a thread or a command. Several processes may install into the same data directory at the same time.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ Source = Downloads | NpmSource
 
 
 class Attempt(Struct, frozen=True):
-    """A source that was tried in vain."""
+    """A source that failed."""
 
     source: str
     reason: str
 
 
 class Installer:
-    """`mirror` is a folder or an address that stands in for everything that would be fetched from elsewhere."""
+    """`mirror` is a directory or URL that replaces all other download sources."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Installer:
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """End what is going on, at the next piece of a download."""
+        """Stop at the next piece of a download."""
         self._stopped.set()
 
     def install(
@@ -72,17 +72,17 @@ class Installer:
         default: bool = True,
         tell: Tell = to_nobody,
     ) -> Installed:
-        """Have an agent. Without a version any that is there will do, and the tested one is fetched.
+        """Install an agent if needed. Without a version, use any installed one or download the tested one.
 
-        With `default`, the version is the one that runs when none is asked for.
+        With `default`, the version becomes the default.
         """
         check_version(version)
         if not reinstall and version != LATEST and (there := self._present(agent, version, default)):
             return there
-        wanted = version or agent.tested_version
-        if wanted is None:
+        target = version or agent.tested_version
+        if target is None:
             raise self._cannot_fetch(agent)
-        return self.fetch(agent, wanted, reinstall=reinstall, default=default, tell=tell)
+        return self.fetch(agent, target, reinstall=reinstall, default=default, tell=tell)
 
     def fetch(
         self,
@@ -93,7 +93,7 @@ class Installer:
         default: bool = True,
         tell: Tell = to_nobody,
     ) -> Installed:
-        """Have a version in the data folder, whatever is on PATH."""
+        """Install a version into the data directory, whatever is on PATH."""
         recipe = self._recipes.get(agent.name)
         if recipe is None:
             raise self._cannot_fetch(agent)
@@ -104,28 +104,32 @@ class Installer:
                     return there
                 return self._fetch(agent, recipe, version, reinstall, default, tell)
         except OSError as error:
-            why = f"{agent.title} cannot be put into {self.shelf.bin.parent}: {error}"
+            why = f"{agent.title} cannot be installed into {self.shelf.bin.parent}: {error}"
             raise InstallFailed(why, agent=agent.name, version=version) from None
 
     def _present(self, agent: Agent, version: str | None, default: bool) -> Installed | None:
-        """The agent, if the version that is wanted is in the folder or on PATH."""
+        """The agent, if the right version is in the data directory or on PATH."""
         if version is not None and (there := self._shelved(agent, version, default)):
             return there
         path = self.shelf.find(agent)
-        said = ask_version(path, environment(agent, self._environ, {})) if path else None
-        # A program that cannot say its version is broken, and fetched again; one that nobody can fetch is taken as it is.
-        if path is None or (said is None and agent.name in self._recipes) or version not in (None, said):
+        reported = ask_version(path, environment(agent, self._environ, {})) if path else None
+        # A program that does not report its version is broken and replaced; one that cannot be downloaded is used as it is.
+        if (
+            path is None
+            or (reported is None and agent.name in self._recipes)
+            or version not in (None, reported)
+        ):
             return None
-        return Installed(True, said, str(path), self.shelf.source_of(agent, path))
+        return Installed(True, reported, str(path), self.shelf.source_of(agent, path))
 
     def _shelved(self, agent: Agent, version: str, default: bool) -> Installed | None:
         receipt = self.shelf.receipt(agent.name, version)
-        return self._told(agent, receipt, default, already=True) if receipt else None
+        return self._installed(agent, receipt, default, already=True) if receipt else None
 
     def _fetch(
         self, agent: Agent, recipe: Recipe, version: str, reinstall: bool, default: bool, tell: Tell
     ) -> Installed:
-        """From the first source that can give it."""
+        """Install from the first source that has the version."""
         failed: list[Attempt] = []
         for source in self._sources(agent, recipe):
             tell(Progress("asking", source.name))
@@ -138,8 +142,8 @@ class Installer:
                 failed.append(Attempt(source.name, str(error)))
                 tell(Progress("failed", source.name, reason=str(error)))
             else:
-                return self._told(agent, receipt, default, already=False)
-        why = "; ".join(f"{one.source}: {one.reason}" for one in failed)
+                return self._installed(agent, receipt, default, already=False)
+        why = "; ".join(f"{attempt.source}: {attempt.reason}" for attempt in failed)
         raise InstallFailed(
             f"{agent.title} {version} could not be installed. {why}",
             agent=agent.name,
@@ -148,7 +152,7 @@ class Installer:
         )
 
     def _sources(self, agent: Agent, recipe: Recipe) -> Iterator[Source]:
-        """Where to fetch from, in order. A mirror is the only place, so that nothing else is asked behind its back."""
+        """The download sources, in order. With a mirror, no other source is contacted."""
         fetcher = Fetcher(self._stopped)
         node = Node(self.shelf, self._machine, self._environ, self._stopped)
         try:
@@ -166,16 +170,14 @@ class Installer:
             fetcher.close()
 
     def _take(self, agent: Agent, source: Source, version: str, tell: Tell) -> Receipt:
-        """Fetch a version, see that it runs, put it on the shelf."""
+        """Download a version, check that it runs, and move it into place."""
         with self.shelf.staging(agent.name) as staged:
             fetched = source.fetch(version, staged, tell)
             tell(Progress("checking", source.name))
-            said = self._ask(agent, staged / fetched.entry)
-            if said != version:
-                answer = f"says it is {said}" if said else "does not tell its version"
-                raise SourceFailed(
-                    f"what was fetched as {version} {answer}; this machine is {self._machine.key}"
-                )
+            reported = self._ask(agent, staged / fetched.entry)
+            if reported != version:
+                answer = f"reports version {reported}" if reported else "does not report its version"
+                raise SourceFailed(f"the download of {version} {answer}; this machine is {self._machine.key}")
             receipt = Receipt(
                 agent.name, version, str(fetched.entry), source.name, size_of(staged), fetched.checksum
             )
@@ -183,18 +185,18 @@ class Installer:
         return receipt
 
     def _ask(self, agent: Agent, program: Path) -> str | None:
-        """In a home of its own: what is only asked for its version leaves nothing behind."""
+        """Ask for the version in a temporary home, so that the program leaves nothing behind."""
         with tempfile.TemporaryDirectory(prefix="sandbox-agent-home-") as home:
             environ = {"PATH": self._environ.get("PATH", os.defpath), "HOME": home, **agent.quiet}
             return ask_version(program, environ)
 
     def _cannot_fetch(self, agent: Agent) -> InstallFailed:
         return InstallFailed(
-            f"{agent.title} is not one that can be fetched: put its program on PATH or into {self.shelf.bin}",
+            f"{agent.title} cannot be downloaded: put its program on PATH or into {self.shelf.bin}",
             agent=agent.name,
         )
 
-    def _told(self, agent: Agent, receipt: Receipt, default: bool, *, already: bool) -> Installed:
+    def _installed(self, agent: Agent, receipt: Receipt, default: bool, *, already: bool) -> Installed:
         path = self.shelf.program(receipt)
         if default:
             path = self.shelf.make_default(receipt, agent.executables)
@@ -204,12 +206,12 @@ class Installer:
 def _newest(source: Source) -> str:
     version = source.newest()
     if not is_version(version):
-        raise SourceFailed(f"the newest version should be {version[:80]!r}, which is none")
+        raise SourceFailed(f"the newest version is {version[:80]!r}, which is not a valid version")
     return version
 
 
 def _address(mirror: str) -> str:
-    """A URL, or the absolute path of a folder."""
+    """A URL, or the absolute path of a directory."""
     if mirror.startswith("file://"):
         mirror = mirror.removeprefix("file://")
     return mirror.rstrip("/") if "://" in mirror else str(Path(mirror).expanduser().absolute())

@@ -1,4 +1,4 @@
-"""What kind of machine this is, in the words that publishers use for their builds."""
+"""The platform of this machine, in the names that publishers use."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ ARCHITECTURES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "
 
 class Machine(Struct, frozen=True):
     os: str
-    """`linux`, `darwin`, or what else the system calls itself."""
+    """`linux`, `darwin`, or another name reported by the system."""
     arch: str
     libc: Literal["glibc", "musl"] | None = None
-    """Only Linux has two."""
+    """Only on Linux."""
 
     @property
     def key(self) -> str:
-        """How the table of builds spells it."""
+        """The key in the table of builds."""
         return f"{self.os}-{self.arch}{'-musl' if self.libc == 'musl' else ''}"
 
     @property
     def napi(self) -> str:
-        """How npm packages with native add-ons spell it."""
+        """The name in npm packages with native add-ons."""
         return f"{self.os}-{self.arch}" + {"glibc": "-gnu", "musl": "-musl", None: ""}[self.libc]
 
 
@@ -37,7 +37,7 @@ def this_machine() -> Machine:
 
 
 def _libc(loaders: Path = Path("/lib")) -> Literal["glibc", "musl"]:
-    """Our own C library tells; a Python that carries its own (static, or musl on a glibc machine) does not count."""
+    """The C library of the machine. A Python with its own (static, or musl on a glibc machine) does not count."""
     try:
         if os.confstr("CS_GNU_LIBC_VERSION"):
             return "glibc"

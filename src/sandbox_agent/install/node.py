@@ -1,4 +1,4 @@
-"""The Node.js that agents made of JavaScript run on, and the launchers that start them with it."""
+"""Node.js for agents written in JavaScript, and the launchers that start them with it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .version import ask_version
 
 
 class Node:
-    """Taken from npm where it is built for this machine; elsewhere the machine's own, if it is new enough."""
+    """Installed from npm if there is a build for this machine; otherwise the machine's own, if it is new enough."""
 
     def __init__(
         self, shelf: Shelf, machine: Machine, environ: Mapping[str, str], stopped: threading.Event
@@ -42,7 +42,9 @@ class Node:
             words = names(self._machine, None, NODE_VERSION)
             checksum = fetch_tree(packages, NODE, words, staged, tell)
             if ask_version(staged / NODE.entry, self._environ) != NODE_VERSION:
-                raise SourceFailed(f"Node.js {NODE_VERSION} was fetched, but it does not run here")
+                raise SourceFailed(
+                    f"Node.js {NODE_VERSION} was downloaded, but it does not run on this machine"
+                )
             receipt = Receipt("node", NODE_VERSION, NODE.entry, packages.name, size_of(staged), checksum)
             self._shelf.place(staged, receipt)
         return receipt
@@ -64,7 +66,7 @@ def is_new_enough(version: str) -> bool:
 
 
 def write_launcher(tree: Path, name: str, node: Path, entry: str) -> None:
-    """A script that runs an entry on a node. It finds both from its own place, so the data folder can be moved."""
+    """Write a script that runs an entry with Node.js. Its paths are relative, so the data directory can be moved."""
     agents = tree.parents[1]
     if node.is_relative_to(agents):
         program = f'"$here"/../../{shlex.quote(str(node.relative_to(agents)))}'

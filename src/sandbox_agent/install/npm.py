@@ -1,4 +1,4 @@
-"""npm packages without npm: the registry is asked for a package's versions, and the tarball is checked and unpacked."""
+"""Installs npm packages without npm: reads metadata from the registry, verifies and unpacks tarballs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Metadata(Struct):
 
 
 class Registry:
-    """The registries that npm's settings name."""
+    """The registries in the npm settings."""
 
     name = "npm"
 
@@ -95,7 +95,7 @@ class Registry:
 
 
 class PackedFolder:
-    """Tarballs under the names that `npm pack` gives them, in the folder `npm` of a mirror."""
+    """Tarballs with the names that `npm pack` gives them, in the directory `npm` of a mirror."""
 
     name = "mirror"
 
@@ -104,7 +104,7 @@ class PackedFolder:
         self._fetcher = fetcher
 
     def newest(self, package: str) -> str:
-        raise NotThere("the packages of a mirror do not say which is the newest")
+        raise NotThere("the packages of a mirror do not list a newest version")
 
     def tarball(self, package: str, version: str) -> Tarball:
         file = f"{package.removeprefix('@').replace('/', '-')}-{version}.tgz"
@@ -122,7 +122,7 @@ Packages = Registry | PackedFolder
 
 
 def names(machine: Machine, build: str | None, version: str) -> dict[str, str]:
-    """What the words in braces of the table stand for."""
+    """The values of the placeholders in the table."""
     return {
         "version": version,
         "name": build or machine.key,
@@ -135,7 +135,7 @@ def names(machine: Machine, build: str | None, version: str) -> dict[str, str]:
 def fetch_tree(
     packages: Packages, tree: Tree, words: Mapping[str, str], into: Path, tell: Tell
 ) -> str | None:
-    """Unpack a tree's packages into a folder. Returns the checksum of the first, which is the agent itself."""
+    """Unpack a tree's packages into a directory. Returns the checksum of the first, which is the agent itself."""
     tarballs = [(package, _tarball(packages, package, words)) for package in tree.packages]
     for package, tarball in tarballs:
         place = into / package.into.format(**words)
@@ -143,7 +143,7 @@ def fetch_tree(
         file = into / ".package.tgz"
         packages.download(tarball, file, tell)
         tell(Progress("unpacking", packages.name, tarball.address.rpartition("/")[2]))
-        # npm puts everything below one folder.
+        # npm puts everything into one top-level directory.
         unpack(file, place, below=1, without=package.without)
         file.unlink()
     digest = tarballs[0][1].digest

@@ -1,6 +1,6 @@
-"""npm's settings of this machine, read without npm: registries, who we are there, proxies, certificates.
+"""The npm settings of this machine, read without npm: registries, credentials, proxies, certificates.
 
-From `npm_config_*` variables, the user's npmrc and the global ones, in npm's order. The npmrc of a project is not read:
+From `npm_config_*` variables, the user's npmrc and the global ones, in npm's order. A project's npmrc is not read:
 a file in a workspace must not decide where programs come from.
 """
 
@@ -23,18 +23,18 @@ ASK_SECONDS = 20.0
 class NpmSettings(Struct, frozen=True):
     values: Mapping[str, str]
     registry: str | None
-    """The default registry; None when nothing on this machine names one."""
+    """The default registry; None if no setting names one."""
     named_by: str = ""
 
     def registry_of(self, package: str) -> str | None:
-        """Scopes may have registries of their own."""
+        """The registry of a package. Scopes may have their own."""
         scope, slash, _ = package.partition("/")
         of_scope = self.values.get(f"{scope}:registry") if slash else None
         chosen = of_scope or self.registry
         return chosen.rstrip("/") if chosen else None
 
     def headers_for(self, address: str) -> dict[str, str]:
-        """Who we are at an address: what is set for the longest path above it, and for no other place."""
+        """The credentials for an address: those of the longest matching path, and no others."""
         parts = urlsplit(address)
         whole = f"//{parts.netloc}{parts.path}"
         folder = whole[: whole.rfind("/") + 1]
@@ -60,7 +60,7 @@ class NpmSettings(Struct, frozen=True):
 
     @property
     def proxy(self) -> str | None:
-        """npm's own proxy. Without one, `HTTPS_PROXY` and its relatives hold."""
+        """The proxy in the npm settings. Without one, `HTTPS_PROXY` and the like apply."""
         chosen = self.values.get("https-proxy") or self.values.get("proxy")
         return chosen if chosen not in ("null", "false", "") else None
 
@@ -81,7 +81,7 @@ def _bare(names: list[str]) -> Iterator[str]:
 
 
 def read_npm_settings(environ: Mapping[str, str]) -> NpmSettings:
-    """Everything that npm would use on this machine."""
+    """Read the settings that npm would use."""
     values: dict[str, str] = {}
     named_by = ""
     for file in reversed(list(_files(environ))):
@@ -98,7 +98,7 @@ def read_npm_settings(environ: Mapping[str, str]) -> NpmSettings:
 
 
 def _files(environ: Mapping[str, str]) -> Iterator[Path]:
-    """The npmrc files, the strongest first."""
+    """The npmrc files, in order of precedence."""
     variables = _variables(environ)
     home = Path(environ.get("HOME") or Path.home())
     yield Path(variables.get("userconfig") or home / ".npmrc")
@@ -126,12 +126,12 @@ def _read(file: Path, environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _expanded(value: str, environ: Mapping[str, str]) -> str:
-    """`${NAME}` stands for a variable; one that is not set stays as it is written."""
+    """Expand `${NAME}`; a variable that is not set stays as written."""
     return re.sub(r"\$\{(\w+)\??\}", lambda found: environ.get(found[1], found[0]), value)
 
 
 def _variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """`npm_config_*`, in any case. Names of places (`//host/:_authToken`) and scopes are kept as they are."""
+    """`npm_config_*` in any case. Names with addresses (`//host/:_authToken`) and scopes are kept unchanged."""
     values = {}
     for variable, value in environ.items():
         if variable.lower().startswith(PREFIX) and value:
@@ -142,12 +142,12 @@ def _variables(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _ask_npm(environ: Mapping[str, str]) -> str | None:
-    """npm has a registry of its own for when nothing names one. Asked in `/`, where there is no project."""
+    """The registry that npm itself would use. Run in `/`, where there is no project."""
     npm = shutil.which("npm", path=environ.get("PATH", ""))
     if npm is None:
         return None
     try:
-        said = subprocess.run(
+        asked = subprocess.run(
             [npm, "config", "get", "registry"],
             env=environ,
             cwd="/",
@@ -159,7 +159,7 @@ def _ask_npm(environ: Mapping[str, str]) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    answer = said.stdout.strip()
+    answer = asked.stdout.strip()
     return answer if answer.startswith(("http://", "https://")) else None
 
 

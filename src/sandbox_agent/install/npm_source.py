@@ -1,4 +1,4 @@
-"""npm as a source of agents: the packages of the same programs, fetched without npm and mostly without Node.js."""
+"""npm as a source: the same programs as npm packages, installed without npm and mostly without Node.js."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .publishers import Recipe, Tree
 
 
 class NpmSource:
-    """One agent's packages, in a registry or in a mirror."""
+    """The packages of one agent, in a registry or a mirror."""
 
     def __init__(self, recipe: Recipe, machine: Machine, packages: Packages, node: Node) -> None:
         self.name = packages.name
@@ -32,13 +32,13 @@ class NpmSource:
         raise last
 
     def fetch(self, version: str, into: Path, tell: Tell) -> Fetched:
-        """Put a version into an empty folder: with the first tree of packages that has it."""
+        """Download a version into an empty directory, from the first tree of packages that has it."""
         missing: list[str] = []
         for tree in self._recipe.npm:
             try:
                 return self._fetch(tree, version, into, tell)
-            except NotThere as one:
-                missing.append(str(one))
+            except NotThere as error:
+                missing.append(str(error))
         raise NotThere("; ".join(missing))
 
     def _fetch(self, tree: Tree, version: str, into: Path, tell: Tell) -> Fetched:
@@ -46,7 +46,7 @@ class NpmSource:
         checksum = fetch_tree(self._packages, tree, words, into, tell)
         entry = tree.entry.format(**words)
         if not (into / entry).is_file():
-            raise SourceFailed(f"{tree.packages[0].name.format(**words)} holds no {entry}")
+            raise SourceFailed(f"{tree.packages[0].name.format(**words)} does not contain {entry}")
         if tree.runs_on_node:
             write_launcher(into, self._recipe.program, self._node.get(self._packages, tell), entry)
             return Fetched(Path(self._recipe.program), checksum)

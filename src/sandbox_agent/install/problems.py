@@ -1,15 +1,15 @@
-"""Why a fetch did not work. A source that fails says so with one of these, and the next one is tried."""
+"""Errors of download sources. After one of these, the installer tries the next source."""
 
 from __future__ import annotations
 
 
 class SourceFailed(Exception):
-    """This source cannot give the agent; the text says why."""
+    """This source cannot provide the agent; the text says why."""
 
 
 class NotThere(SourceFailed):
-    """The place answered that it has no such thing."""
+    """The source does not have it."""
 
 
 class Stopped(Exception):
-    """Whoever asked for it does not want it any more: the daemon stops."""
+    """The installation was stopped, because the daemon is stopping."""

@@ -1,4 +1,4 @@
-"""What an installation tells while it goes on."""
+"""Progress of an installation."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ Tell = Callable[[Progress], None]
 
 
 def to_nobody(progress: Progress) -> None:
-    """For installations that nobody watches."""
+    """For installations without an observer."""

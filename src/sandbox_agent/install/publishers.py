@@ -1,7 +1,7 @@
-"""Where every agent comes from: addresses, names of builds, npm packages. The one table that knows.
+"""Where agents are downloaded from: addresses, names of builds, npm packages.
 
-Words in braces: `{version}`, `{name}` (the publisher's name of the build), `{os}`, `{arch}`, `{napi}` (of the machine).
-A mirror lays files out in the same way, with `<mirror>/<agent>` in place of the publisher's address.
+Placeholders: `{version}`, `{name}` (the publisher's name of the build), `{os}`, `{arch}`, `{napi}` (of the machine).
+A mirror has the same layout, with `<mirror>/<agent>` in place of the publisher's address.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from msgspec import Struct
 
 
 class Bucket(Struct, frozen=True):
-    """A folder per version, and a text that names the newest."""
+    """A directory per version, and a text file that names the newest."""
 
     base: str
     newest: str
     file: str
     manifest: str | None = None
-    """Names a sha256 per build: `{"platforms": {name: {"checksum": ...}}}`."""
+    """Contains a sha256 per build: `{"platforms": {name: {"checksum": ...}}}`."""
 
 
 class Releases(Struct, frozen=True):
@@ -27,9 +27,9 @@ class Releases(Struct, frozen=True):
     repo: str
     tag: str
     assets: tuple[str, ...]
-    """The first of them that a release has."""
+    """The first one that exists in a release is used."""
     sums: str
-    """The asset with checksums, for when the API that tells them does not answer."""
+    """The asset with checksums, used if the API does not answer."""
 
     @property
     def base(self) -> str:
@@ -47,11 +47,11 @@ class Package(Struct, frozen=True):
     version: str
     into: str = ""
     without: str | None = None
-    """Members whose path holds this are left out."""
+    """Members whose path contains this are left out."""
 
 
 class Tree(Struct, frozen=True):
-    """npm packages that make a program together. The first one's version is the agent's."""
+    """npm packages that together make a program. The first one's version is the agent's."""
 
     packages: tuple[Package, ...]
     entry: str
@@ -59,15 +59,15 @@ class Tree(Struct, frozen=True):
 
 
 class Recipe(Struct, frozen=True):
-    """How to get one agent."""
+    """How to install one agent."""
 
     program: str
     builds: Mapping[str, str]
-    """The machines that the publisher builds for, and what the builds are called."""
+    """The platforms that the publisher builds for, and the names of the builds."""
     downloads: Bucket | Releases | None
-    """None: npm alone has it."""
+    """None if only npm has it."""
     npm: tuple[Tree, ...]
-    """The first of them that has the version."""
+    """The first one that has the version is used."""
 
 
 def _same(*names: str) -> dict[str, str]:
@@ -80,7 +80,7 @@ MUSL_MACHINES = ("linux-x64-musl", "linux-arm64-musl")
 NODE_VERSION = "22.23.3"
 NODE_OLDEST = (22, 19)
 NODE = Tree((Package("node-{os}-{arch}", NODE_VERSION),), "bin/node")
-"""For agents that are JavaScript. It is built for glibc and macOS; elsewhere the machine's own has to do."""
+"""For agents written in JavaScript. Built for glibc and macOS; other platforms use the machine's own."""
 
 RECIPES: dict[str, Recipe] = {
     "amp": Recipe(
@@ -93,7 +93,7 @@ RECIPES: dict[str, Recipe] = {
         ),
         npm=(
             Tree((Package("@ampcode/cli-{name}", "{version}"),), "amp"),
-            # Its older versions are JavaScript.
+            # Older versions are JavaScript.
             Tree(
                 (
                     Package("@sourcegraph/amp", "{version}", "node_modules/@sourcegraph/amp"),
@@ -118,7 +118,7 @@ RECIPES: dict[str, Recipe] = {
     ),
     "codex": Recipe(
         program="codex",
-        # One static build serves both C libraries.
+        # One static build works with both C libraries.
         builds={
             "linux-x64": "x86_64-unknown-linux-musl",
             "linux-x64-musl": "x86_64-unknown-linux-musl",
@@ -130,7 +130,7 @@ RECIPES: dict[str, Recipe] = {
         downloads=Releases(
             "openai/codex",
             tag="rust-v{version}",
-            # The lone binary finds neither its sandbox nor its code mode host: only old releases have nothing else.
+            # The bare binary lacks the sandbox and the code mode host; it is used only for old releases.
             assets=("codex-package-{name}.tar.gz", "codex-{name}.tar.gz"),
             sums="codex-package_SHA256SUMS",
         ),
@@ -165,7 +165,7 @@ RECIPES: dict[str, Recipe] = {
             Tree(
                 (
                     Package("@earendil-works/pi-coding-agent", "{version}", "package"),
-                    # What its bundle loads from outside: extensions in TypeScript, images, code mode.
+                    # Loaded by its bundle: TypeScript extensions, images, code mode.
                     Package("jiti", "2.7.0", "node_modules/jiti"),
                     Package("@silvia-odwyer/photon-node", "0.3.4", "node_modules/@silvia-odwyer/photon-node"),
                     Package("quickjs-wasi", "3.6.2", "node_modules/quickjs-wasi"),

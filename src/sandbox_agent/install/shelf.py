@@ -1,9 +1,9 @@
-"""The agents that are installed: versions side by side in `agents/`, the one to run by default in `bin/`.
+"""The installed agents: versions side by side in `agents/`, links to the default versions in `bin/`.
 
-agents/claude/2.1.325/             one version, whole: it is renamed into its place when it is complete
-agents/claude/2.1.325/receipt.json what it is, where it came from
-agents/claude/.partial/            what is being installed, or what a killed installer left
-bin/claude                         a link to the program of one version, or a program that somebody put there
+agents/claude/2.1.325/             one version, renamed into place when complete
+agents/claude/2.1.325/receipt.json its version, source and checksum
+agents/claude/.partial/            a running installation, or the remains of a killed one
+bin/claude                         a link to the default version, or a program that the user put there
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ POLL_SECONDS = 0.05
 
 
 class Receipt(Struct, frozen=True, omit_defaults=True):
-    """What is known of a version that is installed."""
+    """Facts about an installed version."""
 
     agent: str
     version: str
     program: str
-    """Its path in the version's folder."""
+    """Its path in the version's directory."""
     source: str
     size: int
     checksum: str | None = None
@@ -44,10 +44,10 @@ class Shelf:
         self.bin = data_dir / "bin"
         self._agents = data_dir / "agents"
 
-    # What is there.
+    # -- lookup --
 
     def find(self, agent: Agent) -> Path | None:
-        """The program to run when no version is asked for: in `bin/`, then on PATH."""
+        """The default program: in `bin/`, then on PATH."""
         places = f"{self.bin}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         found = (shutil.which(name, path=places) for name in agent.executables)
         return next((Path(path) for path in found if path), None)
@@ -59,7 +59,7 @@ class Shelf:
             return None
 
     def receipt_of(self, agent: Agent, program: Path) -> Receipt | None:
-        """The receipt of a program that `find` found, if an installer put it there."""
+        """The receipt of a program returned by `find`, if an installer put it there."""
         place = self._agents.resolve() / agent.name
         real = program.resolve()
         if not real.is_relative_to(place):
@@ -70,7 +70,7 @@ class Shelf:
         return self.folder(receipt.agent, receipt.version) / receipt.program
 
     def source_of(self, agent: Agent, program: Path) -> str:
-        """Where a program that was found comes from."""
+        """The source of a program."""
         if receipt := self.receipt_of(agent, program):
             return receipt.source
         return "folder" if program.parent == self.bin else "path"
@@ -78,31 +78,31 @@ class Shelf:
     def folder(self, name: str, version: str) -> Path:
         return self._agents / name / version
 
-    # Putting something there.
+    # -- installation --
 
     @contextlib.contextmanager
     def lock(self, name: str, stopped: threading.Event, tell: Tell) -> Iterator[None]:
-        """One installer per agent, in all processes; the kernel gives the lock back even after a `kill -9`."""
+        """One installer per agent, across processes. The kernel releases the lock even after a `kill -9`."""
         self._agents.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._agents.mkdir(exist_ok=True, mode=0o700)
         with (self._agents / f"{name}.lock").open("w") as file:
-            told = False
+            announced = False
             while True:
                 try:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
                 except BlockingIOError:
-                    if not told:
+                    if not announced:
                         tell(Progress("waiting"))
-                        told = True
+                        announced = True
                     if stopped.wait(POLL_SECONDS):
                         raise Stopped from None
             yield
 
     @contextlib.contextmanager
     def staging(self, name: str) -> Iterator[Path]:
-        """An empty folder to make a version in. What is not shelved is thrown away, now or by the next installer."""
-        self._mend(name)
+        """An empty directory to prepare a version in. Unless it is placed, it is removed now or by the next installer."""
+        self._restore(name)
         partial = self._agents / name / ".partial"
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
@@ -112,7 +112,7 @@ class Shelf:
             shutil.rmtree(partial, ignore_errors=True)
 
     def place(self, staged: Path, receipt: Receipt) -> None:
-        """Rename a complete version into its place. One that is there already makes way."""
+        """Rename a complete version into place, replacing an existing one."""
         (staged / RECEIPT).write_bytes(msgspec.json.encode(receipt))
         folder = self.folder(receipt.agent, receipt.version)
         aside = folder.with_name(f".old-{receipt.version}")
@@ -122,7 +122,7 @@ class Shelf:
         shutil.rmtree(aside, ignore_errors=True)
 
     def make_default(self, receipt: Receipt, names: tuple[str, ...]) -> Path:
-        """Let `bin/` lead to this version."""
+        """Link `bin/` to this version."""
         self.bin.mkdir(parents=True, exist_ok=True, mode=0o700)
         link = self.bin / names[0]
         fresh = link.with_name(f".{names[0]}.{os.getpid()}.{threading.get_ident()}")
@@ -131,8 +131,8 @@ class Shelf:
         fresh.replace(link)
         return link
 
-    def _mend(self, name: str) -> None:
-        """A reinstall that was killed between its two renames left the old version aside: it goes back."""
+    def _restore(self, name: str) -> None:
+        """Restore the old version after a reinstall that was killed between its two renames."""
         for aside in (self._agents / name).glob(".old-*"):
             folder = aside.with_name(aside.name.removeprefix(".old-"))
             if folder.exists():

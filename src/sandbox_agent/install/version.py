@@ -1,4 +1,4 @@
-"""Versions: what may be one, and how a program is asked for its own."""
+"""Versions: their syntax, and how to read the version of a program."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 from ..errors import InvalidRequest
 
 LATEST = "latest"
-"""Stands for the newest that there is."""
+"""The newest available version."""
 ARGUMENTS = ("--version", "version", "-V")
-"""One after the other, until one gets an answer."""
+"""Tried in order until one works."""
 SECONDS = 20.0
 
 
 def is_version(text: str) -> bool:
-    """A version becomes a part of paths and addresses: it must not lead anywhere."""
+    """A version becomes part of paths and URLs, so it must not contain separators."""
     return re.fullmatch(r"[0-9A-Za-z][0-9A-Za-z.+_-]{0,79}", text) is not None
 
 
@@ -27,10 +27,10 @@ def check_version(version: str | None) -> None:
 
 
 def ask_version(program: Path, environ: Mapping[str, str]) -> str | None:
-    """What a program calls itself; None when it does not say."""
+    """The version that a program reports; None if it does not."""
     for argument in ARGUMENTS:
         try:
-            said = subprocess.run(
+            answer = subprocess.run(
                 [program, argument],
                 env=environ,
                 stdin=subprocess.DEVNULL,
@@ -39,8 +39,8 @@ def ask_version(program: Path, environ: Mapping[str, str]) -> str | None:
                 timeout=SECONDS,
             )
         except (OSError, subprocess.TimeoutExpired):
-            # It cannot be run, or it does something else than to answer: other words will not help.
+            # It does not run, or it does something else: other arguments will not help.
             return None
-        if said.returncode == 0 and (found := re.search(rb"\d+\.\d+\.\d+[\w.+-]*", said.stdout)):
+        if answer.returncode == 0 and (found := re.search(rb"\d+\.\d+\.\d+[\w.+-]*", answer.stdout)):
             return found.group().decode()
     return None

@@ -1,4 +1,4 @@
-"""The table of operations. HTTP routes, CLI commands, OpenAPI and SDK methods all come from `OPERATIONS`."""
+"""The table of operations. HTTP routes, CLI commands, OpenAPI and SDK methods are derived from `OPERATIONS`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents: what there is, what is installed, what each offers."""
+"""Agents: list them, install them, read their modes and models."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from .operation import Nothing, Watched, operation
 
 PING_SECONDS = 15.0
 
-AgentName = Annotated[str, Meta(description="Which agent, e.g. `claude`.")]
+AgentName = Annotated[str, Meta(description="Name of the agent, e.g. `claude`.")]
 
 
 class InstallAgent(Struct, frozen=True, rename="camel"):
     agent: AgentName
-    reinstall: Annotated[bool, Meta(description="Install again even if it is there.")] = False
+    reinstall: Annotated[bool, Meta(description="Install again even if it is installed.")] = False
     agent_version: Annotated[
         str | None,
         Meta(
-            description="Version to install, or `latest`. Without one any that is there will do, and the tested one is fetched."
+            description="Version to install, or `latest`. Default: the installed version, or the tested one if none is installed."
         ),
     ] = None
 
@@ -48,7 +48,7 @@ class InstallAgent(Struct, frozen=True, rename="camel"):
 class InDirectory(Struct, frozen=True):
     agent: AgentName
     directory: Annotated[
-        str | None, Meta(description="Where the agent would run; the daemon's own folder when absent.")
+        str | None, Meta(description="Working directory of the agent (default: the daemon's).")
     ] = None
 
 
@@ -62,7 +62,7 @@ class InDirectory(Struct, frozen=True):
     ),
 )
 async def list_agents(daemon: Daemon, request: Nothing) -> AgentList:
-    """List the agents: installed or not, version, credentials, capabilities."""
+    """List all agents with their install state, version, credentials and capabilities."""
     return AgentList([await _info(daemon, agent) for agent in daemon.agents.values()])
 
 
@@ -94,10 +94,10 @@ async def _info(daemon: Daemon, agent: Agent) -> AgentInfo:
     examples=("sandbox-agent agents install codex",),
 )
 async def install(daemon: Daemon, request: InstallAgent) -> Watched[Installed]:
-    """Install an agent, or say where it is.
+    """Install an agent, or return where it is installed.
 
-    A client that accepts `text/event-stream` sees it come: frames named `progress`, then one named `result` with the
-    answer, or `problem` with what went wrong.
+    A client that accepts `text/event-stream` receives frames named `progress`, then one named `result` with the
+    response, or one named `problem` with the error.
     """
     agent = daemon.agent(request.agent)
     check_version(request.agent_version)
@@ -105,7 +105,7 @@ async def install(daemon: Daemon, request: InstallAgent) -> Watched[Installed]:
     if there is not None and (not request.reinstall or not agent.executables):
         return _at_once(there)
     if not agent.executables:
-        raise InstallFailed(f"{agent.title} is a part of this daemon, in its version", agent=agent.name)
+        raise InstallFailed(f"{agent.title} is part of this daemon and has its version", agent=agent.name)
     if daemon.config.no_install:
         raise PermissionDenied("this daemon was started with --no-install", agent=agent.name)
     installation = daemon.installs.get_or_start(
@@ -114,12 +114,12 @@ async def install(daemon: Daemon, request: InstallAgent) -> Watched[Installed]:
     return Watched(installation.result, installation.follow(PING_SECONDS))
 
 
-async def _by_default(daemon: Daemon, agent: Agent, wanted: str | None) -> Installed | None:
-    """The program that runs when no version is asked for, if it is the one that is wanted."""
+async def _by_default(daemon: Daemon, agent: Agent, required: str | None) -> Installed | None:
+    """The default program, if its version matches."""
     path = daemon.programs.find(agent)
     version = await daemon.programs.version(agent, path) if path else None
     broken = version is None and agent.name in RECIPES
-    if path is None or broken or wanted not in (None, version):
+    if path is None or broken or required not in (None, version):
         return None
     return Installed(True, version, str(path), daemon.programs.source(agent, path))
 

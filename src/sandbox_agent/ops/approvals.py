@@ -1,4 +1,4 @@
-"""Permissions and questions: what waits, and the answers."""
+"""Permissions and questions: list pending ones and answer them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from ..session.inputs import Decide, Reply
 from .operation import operation
 from .sessions import OneSession, SessionId
 
-Told = Annotated[
-    Annotated[str, Meta(max_length=65536)] | None, Meta(description="Something to tell the agent with it.")
-]
+Reason = Annotated[Annotated[str, Meta(max_length=65536)] | None, Meta(description="Message for the agent.")]
 
 SYNONYMS: dict[str, Word] = {
     "once": "once",
@@ -33,42 +31,40 @@ SYNONYMS: dict[str, Word] = {
 
 class ReplyPermission(Struct, frozen=True, rename="camel"):
     session_id: SessionId
-    permission_id: Annotated[str, Meta(description="The permission that waits.")]
+    permission_id: Annotated[str, Meta(description="Id of the pending permission.")]
     reply: Annotated[
         Literal["once", "always", "reject", "accept", "accept_for_session", "approved", "denied"],
         Meta(description="`once`, `always` (for this session) or `reject`."),
     ]
-    message: Told = None
+    message: Reason = None
 
 
 class ReplyQuestion(Struct, frozen=True, rename="camel"):
     session_id: SessionId
-    question_id: Annotated[str, Meta(description="The question that waits.")]
+    question_id: Annotated[str, Meta(description="Id of the pending question.")]
     answers: Annotated[
         tuple[tuple[str, ...], ...],
-        Meta(
-            min_length=1, max_length=100, description="Per question the chosen labels; free text is allowed."
-        ),
+        Meta(min_length=1, max_length=100, description="For each question, the chosen labels or free text."),
     ]
 
 
 class RejectQuestion(Struct, frozen=True, rename="camel"):
     session_id: SessionId
-    question_id: Annotated[str, Meta(description="The question that waits.")]
+    question_id: Annotated[str, Meta(description="Id of the pending question.")]
 
 
 @operation("GET", "/v1/sessions/{session_id}/permissions", SessionNotFound, name="permissions.list")
 async def permissions(daemon: Daemon, request: OneSession) -> PermissionList:
-    """Show the permissions that wait for an answer."""
+    """List pending permissions."""
     pending = (await daemon.sessions.show(request.session_id)).view.pending
-    return PermissionList([one for one in pending if isinstance(one, PermissionRequested)])
+    return PermissionList([request for request in pending if isinstance(request, PermissionRequested)])
 
 
 @operation("GET", "/v1/sessions/{session_id}/questions", SessionNotFound, name="questions.list")
 async def questions(daemon: Daemon, request: OneSession) -> QuestionList:
-    """Show the questions that wait for an answer."""
+    """List pending questions."""
     pending = (await daemon.sessions.show(request.session_id)).view.pending
-    return QuestionList([one for one in pending if isinstance(one, QuestionRequested)])
+    return QuestionList([request for request in pending if isinstance(request, QuestionRequested)])
 
 
 @operation(
@@ -87,7 +83,7 @@ async def questions(daemon: Daemon, request: OneSession) -> QuestionList:
     ),
 )
 async def reply_permission(daemon: Daemon, request: ReplyPermission) -> None:
-    """Answer a permission; the second answer gets a conflict."""
+    """Answer a permission. A second answer gets 409."""
     decision = Decision(SYNONYMS[request.reply], request.message)
     await daemon.sessions.ask(request.session_id, lambda id: Decide(id, request.permission_id, decision))
 
@@ -109,7 +105,7 @@ async def reply_permission(daemon: Daemon, request: ReplyPermission) -> None:
     ),
 )
 async def reply_question(daemon: Daemon, request: ReplyQuestion) -> None:
-    """Answer a question; the second answer gets a conflict."""
+    """Answer a question. A second answer gets 409."""
     answer = Answer(request.answers)
     await daemon.sessions.ask(request.session_id, lambda id: Reply(id, request.question_id, answer))
 
@@ -124,6 +120,6 @@ async def reply_question(daemon: Daemon, request: ReplyQuestion) -> None:
     name="questions.reject",
 )
 async def reject_question(daemon: Daemon, request: RejectQuestion) -> None:
-    """Refuse to answer a question."""
+    """Reject a question."""
     answer = Answer(None)
     await daemon.sessions.ask(request.session_id, lambda id: Reply(id, request.question_id, answer))

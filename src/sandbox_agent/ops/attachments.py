@@ -1,4 +1,4 @@
-"""Files that go with messages, and images that agents make."""
+"""Files sent with messages, and images that agents produce."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .sessions import SessionId
 
 class UploadAttachment(Struct, frozen=True, rename="camel"):
     session_id: SessionId
-    content: Annotated[bytes, Meta(description="The file's bytes; on the command line, its path.")]
+    content: Annotated[bytes, Meta(description="Content of the file; on the command line, its path.")]
     filename: Annotated[
-        Annotated[str, Meta(max_length=1024)] | None, Meta(description="The file's name.")
+        Annotated[str, Meta(max_length=1024)] | None, Meta(description="Name of the file.")
     ] = None
-    content_type: Annotated[str | None, Meta(description="Its media type.")] = None
+    content_type: Annotated[str | None, Meta(description="Media type of the file.")] = None
 
 
 class OneAttachment(Struct, frozen=True, rename="camel"):
     session_id: SessionId
-    name: Annotated[str, Meta(description="The last part of the attachment's path.")]
+    name: Annotated[str, Meta(description="Last part of the attachment's path.")]
 
 
 @operation(
@@ -44,7 +44,7 @@ class OneAttachment(Struct, frozen=True, rename="camel"):
     body="bytes",
 )
 async def upload(daemon: Daemon, request: UploadAttachment) -> StoredAttachment:
-    """Upload a file for use in a message."""
+    """Upload a file to use in a message."""
     record = (await daemon.sessions.show(request.session_id)).view.record
     if not request.content:
         raise InvalidRequest("the body is empty")
@@ -58,7 +58,7 @@ async def upload(daemon: Daemon, request: UploadAttachment) -> StoredAttachment:
 
 
 async def _saved(daemon: Daemon, record: SessionRecord, request: UploadAttachment) -> Path:
-    """Away from the event loop, because a large file takes a disk long. The session may be deleted meanwhile."""
+    """Write in a thread, because a large file takes time. The session may be deleted meanwhile."""
     save = daemon.attachments.save
     try:
         return await asyncio.to_thread(save, record.folder, request.filename, request.content)
@@ -69,7 +69,7 @@ async def _saved(daemon: Daemon, record: SessionRecord, request: UploadAttachmen
 
 
 async def _remove_unless_owned(daemon: Daemon, record: SessionRecord) -> None:
-    """Another session may have the name by now; its files lie elsewhere."""
+    """Another session may use the name by now; its files are elsewhere."""
     with contextlib.suppress(SessionNotFound):
         if (await daemon.sessions.show(record.session_id)).view.record.folder == record.folder:
             return
@@ -89,7 +89,7 @@ async def _remove_unless_owned(daemon: Daemon, record: SessionRecord) -> None:
     ),
 )
 async def read(daemon: Daemon, request: OneAttachment) -> Content:
-    """Read an attachment back."""
+    """Read an attachment."""
     record = (await daemon.sessions.show(request.session_id)).view.record
     content = await asyncio.to_thread(daemon.attachments.read, record.folder, request.name)
     if content is None:

@@ -1,4 +1,4 @@
-"""What a session has changed in its directory, and the way back."""
+"""Changes that a session made in its directory: list, revert, undo."""
 
 from __future__ import annotations
 
@@ -24,14 +24,12 @@ from .sessions import OneSession, SessionId
 class RevertChanges(Struct, frozen=True, rename="camel"):
     session_id: SessionId
     paths: Annotated[
-        tuple[str, ...] | None, Meta(description="Which files, as `changes` names them; or say `all`.")
+        tuple[str, ...] | None, Meta(description="Files to revert, as listed by `changes`; or use `all`.")
     ] = None
-    all: Annotated[bool, Meta(description="Every file that has changed.")] = False
+    all: Annotated[bool, Meta(description="Revert every changed file.")] = False
     etags: Annotated[
         dict[str, str] | None,
-        Meta(
-            description="By path, the tags that `changes` showed: a file that has another by now is refused."
-        ),
+        Meta(description="Tags from `changes`, by path: a file whose tag differs by now is refused."),
     ] = None
 
 
@@ -49,11 +47,11 @@ class RevertChanges(Struct, frozen=True, rename="camel"):
     ),
 )
 async def show(daemon: Daemon, request: OneSession) -> ChangeList:
-    """Show what has changed in the session's directory since the session began, file by file.
+    """List the files that changed in the session's directory since the session began.
 
-    In a git repository the directory is compared with a snapshot of its beginning, uncommitted changes included. Elsewhere the
-    changes are those that the agent told. What .gitignore leaves out is not looked at. Binary files, and those above 4 MiB, are
-    told by their size only.
+    In a git repository, the directory is compared with a snapshot from the beginning, including uncommitted changes.
+    Elsewhere, the list has the changes that the agent reported. Files ignored by .gitignore are skipped. Binary files and
+    files over 4 MiB are listed with their size only.
     """
     return await daemon.changes.show((await daemon.sessions.show(request.session_id)).view.record)
 
@@ -74,9 +72,9 @@ async def show(daemon: Daemon, request: OneSession) -> ChangeList:
     ),
 )
 async def revert(daemon: Daemon, request: RevertChanges) -> Reverted:
-    """Give files back as they were when the session began. `undo` brings back what was overwritten or removed."""
+    """Restore files to their state at the beginning of the session. `undo` reverses it."""
     if (request.paths is not None) == request.all:
-        raise InvalidRequest("give either `paths` or `all: true`", field="paths")
+        raise InvalidRequest("use either `paths` or `all: true`", field="paths")
     record = await _between_turns(daemon, request.session_id)
     return await daemon.changes.revert(record, request.paths, request.etags or {})
 
@@ -93,13 +91,13 @@ async def revert(daemon: Daemon, request: RevertChanges) -> Reverted:
     name="changes.undo",
 )
 async def undo(daemon: Daemon, request: OneSession) -> Reverted:
-    """Take the last revert back."""
+    """Undo the last revert."""
     return await daemon.changes.undo(await _between_turns(daemon, request.session_id))
 
 
 async def _between_turns(daemon: Daemon, session_id: str) -> SessionRecord:
-    """While a turn runs the agent may be writing the same files."""
+    """Refused during a turn, when the agent may be writing the same files."""
     view = (await daemon.sessions.show(session_id)).view
     if view.state in ("running", "requires_action"):
-        raise Conflict(f"session {session_id} is in the middle of a turn", sessionId=session_id)
+        raise Conflict(f"session {session_id} is running a turn", sessionId=session_id)
     return view.record

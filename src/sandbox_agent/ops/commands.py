@@ -1,4 +1,4 @@
-"""Commands of an agent: which there are, and how to run one. Each is a message of its own kind, and runs as a turn."""
+"""An agent's commands: list them and run one. A command is sent as a message and runs as a turn."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class RunCommand(Struct, frozen=True, rename="camel"):
         str,
         Meta(
             pattern=r"^[^\s/][^\s]{0,255}$(?!\n)",
-            description="The command's name, without its slash and without spaces.",
+            description="Name of the command, without the slash; no spaces.",
         ),
     ]
-    arguments: Annotated[str | None, Meta(description="What follows the name.")] = None
+    arguments: Annotated[str | None, Meta(description="Text after the name.")] = None
     fresh: Fresh = False
     idempotency_key: IdempotencyKey = None
 
@@ -62,7 +62,7 @@ class Compact(Struct, frozen=True, rename="camel"):
     name="sessions.commands",
 )
 async def list_commands(daemon: Daemon, request: OneSession) -> Commands:
-    """List the slash commands and prompt templates that the agent offers in this session."""
+    """List the slash commands and prompt templates that the agent offers in the session."""
     record = (await daemon.sessions.show(request.session_id)).view.record
     return Commands(list(await daemon.commands(record)))
 
@@ -76,7 +76,7 @@ async def list_commands(daemon: Daemon, request: OneSession) -> Commands:
     headers={"idempotency_key": "Idempotency-Key"},
 )
 async def run_command(daemon: Daemon, request: RunCommand) -> SentMessage:
-    """Run a command of the agent as a turn. Like a message, it waits in the queue while another turn runs."""
+    """Run a command of the agent as a turn. While another turn runs, it waits in the queue."""
     text = f"/{request.name} {request.arguments or ''}".rstrip()
     message = SendMessage(
         request.session_id,
@@ -99,7 +99,7 @@ async def run_command(daemon: Daemon, request: RunCommand) -> SentMessage:
     headers={"idempotency_key": "Idempotency-Key"},
 )
 async def compact(daemon: Daemon, request: Compact) -> SentMessage:
-    """Replace the conversation so far by a summary of it, as a turn. Refused where the agent cannot do so on request."""
+    """Replace the conversation so far with a summary, as a turn. Refused if the agent does not support it."""
     message = SendMessage(
         request.session_id,
         f"/{COMPACT.name}",

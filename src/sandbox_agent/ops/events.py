@@ -1,4 +1,4 @@
-"""Events: read a page, follow a session, follow everything, or follow one turn."""
+"""Events: read a page, or stream a session, all sessions or a single turn."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .sessions import MESSAGE_ERRORS, SendMessage, SessionId, accept
 
 PAGE_BYTES = 1 << 20
 
-Offset = Annotated[int, Meta(ge=0, le=1 << 62, description="Sequence of the last event already seen.")]
-IncludeRaw = Annotated[bool, Meta(description="Give each event the native payload that caused it.")]
+Offset = Annotated[int, Meta(ge=0, le=1 << 62, description="Sequence of the last event you have seen.")]
+IncludeRaw = Annotated[bool, Meta(description="Include the native payload of each event.")]
 
 
 class ReadEvents(Struct, frozen=True, rename="camel"):
     session_id: SessionId
     offset: Offset = 0
     limit: Annotated[
-        int, Meta(ge=1, le=1000, description="How many at most; a page is also bounded in bytes.")
+        int, Meta(ge=1, le=1000, description="Most events to return; a page is also limited in bytes.")
     ] = 100
     include_raw: IncludeRaw = False
 
@@ -35,17 +35,17 @@ class FollowEvents(Struct, frozen=True, rename="camel"):
     offset: Offset = 0
     include_raw: IncludeRaw = False
     last_event_id: Annotated[
-        str | None, Meta(description="What a reconnecting reader saw last; wins over `offset`.")
+        str | None, Meta(description="Id of the last event received; takes precedence over `offset`.")
     ] = None
 
 
 class FollowAll(Struct, frozen=True, rename="camel"):
     offset: Annotated[
         Annotated[int, Meta(ge=0, le=1 << 62)] | None,
-        Meta(description="Position in the whole log; now when absent."),
+        Meta(description="Position in the log of all sessions (default: the end)."),
     ] = None
     last_event_id: Annotated[
-        str | None, Meta(description="What a reconnecting reader saw last; wins over `offset`.")
+        str | None, Meta(description="Id of the last event received; takes precedence over `offset`.")
     ] = None
 
 
@@ -87,7 +87,7 @@ async def read(daemon: Daemon, request: ReadEvents) -> EventPage:
 async def follow(daemon: Daemon, request: FollowEvents) -> Stream | None:
     """Stream events after an offset, then every new one, until the session ends.
 
-    A frame named `end` says that there is nothing more to come. A reader that has everything of an ended session gets 204.
+    A frame named `end` marks the end of the stream. A reader that already has every event of an ended session gets 204.
     """
     channel = (await daemon.sessions.end(request.session_id)).channel
     offset = _seen(request.last_event_id, request.offset)
@@ -108,9 +108,10 @@ async def follow(daemon: Daemon, request: FollowEvents) -> Stream | None:
     headers={"last_event_id": "Last-Event-ID"},
 )
 async def follow_all(daemon: Daemon, request: FollowAll) -> Stream:
-    """Stream the events of all sessions, and frames named `session` when one is created, changed or deleted.
+    """Stream the events of all sessions, and frames named `session` when a session is created, changed or deleted.
 
-    The stream begins with an id alone: where the log is. A reader that is cut off before the first event goes on from there.
+    The stream starts with a frame that has only an id, the current position in the log. A reader that loses the
+    connection before the first event resumes from there.
     """
     now = daemon.log.channel.committed
     position = _seen(request.last_event_id, now if request.offset is None else request.offset)
@@ -132,9 +133,9 @@ async def stream_message(daemon: Daemon, request: SendMessage) -> Stream:
     channel = (await daemon.sessions.end(request.session_id)).channel
     before = channel.committed
     accepted = await accept(daemon, request)
-    # A repeated key names a turn of the past: then its events lie before.
+    # A repeated key names an earlier turn, whose events are already in the log.
     after = 0 if accepted.repeated else before
-    # The channel may be another one by now: nobody read the session, and it was let go.
+    # The session may have been unloaded meanwhile, which replaces its channel.
     channel = (await daemon.sessions.end(request.session_id)).channel
     return Stream(TurnFollowing(daemon.log, channel, request.session_id, after, accepted.turn_id))
 
@@ -150,5 +151,5 @@ def _seen(last_event_id: str | None, offset: int) -> int:
     if last_event_id is None or last_event_id == "":
         return offset
     if not last_event_id.isdecimal() or len(last_event_id) > 18:
-        raise InvalidRequest("Last-Event-ID is not an id that this stream gave", field="Last-Event-ID")
+        raise InvalidRequest("Last-Event-ID is not an id from this stream", field="Last-Event-ID")
     return int(last_event_id)

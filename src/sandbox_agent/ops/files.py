@@ -1,4 +1,4 @@
-"""Files of the machine: read, written, listed, moved, searched and watched, inside the roots that the daemon was given."""
+"""Files of the daemon's machine: read, write, list, move, search and watch them, inside the daemon's roots."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ from .sessions import SessionId
 
 DEFAULT_PAGE = 1000
 WRITE_BYTES = 256 << 10
-"""What is gathered of a body before a thread is asked to write it."""
+"""How much of a body to collect before a thread writes it."""
 
 ANY = (InvalidRequest, PermissionDenied, SessionNotFound, Unavailable)
-"""What may be wrong with every path."""
+"""Errors that any path can cause."""
 
 Path = Annotated[
     str,
     Meta(
-        description="Absolute, or relative to the session's directory; without a session, to the daemon user's home."
+        description="Absolute path, or relative to the session's directory (without a session: to the daemon user's home)."
     ),
 ]
 OptionalPath = Annotated[
-    str | None, Meta(description="The folder; the one that relative paths start from when absent.")
+    str | None, Meta(description="Directory (default: the one that relative paths start from).")
 ]
 OfSession = Annotated[
-    SessionId | None, Meta(description="The session whose directory relative paths start from.")
+    SessionId | None, Meta(description="Session whose directory relative paths start from.")
 ]
 
 
@@ -65,9 +65,9 @@ class ListEntries(Struct, frozen=True, rename="camel"):
     session_id: OfSession = None
     limit: Annotated[
         Annotated[int, Meta(ge=1, le=10_000)] | None,
-        Meta(description="How many to answer with, as a page; without it, all of them as a list."),
+        Meta(description="Entries per page. Without it, the response is a list of all entries."),
     ] = None
-    cursor: Annotated[str | None, Meta(description="`nextCursor` of the page before.")] = None
+    cursor: Annotated[str | None, Meta(description="`nextCursor` of the previous page.")] = None
 
 
 class OnePath(Struct, frozen=True, rename="camel"):
@@ -78,52 +78,54 @@ class OnePath(Struct, frozen=True, rename="camel"):
 class ReadFile(Struct, frozen=True, rename="camel"):
     path: Path
     session_id: OfSession = None
-    range: Annotated[str | None, Meta(description="A part of the file, e.g. `bytes=0-99`.")] = None
-    if_none_match: Annotated[
-        str | None, Meta(description="Answer 304 where the file still has this tag.")
-    ] = None
-    if_range: Annotated[
-        str | None, Meta(description="Heed `Range` only where the file still has this tag.")
-    ] = None
+    range: Annotated[str | None, Meta(description="Part of the file, e.g. `bytes=0-99`.")] = None
+    if_none_match: Annotated[str | None, Meta(description="Return 304 if the file still has this tag.")] = (
+        None
+    )
+    if_range: Annotated[str | None, Meta(description="Use `Range` only if the file still has this tag.")] = (
+        None
+    )
 
 
 class WriteFile(Struct, frozen=True, rename="camel"):
     path: Path
     content: Annotated[
-        Incoming, Meta(description="The file's bytes; on the command line, the path of a file here.")
+        Incoming, Meta(description="Content of the file; on the command line, the path of a local file.")
     ]
     session_id: OfSession = None
     if_match: Annotated[
         str | None,
-        Meta(description="Write only where the file still has this tag; `*`: only where there is one."),
+        Meta(description="Write only if the file still has this tag; `*` writes only if the file exists."),
     ] = None
 
 
 class DeleteEntry(Struct, frozen=True, rename="camel"):
     path: Path
     session_id: OfSession = None
-    recursive: Annotated[bool, Meta(description="Also a folder that is not empty.")] = False
+    recursive: Annotated[bool, Meta(description="Also delete a directory that is not empty.")] = False
 
 
 class MoveEntry(Struct, frozen=True, rename={"source": "from", "target": "to", "session_id": "sessionId"}):
-    source: Annotated[str, Meta(description="What to move.")]
-    target: Annotated[str, Meta(description="Its new path. Folders that are missing are made.")]
-    overwrite: Annotated[bool | None, Meta(description="Replace what is there.")] = None
+    source: Annotated[str, Meta(description="Path to move.")]
+    target: Annotated[str, Meta(description="New path. Missing directories are created.")]
+    overwrite: Annotated[bool | None, Meta(description="Replace an existing target.")] = None
     session_id: OfSession = None
 
 
 class UploadBatch(Struct, frozen=True, rename="camel"):
     content: Annotated[
-        Incoming, Meta(description="A tar archive; on the command line, the path of one here.")
+        Incoming, Meta(description="A tar archive; on the command line, the path of a local file.")
     ]
-    path: Annotated[str | None, Meta(description="The folder to unpack to; it is made.")] = None
+    path: Annotated[
+        str | None, Meta(description="Directory to unpack into; created if it does not exist.")
+    ] = None
     session_id: OfSession = None
 
 
 class DownloadFolder(Struct, frozen=True, rename="camel"):
     path: OptionalPath = None
     session_id: OfSession = None
-    format: Annotated[packing.Format, Meta(description="The kind of archive.")] = "tar"
+    format: Annotated[packing.Format, Meta(description="Format of the archive.")] = "tar"
 
 
 class Search(Struct, frozen=True, rename="camel"):
@@ -131,20 +133,20 @@ class Search(Struct, frozen=True, rename="camel"):
     session_id: OfSession = None
     glob: Annotated[
         Annotated[str, Meta(min_length=1, max_length=1000)] | None,
-        Meta(description="Which names, as in .gitignore: `*.py` at any depth, `src/**/test_*`."),
+        Meta(description="Names to match, as in .gitignore: `*.py` at any depth, `src/**/test_*`."),
     ] = None
     text: Annotated[
         Annotated[str, Meta(min_length=1, max_length=1000)] | None,
-        Meta(description="Only files that hold this text; each line that does is a hit."),
+        Meta(description="Text to find; every line that contains it is a match."),
     ] = None
     regex: Annotated[
         Annotated[str, Meta(min_length=1, max_length=1000)] | None,
-        Meta(description="The same with a regular expression, as Python has them."),
+        Meta(description="Python regular expression to find, instead of `text`."),
     ] = None
-    ignore_case: Annotated[bool, Meta(description="Take a and A for the same.")] = False
-    ignored: Annotated[bool, Meta(description="Also what .gitignore leaves out.")] = False
-    limit: Annotated[int, Meta(ge=1, le=10_000, description="How many hits at most.")] = 200
-    timeout_ms: Annotated[int, Meta(ge=100, le=60_000, description="How long to search at most.")] = 10_000
+    ignore_case: Annotated[bool, Meta(description="Ignore case.")] = False
+    ignored: Annotated[bool, Meta(description="Include files ignored by .gitignore.")] = False
+    limit: Annotated[int, Meta(ge=1, le=10_000, description="Most matches to return.")] = 200
+    timeout_ms: Annotated[int, Meta(ge=100, le=60_000, description="Time limit in milliseconds.")] = 10_000
 
 
 class WatchFolder(Struct, frozen=True, rename="camel"):
@@ -153,7 +155,7 @@ class WatchFolder(Struct, frozen=True, rename="camel"):
 
 
 async def _path(daemon: Daemon, session_id: str | None, given: str | None) -> str:
-    """The absolute path that a request means."""
+    """The absolute path of a request."""
     if session_id is None:
         return absolute(os.path.expanduser("~"), given)
     record = (await daemon.sessions.show(session_id)).view.record
@@ -161,13 +163,13 @@ async def _path(daemon: Daemon, session_id: str | None, given: str | None) -> st
 
 
 async def _entry(daemon: Daemon, session_id: str | None, given: str) -> str:
-    """The path of something that may be removed or moved: not of the folder that relative paths start from."""
+    """The path of an entry that may be deleted or moved, not of the directory that relative paths start from."""
     if not given.strip("./"):
-        raise InvalidRequest(f"`{given}` names no entry of a folder", field="path")
+        raise InvalidRequest(f"`{given}` does not name an entry of a directory", field="path")
     return await _path(daemon, session_id, given)
 
 
-# -- looking --------------------------------------------------------------------------------------
+# -- reading --------------------------------------------------------------------------------------
 
 
 @operation(
@@ -179,7 +181,7 @@ async def _entry(daemon: Daemon, session_id: str | None, given: str) -> str:
     words=("path",),
 )
 async def list_entries(daemon: Daemon, request: ListEntries) -> list[FileEntry] | EntryPage:
-    """List a folder, sorted by name: all of it as a list, or with `limit` page by page."""
+    """List a directory, sorted by name: all entries as a list, or pages with `limit`."""
     path = await _path(daemon, request.session_id, request.path)
     files = daemon.files
     if request.limit is None and request.cursor is None:
@@ -190,7 +192,7 @@ async def list_entries(daemon: Daemon, request: ListEntries) -> list[FileEntry] 
 
 @operation("GET", "/v1/fs/stat", *ANY, name="fs.stat", words=("path",))
 async def show(daemon: Daemon, request: OnePath) -> FileStat:
-    """Show what a path leads to."""
+    """Show the type, size and times of a path."""
     path = await _path(daemon, request.session_id, request.path)
     return await daemon.files.run(entries.show, daemon.files.roots, path)
 
@@ -209,7 +211,7 @@ async def show(daemon: Daemon, request: OnePath) -> FileStat:
     headers={"range": "Range", "if_none_match": "If-None-Match", "if_range": "If-Range"},
 )
 async def read(daemon: Daemon, request: ReadFile) -> Download:
-    """Read a file, or a range of it."""
+    """Read a file or a range of it."""
     path = await _path(daemon, request.session_id, request.path)
     files = daemon.files
     file = await files.run(reading.open_file, files.roots, path)
@@ -243,9 +245,10 @@ def _names_tag(header: str, etag: str) -> bool:
     words=("path",),
 )
 async def download(daemon: Daemon, request: DownloadFolder) -> Download:
-    """Download a folder as an archive, packed while it is sent.
+    """Download a directory as an archive, packed while it is sent.
 
-    Links are packed as links. Sockets, pipes, devices, what the daemon's user cannot read and the daemon's own files are left out.
+    Links are packed as links. Sockets, pipes, devices, files that the daemon cannot read and the daemon's own files are
+    left out.
     """
     path = await _path(daemon, request.session_id, request.path)
     files = daemon.files
@@ -266,9 +269,9 @@ async def download(daemon: Daemon, request: DownloadFolder) -> Download:
     words=("path",),
 )
 async def search(daemon: Daemon, request: Search) -> SearchResult:
-    """Search names and contents below a folder. `truncated` says that there may be more.
+    """Search names and contents below a directory. `truncated` means that there may be more matches.
 
-    Binary files, and what is past the first 64 MiB of a file, are not searched.
+    Binary files, and files beyond their first 64 MiB, are not searched.
     """
     path = await _path(daemon, request.session_id, request.path)
     files = daemon.files
@@ -297,10 +300,11 @@ async def search(daemon: Daemon, request: Search) -> SearchResult:
     words=("path",),
 )
 async def watch(daemon: Daemon, request: WatchFolder) -> Stream:
-    """Stream the changes below a folder from now on.
+    """Stream changes below a directory, starting now.
 
-    Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame named `lost` says that not
-    every change is told, because there were too many at once or there are too many folders: look again at what you show.
+    Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame named `lost` means
+    that changes are missing, because there were too many at once or there are too many directories: read the directory
+    again.
     """
     path = await _path(daemon, request.session_id, request.path)
     watched = await daemon.files.run(Watch, daemon.files.roots, path)
@@ -318,7 +322,7 @@ async def _frames(daemon: Daemon, watched: Watch) -> AsyncGenerator[bytes | None
                 yield b"data: %b\n\n" % msgspec.json.encode(change)
 
 
-# -- changing -------------------------------------------------------------------------------------
+# -- writing -------------------------------------------------------------------------------------
 
 
 @operation(
@@ -337,7 +341,7 @@ async def _frames(daemon: Daemon, watched: Watch) -> AsyncGenerator[bytes | None
     headers={"if_match": "If-Match"},
 )
 async def write(daemon: Daemon, request: WriteFile) -> FileWritten:
-    """Write a file, whole or not at all. Missing folders are made; a link's target is written, and its mode kept."""
+    """Write a file atomically. Creates missing directories, follows links and keeps the mode."""
     path = await _path(daemon, request.session_id, request.path)
     files = daemon.files
     upload = await files.run(Upload, files.roots, path, request.if_match)
@@ -351,7 +355,7 @@ async def write(daemon: Daemon, request: WriteFile) -> FileWritten:
 
 
 async def _gathered(content: Incoming) -> AsyncGenerator[bytes, None]:
-    """A body in pieces that are worth a thread's time."""
+    """Collect a body into larger pieces, because each piece is written by a thread."""
     gathered = bytearray()
     async for piece in content.pieces:
         gathered += piece
@@ -364,7 +368,7 @@ async def _gathered(content: Incoming) -> AsyncGenerator[bytes, None]:
 
 @operation("DELETE", "/v1/fs/entry", *ANY, name="fs.delete", words=("path",))
 async def delete(daemon: Daemon, request: DeleteEntry) -> FileAction:
-    """Delete a file, a link itself, or a folder."""
+    """Delete a file, a link (not its target) or a directory."""
     path = await _entry(daemon, request.session_id, request.path)
     files = daemon.files
     remove = functools.partial(removal.remove, recursive=request.recursive, check=files.check)
@@ -374,7 +378,7 @@ async def delete(daemon: Daemon, request: DeleteEntry) -> FileAction:
 
 @operation("POST", "/v1/fs/mkdir", *ANY, name="fs.mkdir", words=("path",), body="none")
 async def make_folder(daemon: Daemon, request: OnePath) -> FileAction:
-    """Make a folder and those above it; one that exists is fine."""
+    """Create a directory and its parents. It may already exist."""
     path = await _path(daemon, request.session_id, request.path)
     await daemon.files.run(moving.make_folder, daemon.files.roots, path)
     return FileAction(path)
@@ -382,7 +386,7 @@ async def make_folder(daemon: Daemon, request: OnePath) -> FileAction:
 
 @operation("POST", "/v1/fs/move", *ANY, name="fs.move", words=("source", "target"))
 async def move(daemon: Daemon, request: MoveEntry) -> FileMoved:
-    """Move a file, a link itself, or a folder to another path on the same file system."""
+    """Move a file, a link (not its target) or a directory within a file system."""
     source = await _entry(daemon, request.session_id, request.source)
     target = await _entry(daemon, request.session_id, request.target)
     files = daemon.files
@@ -403,10 +407,10 @@ async def move(daemon: Daemon, request: MoveEntry) -> FileMoved:
     media_type="application/x-tar",
 )
 async def upload_batch(daemon: Daemon, request: UploadBatch) -> Unpacked:
-    """Upload a tar archive and unpack it to a folder.
+    """Upload a tar archive and unpack it into a directory.
 
-    An archive that names anything outside of the folder is refused before anything is written: `..`, absolute names, links that
-    leave, names that lead through a link, devices.
+    An archive with anything outside the directory is refused before anything is written: `..`, absolute names, links that
+    point outside, names that pass through a link, devices.
     """
     from ..files.unpacking import unpack
 
@@ -414,7 +418,7 @@ async def upload_batch(daemon: Daemon, request: UploadBatch) -> Unpacked:
         raise InvalidRequest("send a tar archive with `Content-Type: application/x-tar`", field="content")
     path = await _path(daemon, request.session_id, request.path)
     files = daemon.files
-    # A target that cannot be is refused before the archive is sent.
+    # Refuse an invalid target before the archive is sent.
     with await files.run(files.roots.place, path):
         pass
     spool = await files.run(files.spool)

@@ -1,16 +1,16 @@
-"""What the operations of a group are about: `sessions.create` is of the group `sessions`."""
+"""Descriptions of the groups of operations: `sessions.create` belongs to the group `sessions`."""
 
 from __future__ import annotations
 
 GROUPS = {
-    "agents": "Agents: list, install, what they offer.",
-    "sessions": "Sessions: create, talk, read, end.",
-    "permissions": "Permissions that wait for an answer.",
-    "questions": "Questions that wait for an answer.",
-    "attachments": "Files that go with messages.",
-    "events": "The events of all sessions.",
-    "changes": "What a session has changed in its directory, and the way back.",
-    "fs": "Files of the daemon's machine: list, read, write, search, watch.",
-    "processes": "Processes of the sandbox, and terminals.",
-    "system": "Health and figures of the daemon.",
+    "agents": "List and install agents.",
+    "sessions": "Create, prompt, read and end sessions.",
+    "permissions": "List and answer pending permissions.",
+    "questions": "List and answer pending questions.",
+    "attachments": "Upload and read files for messages.",
+    "events": "Follow the events of all sessions.",
+    "changes": "Show and revert what a session has changed in its directory.",
+    "fs": "List, read, write, search and watch files on the daemon's machine.",
+    "processes": "Run processes and terminals on the daemon's machine.",
+    "system": "Health and metrics of the daemon.",
 }

@@ -1,4 +1,4 @@
-"""Prometheus text, made when it is asked for: nothing is counted twice and nothing is imported before."""
+"""Metrics in Prometheus text format, computed on request from the daemon's own counters."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class _DaemonCollector(Collector):
         counts = self._daemon.counts()
         gauges = {
             "sessions_loaded": "Sessions in memory.",
-            "turns_running": "Turns that run right now.",
-            "agent_processes": "Agent processes that run right now.",
-            "log_bytes": "Bytes the log takes on disk.",
-            "readers": "Readers that follow the log.",
+            "turns_running": "Running turns.",
+            "agent_processes": "Running agent processes.",
+            "log_bytes": "Size of the log on disk.",
+            "readers": "Connected readers.",
         }
         for name, text in gauges.items():
             yield GaugeMetricFamily(f"sandbox_agent_{name}", text, counts[name])
@@ -32,7 +32,7 @@ class _DaemonCollector(Collector):
         )
         yield GaugeMetricFamily(
             "sandbox_agent_log_writable",
-            "1 when the log can be written.",
+            "1 if the log is writable.",
             float(self._daemon.log.failure is None),
         )
         yield GaugeMetricFamily(

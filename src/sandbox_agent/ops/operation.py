@@ -1,4 +1,4 @@
-"""What an operation is, and the decorator that puts one into the table."""
+"""The `Operation` type, and the decorator that adds one to the table."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import functools
 import inspect
 import logging
+import operator
 import re
 import typing
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -31,14 +32,14 @@ BYTES = "application/octet-stream"
 
 
 class Content(Struct, frozen=True):
-    """An answer that is not JSON."""
+    """A response that is not JSON."""
 
     body: bytes
     media_type: str
 
 
 class Incoming:
-    """A body that is taken piece by piece while it arrives."""
+    """A request body that is read piece by piece while it arrives."""
 
     def __init__(self, pieces: AsyncGenerator[bytes, None], media_type: str) -> None:
         self.pieces = pieces
@@ -46,31 +47,31 @@ class Incoming:
 
 
 class Download(Struct, frozen=True):
-    """An answer that is sent piece by piece, for a client to keep and for no browser to show."""
+    """A response that is sent piece by piece as a file, which browsers save instead of showing."""
 
     media_type: str
     filename: str
     pieces: AsyncGenerator[bytes, None]
     length: int | None = None
-    """How many bytes; None where only the end tells."""
+    """Number of bytes; None if it is not known in advance."""
     headers: tuple[tuple[str, str], ...] = ()
     status: int = 200
 
 
 class Stream(Struct, frozen=True):
-    """An answer that goes on: a way through the log, or pieces of SSE text, None where a sign of life is due."""
+    """A streamed response: a reader of the log, or pieces of SSE text, with None where a keep-alive is due."""
 
     pieces: Following | LogFollowing | AsyncGenerator[bytes | None, None]
 
 
 class Dialogue(Struct, frozen=True):
-    """An answer that goes both ways, over a WebSocket."""
+    """A WebSocket."""
 
     viewer: Viewer
 
 
 class Watched(Struct, Generic[Result], frozen=True):
-    """An answer that takes its time. A client that accepts a stream sees the steps to it; others wait for the answer."""
+    """A slow response. A client that accepts a stream sees the steps; others wait for the result."""
 
     result: asyncio.Future[Result]
     steps: AsyncGenerator[Struct | None, None]
@@ -87,8 +88,8 @@ class Watched(Struct, Generic[Result], frozen=True):
         except SandboxAgentError as error:
             last = _frame("problem", error.problem())
         except Exception:
-            # A stream that just breaks off would leave its reader to guess.
-            logger.exception("an answer that was watched failed")
+            # If the stream simply stopped, the reader could not tell why.
+            logger.exception("a streamed operation failed")
             last = _frame("problem", Internal(UNEXPECTED).problem())
         yield last
 
@@ -98,14 +99,14 @@ def _frame(name: str, data: object) -> bytes:
 
 
 class Nothing(Struct, frozen=True):
-    """An operation without arguments."""
+    """The request of an operation without arguments."""
 
 
 Handler = Callable[[Daemon, Any], Awaitable[Any]]
 
 
 class Operation(Struct, frozen=True, dict=True):
-    """One row of the table. What follows from it is looked up by every request, so it is worked out once."""
+    """One row of the table. Every request uses the derived properties, so they are cached."""
 
     name: str
     """`group.verb`, as in the CLI."""
@@ -113,7 +114,7 @@ class Operation(Struct, frozen=True, dict=True):
     path: str
     request: type[Struct]
     response: Any
-    """A Struct, a union or list of them, None for an empty answer, `Content`, `Download`, `Stream` or `Dialogue`."""
+    """A Struct, a union or list of them, None for an empty response, `Content`, `Download`, `Stream` or `Dialogue`."""
     handler: Handler
     errors: tuple[type[SandboxAgentError], ...]
     summary: str
@@ -122,21 +123,21 @@ class Operation(Struct, frozen=True, dict=True):
     public: bool
     body: Body
     media_type: str
-    """Of a body that is bytes."""
+    """The media type of a body that is bytes."""
     query: tuple[str, ...]
     headers: Mapping[str, str]
-    """Fields that travel as headers, by the header's name."""
+    """Fields sent as headers, with the name of the header."""
     aliases: tuple[str, ...]
     words: tuple[str, ...]
-    """Fields that stand on the command line without a flag, besides those in the path."""
+    """Fields that are positional arguments on the command line, in addition to those in the path."""
     examples: tuple[str, ...]
-    """Lines for a shell, shown by the command's help."""
+    """Shell lines for the command's help."""
     watched: bool
-    """The answer takes its time, and its steps can be streamed."""
+    """The response is slow and its steps can be streamed."""
     may_be_empty: bool
-    """There may be nothing to answer with: then it is 204."""
+    """The response may be empty: 204."""
     may_stream: bool
-    """It can be asked to answer with a stream instead."""
+    """The client can ask for a stream instead."""
 
     @functools.cached_property
     def path_fields(self) -> tuple[str, ...]:
@@ -148,7 +149,7 @@ class Operation(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def query_fields(self) -> tuple[str, ...]:
-        """Fields in the query: all of them where there is no JSON body."""
+        """Fields in the query: all of them if there is no JSON body."""
         if self.body == "json":
             return self.query
         elsewhere = {*self.path_fields, *self.headers, "content", "content_type"}
@@ -167,28 +168,28 @@ class Operation(Struct, frozen=True, dict=True):
         return tuple(name for name in self.request.__struct_fields__ if name not in elsewhere)
 
     def parse(self, values: Mapping[str, Any], *, strict: bool) -> Any:
-        """The request from loose values. Both spellings of every field are understood; unknown ones are refused."""
+        """Build the request from loose values. Fields may be in camelCase or snake_case; unknown fields are refused."""
         spelled = _spellings(self.request)
-        known: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for name, value in values.items():
             field = spelled.get(name)
             if field is None:
                 raise InvalidRequest(f"unknown field `{name}`", field=name)
-            if field in known:
+            if field in fields:
                 raise InvalidRequest(f"`{name}` is given twice", field=name)
-            known[field] = value
+            fields[field] = value
         try:
-            return msgspec.convert(known, self.request, strict=strict)
+            return msgspec.convert(fields, self.request, strict=strict)
         except msgspec.ValidationError as error:
             raise _refusal(self.request, str(error)) from None
 
 
 def _refusal(request: type[Struct], text: str) -> InvalidRequest:
-    told, name = found_by_validation(text)
-    if " matching regex " in told:
-        # Nobody should have to read one: what may stand there is described in words.
-        return InvalidRequest(f"that is no `{name}`. {_description(request, name)}", field=name)
-    return InvalidRequest(told if told == text else f"`{name}`: {told}", field=name or None)
+    reason, name = found_by_validation(text)
+    if " matching regex " in reason:
+        # Say what is allowed in words rather than as a regular expression.
+        return InvalidRequest(f"invalid `{name}`. {_description(request, name)}", field=name)
+    return InvalidRequest(reason if reason == text else f"`{name}`: {reason}", field=name or None)
 
 
 def _description(request: type[Struct], name: str) -> str:
@@ -198,7 +199,7 @@ def _description(request: type[Struct], name: str) -> str:
 
 @functools.cache
 def _spellings(request: type[Struct]) -> dict[str, str]:
-    """Every way to spell a field -> how msgspec wants it."""
+    """Every spelling of a field -> the spelling that msgspec expects."""
     spelled = {}
     for field in msgspec.structs.fields(request):
         spelled[field.name] = spelled[field.encode_name] = field.encode_name
@@ -207,7 +208,7 @@ def _spellings(request: type[Struct]) -> dict[str, str]:
 
 @functools.cache
 def _fields(request: type[Struct]) -> dict[str, str]:
-    """Every way to spell a field -> its name."""
+    """Every spelling of a field -> its name."""
     fields = msgspec.structs.fields(request)
     return {spelling: field.name for field in fields for spelling in (field.name, field.encode_name)}
 
@@ -230,10 +231,10 @@ def operation(
     words: tuple[str, ...] = (),
     examples: tuple[str, ...] = (),
 ) -> Callable[[Handler], Handler]:
-    """Declare an operation. Request and response types are read from the handler's annotations, help from its docstring."""
+    """Declare an operation. Its types come from the handler's annotations, its help from the docstring."""
 
     if name.partition(".")[0] not in GROUPS:
-        raise ValueError(f"{name}: describe its group in ops/groups.py")
+        raise ValueError(f"{name}: add its group to ops/groups.py")
 
     def declare(handler: Handler) -> Handler:
         hints = typing.get_type_hints(handler)
@@ -245,7 +246,9 @@ def operation(
         choices = typing.get_args(response) if typing.get_origin(response) is UnionType else ()
         may_be_empty = type(None) in choices
         may_stream = Stream in choices[1:]
-        response = choices[0] if choices else response
+        if choices:
+            beside = {type(None), *((Stream,) if may_stream else ())}
+            response = functools.reduce(operator.or_, (choice for choice in choices if choice not in beside))
         text = inspect.getdoc(handler) or ""
         summary, _, rest = text.partition("\n")
         OPERATIONS[name] = Operation(

@@ -1,4 +1,4 @@
-"""Processes of the sandbox: start, look, talk to, end. Terminals are processes, too."""
+"""Processes on the daemon's machine: start, list, write to and end them. Terminals are processes too."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from .operation import Dialogue, Nothing, Stream, operation
 STOP_WAIT_MS = 2_000
 MOST_WAIT_MS = 3_600_000
 
-ProcessId = Annotated[str, Meta(description="Which process, e.g. `proc_1`.")]
+ProcessId = Annotated[str, Meta(description="Id of the process, e.g. `proc_1`.")]
 ProgramName = Annotated[
-    str, Meta(min_length=1, description="The program: a path, or a name that is looked for on PATH.")
+    str, Meta(min_length=1, description="Program to run: a path, or a name to find on PATH.")
 ]
-Arguments = Annotated[tuple[str, ...], Meta(description="Its arguments.")]
-Directory = Annotated[str | None, Meta(description="Where it runs; the daemon's own folder when absent.")]
-Variables = Annotated[dict[str, str], Meta(description="Variables besides the daemon's own.")]
+Arguments = Annotated[tuple[str, ...], Meta(description="Arguments of the program.")]
+Directory = Annotated[str | None, Meta(description="Working directory (default: the daemon's).")]
+Variables = Annotated[dict[str, str], Meta(description="Environment variables in addition to the daemon's.")]
 WaitMs = Annotated[
     Annotated[int, Meta(ge=0, le=MOST_WAIT_MS)] | None,
-    Meta(description="How long to wait for the exit, in milliseconds; 2000 when absent."),
+    Meta(description="How long to wait for the exit, in milliseconds (default 2000)."),
 ]
 
 
@@ -51,16 +51,16 @@ class CreateProcess(Struct, frozen=True, rename="camel"):
     args: Arguments = ()
     cwd: Directory = None
     env: Variables = field(default_factory=dict)
-    tty: Annotated[bool, Meta(description="Run it on a terminal of its own.")] = False
+    tty: Annotated[bool, Meta(description="Run it in a terminal.")] = False
     cols: Annotated[Cells, Meta(description="Columns of the terminal.")] = 80
     rows: Annotated[Cells, Meta(description="Rows of the terminal.")] = 24
     interactive: Annotated[
-        bool, Meta(description="Say that somebody will type; input is taken either way.")
+        bool, Meta(description="Mark the process as interactive; it accepts input either way.")
     ] = False
     hold: Annotated[
         bool,
         Meta(
-            description="Drop no output that nobody has read: when the log is full, the process waits for a reader who follows it."
+            description="Keep all unread output: when the log is full, the process waits until a reader follows it."
         ),
     ] = False
 
@@ -72,16 +72,16 @@ class RunProcess(Struct, frozen=True, rename="camel"):
     env: Variables = field(default_factory=dict)
     timeout_ms: Annotated[
         Annotated[int, Meta(ge=1)] | None,
-        Meta(description="When to kill it, in milliseconds; `config` has the usual and the largest."),
+        Meta(description="Time limit in milliseconds; `config` has the default and the maximum."),
     ] = None
     max_output_bytes: Annotated[
         Annotated[int, Meta(ge=1)] | None,
-        Meta(description="How much of each stream to keep; `config` has the largest."),
+        Meta(description="Bytes of each stream to keep; `config` has the maximum."),
     ] = None
 
 
 class ListProcesses(Struct, frozen=True):
-    owner: Annotated[ProcessOwner | None, Meta(description="Only those that this owner started.")] = None
+    owner: Annotated[ProcessOwner | None, Meta(description="Only processes of this owner.")] = None
 
 
 class OneProcess(Struct, frozen=True, rename="camel"):
@@ -96,27 +96,27 @@ class EndProcess(Struct, frozen=True, rename="camel"):
 class ReadLogs(Struct, frozen=True, rename="camel"):
     process_id: ProcessId
     stream: Annotated[
-        LogStream | None, Meta(description="Which output; both, or the terminal's, when absent.")
+        LogStream | None, Meta(description="Output to read (default: both streams, or the terminal's).")
     ] = None
-    since: Annotated[int, Meta(ge=0, le=1 << 62, description="Sequence of the last entry already seen.")] = 0
-    tail: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="Only the last so many entries.")] = (
-        None
+    since: Annotated[int, Meta(ge=0, le=1 << 62, description="Sequence of the last entry you have seen.")] = 0
+    tail: Annotated[
+        Annotated[int, Meta(ge=0)] | None, Meta(description="Only this many entries from the end.")
+    ] = None
+    follow: Annotated[bool, Meta(description="Return a stream that continues until the process ends.")] = (
+        False
     )
-    follow: Annotated[
-        bool, Meta(description="Answer with a stream, which goes on until the process has ended.")
-    ] = False
     last_event_id: Annotated[
-        str | None, Meta(description="What a reconnecting reader saw last; wins over `since`.")
+        str | None, Meta(description="Id of the last entry received; takes precedence over `since`.")
     ] = None
 
 
 class WriteInput(Struct, frozen=True, rename="camel"):
     process_id: ProcessId
-    data: Annotated[str, Meta(description="What to write.")]
+    data: Annotated[str, Meta(description="Data to write.")]
     encoding: Annotated[
-        str | None, Meta(description="How `data` is spelled: `base64` (when absent), `utf8` or `text`.")
+        str | None, Meta(description="Encoding of `data`: `base64` (default), `utf8` or `text`.")
     ] = None
-    eof: Annotated[bool, Meta(description="Close the input behind it; a terminal gets Ctrl-D.")] = False
+    eof: Annotated[bool, Meta(description="Close the input afterwards; a terminal gets Ctrl-D.")] = False
 
 
 class ResizeTerminal(Struct, frozen=True, rename="camel"):
@@ -133,7 +133,7 @@ def _processes(daemon: Daemon) -> Processes:
 
 @operation("GET", "/v1/processes", PermissionDenied, InvalidRequest, name="processes.list")
 async def list_processes(daemon: Daemon, request: ListProcesses) -> ProcessList:
-    """List the processes: those that run, and those that have ended."""
+    """List running and ended processes."""
     return ProcessList(await _processes(daemon).list(request.owner))
 
 
@@ -151,9 +151,9 @@ async def list_processes(daemon: Daemon, request: ListProcesses) -> ProcessList:
     ),
 )
 async def create(daemon: Daemon, request: CreateProcess) -> ProcessInfo:
-    """Start a process that runs until it ends, is ended, or the daemon stops.
+    """Start a process that runs until it exits, is stopped, or the daemon stops.
 
-    When its program exits, whatever it started and left behind ends, too.
+    When its program exits, everything it started ends too.
     """
     processes = _processes(daemon)
     daemon.require_open()
@@ -175,9 +175,9 @@ async def create(daemon: Daemon, request: CreateProcess) -> ProcessInfo:
     examples=("sandbox-agent processes run --command make --args test --timeout-ms 60000",),
 )
 async def run(daemon: Daemon, request: RunProcess) -> ProcessRun:
-    """Run a program to its end, and answer with what it wrote.
+    """Run a program to its end and return its output.
 
-    Its input is empty. At the time limit it is killed, with everything that it started.
+    Its input is empty. At the time limit it is killed, with everything it started.
     """
     processes = _processes(daemon)
     daemon.require_open()
@@ -200,7 +200,7 @@ async def config(daemon: Daemon, request: Nothing) -> ProcessConfig:
     name="processes.configure",
 )
 async def configure(daemon: Daemon, request: ProcessConfig) -> ProcessConfig:
-    """Set the limits of processes: all of them. They hold for what is started from now on."""
+    """Replace the limits of processes. They apply to processes started from now on."""
     return await _processes(daemon).configure(request)
 
 
@@ -221,7 +221,7 @@ async def get(daemon: Daemon, request: OneProcess) -> ProcessInfo:
     name="processes.delete",
 )
 async def delete(daemon: Daemon, request: OneProcess) -> None:
-    """Forget a process that has ended, and what it wrote."""
+    """Delete an ended process and its output."""
     processes = _processes(daemon)
     await processes.delete(processes.get(request.process_id))
 
@@ -236,7 +236,7 @@ async def delete(daemon: Daemon, request: OneProcess) -> None:
     body="none",
 )
 async def stop(daemon: Daemon, request: EndProcess) -> ProcessInfo:
-    """Ask a process to end (SIGTERM), and wait for that. One that does not care goes on."""
+    """Send SIGTERM to a process and wait for its exit. A process that ignores it keeps running."""
     return await _end(daemon, request, by_force=False)
 
 
@@ -250,7 +250,7 @@ async def stop(daemon: Daemon, request: EndProcess) -> ProcessInfo:
     body="none",
 )
 async def kill(daemon: Daemon, request: EndProcess) -> ProcessInfo:
-    """End a process and everything that it started (SIGKILL)."""
+    """Kill a process and everything it started (SIGKILL)."""
     return await _end(daemon, request, by_force=True)
 
 
@@ -267,7 +267,7 @@ async def _end(daemon: Daemon, request: EndProcess, *, by_force: bool) -> Proces
             async with asyncio.timeout(wait_ms / 1000):
                 await process.exited.wait()
         except TimeoutError:
-            pass  # the answer says that it runs
+            pass  # the response shows that it is running
     return (await processes.show(process))[0]
 
 
@@ -285,10 +285,10 @@ async def _end(daemon: Daemon, request: EndProcess, *, by_force: bool) -> Proces
     headers={"last_event_id": "Last-Event-ID"},
 )
 async def logs(daemon: Daemon, request: ReadLogs) -> ProcessLogs | Stream | None:
-    """Read what a process wrote, or follow it.
+    """Read the output of a process, or follow it.
 
-    A stream has frames named `log`, with the sequence of the entry as id, and ends with one named `end`. A reader that comes
-    back with everything of a process that has ended gets 204.
+    A stream has frames named `log`, with the sequence of the entry as id, and ends with one named `end`. A reader that
+    already has all output of an ended process gets 204.
     """
     processes = _processes(daemon)
     process = processes.get(request.process_id)
@@ -314,12 +314,12 @@ def _seen(request: ReadLogs) -> int:
     if not request.last_event_id:
         return request.since
     if not request.last_event_id.isdecimal() or len(request.last_event_id) > 18:
-        raise InvalidRequest("Last-Event-ID is not an id that this stream gave", field="Last-Event-ID")
+        raise InvalidRequest("Last-Event-ID is not an id from this stream", field="Last-Event-ID")
     return int(request.last_event_id)
 
 
 def _entries(log: OutputLog, streams: Collection[LogStream], after: int) -> list[LogEntry]:
-    """All that is there now."""
+    """All current entries."""
     last, place, found = log.last, Place(after), []
     while place.after < last and (page := log.read(place, PAGE_BYTES)):
         found += [entry_of(entry) for entry in page if entry.stream in streams and entry.sequence <= last]
@@ -339,7 +339,7 @@ def _entries(log: OutputLog, streams: Collection[LogStream], after: int) -> list
     examples=("sandbox-agent processes input proc_1 --data yes --encoding utf8 --eof",),
 )
 async def write_input(daemon: Daemon, request: WriteInput) -> BytesWritten:
-    """Write to the input of a process, and wait until it is taken."""
+    """Write to the input of a process and wait until it is accepted."""
     processes = _processes(daemon)
     process = processes.get(request.process_id)
     most = processes.config.max_input_bytes_per_request
@@ -360,7 +360,7 @@ async def write_input(daemon: Daemon, request: WriteInput) -> BytesWritten:
     name="processes.resize",
 )
 async def resize(daemon: Daemon, request: ResizeTerminal) -> TerminalSize:
-    """Give the terminal of a process another size."""
+    """Resize the terminal of a process."""
     process = _terminal(daemon, request.process_id)
     process.require_running().resize(request.cols, request.rows)
     return TerminalSize(request.cols, request.rows)
@@ -377,9 +377,9 @@ async def resize(daemon: Daemon, request: ResizeTerminal) -> TerminalSize:
     examples=("sandbox-agent processes terminal proc_1",),
 )
 async def terminal(daemon: Daemon, request: OneProcess) -> Dialogue:
-    """Look at the terminal of a process and type into it, over a WebSocket.
+    """Use the terminal of a process over a WebSocket.
 
-    The recent output comes first. Several may look at once, and all may type.
+    The recent output is sent first. Several clients may watch and type at once.
     """
     processes = _processes(daemon)
     process = _terminal(daemon, request.process_id)

@@ -1,4 +1,4 @@
-"""Sessions: create, look, change, talk, end."""
+"""Sessions: create, list, change, prompt and end them."""
 
 from __future__ import annotations
 
@@ -42,49 +42,51 @@ from .operation import operation
 SessionId = Annotated[
     str,
     Meta(
-        # `$` alone would let a newline at the end pass.
+        # `$` alone would allow a newline at the end.
         pattern=r"^[A-Za-z0-9._:-]{1,128}$(?!\n)",
         description="The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -",
     ),
 ]
 Name = Annotated[str, Meta(max_length=256)]
-Fresh = Annotated[bool, Meta(description="Start a new conversation if the agent's own is gone.")]
+Fresh = Annotated[bool, Meta(description="Start a new conversation if the agent no longer has this one.")]
 IdempotencyKey = Annotated[
     Annotated[str, Meta(min_length=1, max_length=255)] | None,
-    Meta(description="The same key gives the same turn."),
+    Meta(description="A repeated key returns the same turn."),
 ]
 
 
 class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
-    agent: Annotated[str, Meta(description="Which agent to run, e.g. `claude`.")]
+    agent: Annotated[str, Meta(description="Agent to run, e.g. `claude`.")]
     agent_mode: Annotated[
-        Name | None, Meta(description="What it does: `build` (default), `plan`, or one it reports.")
+        Name | None,
+        Meta(description="Mode of the agent: `build` (default), `plan`, or another mode it reports."),
     ] = None
     permission_mode: Annotated[
         PermissionMode,
         Meta(
-            description="What it may do: `default` asks before it writes or runs, `acceptEdits` does not ask for plain edits inside the directory, "
-            "`plan` is read-only, `bypass` asks nothing."
+            description="When the agent asks: `default` before it writes or runs anything, `acceptEdits` not for plain edits "
+            "inside the directory, `bypass` never; `plan` is read-only."
         ),
     ] = "default"
-    model: Annotated[Name | None, Meta(description="The model behind it.")] = None
-    variant: Annotated[
-        Name | None, Meta(description="A variant of the model, e.g. its reasoning effort.")
-    ] = None
-    agent_version: Annotated[Name | None, Meta(description="Which version of the agent to run.")] = None
+    model: Annotated[Name | None, Meta(description="Model to use.")] = None
+    variant: Annotated[Name | None, Meta(description="Variant of the model, e.g. its reasoning effort.")] = (
+        None
+    )
+    agent_version: Annotated[Name | None, Meta(description="Version of the agent to run.")] = None
     directory: Annotated[
-        str | None, Meta(description="Absolute path it works in; the daemon's own folder when absent.")
+        str | None, Meta(description="Absolute path of the working directory (default: the daemon's).")
     ] = None
-    title: Annotated[Name | None, Meta(description="A name to show.")] = None
+    title: Annotated[Name | None, Meta(description="Title to display.")] = None
     env: Annotated[
         dict[str, str],
-        Meta(description="Variables for the agent; stored for the owner alone, never returned."),
+        Meta(description="Environment variables for the agent; readable only by the owner, never returned."),
     ] = field(default_factory=dict)
     mcp: Annotated[dict[str, McpServer], Meta(description="MCP servers by name.")] = field(
         default_factory=dict
     )
     turn_timeout_ms: Annotated[
-        Annotated[int, Meta(gt=0)] | None, Meta(description="End a turn that takes longer; off when absent.")
+        Annotated[int, Meta(gt=0)] | None,
+        Meta(description="Cancel a turn that takes longer (default: no limit)."),
     ] = None
 
 
@@ -97,14 +99,14 @@ class OneSession(Struct, frozen=True, rename="camel"):
 
 
 class ListSessions(Struct, frozen=True):
-    limit: Annotated[int, Meta(ge=1, le=1000, description="How many to a page.")] = 100
-    cursor: Annotated[str | None, Meta(description="`nextCursor` of the page before.")] = None
+    limit: Annotated[int, Meta(ge=1, le=1000, description="Sessions per page.")] = 100
+    cursor: Annotated[str | None, Meta(description="`nextCursor` of the previous page.")] = None
 
 
 class ReadQueue(Struct, frozen=True, rename="camel"):
     session_id: SessionId
-    limit: Annotated[int, Meta(ge=1, le=100, description="How many at most.")] = 50
-    cursor: Annotated[str | None, Meta(description="`nextCursor` of the page before.")] = None
+    limit: Annotated[int, Meta(ge=1, le=100, description="Most messages to return.")] = 50
+    cursor: Annotated[str | None, Meta(description="`nextCursor` of the previous page.")] = None
 
 
 class UpdateSession(Struct, frozen=True, rename="camel"):
@@ -118,21 +120,23 @@ class UpdateSession(Struct, frozen=True, rename="camel"):
 
 class SendMessage(Struct, frozen=True, rename="camel"):
     session_id: SessionId
-    message: Annotated[str, Meta(description="The prompt; on the command line `-` reads it from stdin.")]
+    message: Annotated[str, Meta(description="The prompt. On the command line, `-` reads it from stdin.")]
     attachments: Annotated[
-        tuple[Attachment, ...], Meta(max_length=100, description="Files that go with it.")
+        tuple[Attachment, ...], Meta(max_length=100, description="Files to send with the message.")
     ] = ()
     fresh: Fresh = False
     idempotency_key: IdempotencyKey = None
     command: Annotated[
         bool,
-        Meta(description="The message is a command of the agent, e.g. `/compact`. Else a `/` is text."),
+        Meta(
+            description="Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text."
+        ),
     ] = False
 
 
 class QueuedTurn(Struct, frozen=True, rename="camel"):
     session_id: SessionId
-    turn_id: Annotated[str, Meta(description="The turn that waits.")]
+    turn_id: Annotated[str, Meta(description="Turn of the queued message.")]
 
 
 CREATE_ERRORS: tuple[type[SandboxAgentError], ...] = (
@@ -162,16 +166,16 @@ CREATE_ERRORS: tuple[type[SandboxAgentError], ...] = (
     ),
 )
 async def create(daemon: Daemon, request: CreateSession) -> CreatedSession:
-    """Create a session under an id of yours and start its agent.
+    """Create a session with the given id and start its agent.
 
-    A session whose agent is installed but cannot be started is created, ended and answered with `healthy: false`.
+    If the agent is installed but does not start, the session is created and ended, and the response has `healthy: false`.
     """
     return await _create(daemon, request.session_id, request)
 
 
 @operation("POST", "/v1/sessions", *CREATE_ERRORS, name="sessions.new")
 async def create_unnamed(daemon: Daemon, request: SessionSettings) -> CreatedSession:
-    """Create a session under an id that the daemon makes."""
+    """Create a session with a generated id."""
     return await _create(daemon, random_id("ses"), request)
 
 
@@ -202,7 +206,7 @@ async def _create(daemon: Daemon, session_id: str, request: SessionSettings) -> 
 def _check_environment(request: SessionSettings) -> None:
     for name, value in request.env.items():
         if not name or "=" in name or "\0" in name + value:
-            raise InvalidRequest(f"`{name}` cannot be a variable's name or value", field="env")
+            raise InvalidRequest(f"`{name}` is not a valid variable: bad name or value", field="env")
     for name, server in request.mcp.items():
         if (server.command is None) == (server.url is None):
             raise InvalidRequest(f"MCP server `{name}` needs either `command` or `url`", field="mcp")
@@ -220,7 +224,7 @@ def _cursor(cursor: str | None) -> int | None:
     if cursor is None:
         return None
     if not cursor.isdecimal() or len(cursor) > 18:
-        raise InvalidRequest("`cursor` is not one that a page gave", field="cursor")
+        raise InvalidRequest("`cursor` is not the `nextCursor` of a page", field="cursor")
     return int(cursor)
 
 
@@ -244,23 +248,23 @@ async def get(daemon: Daemon, request: OneSession) -> SessionInfo:
     examples=('sandbox-agent sessions update demo --title "Release" --permission-mode plan',),
 )
 async def update(daemon: Daemon, request: UpdateSession) -> SessionInfo:
-    """Rename a session, or switch its model, variant or modes; at run time where the agent can."""
-    wanted = {
+    """Change the title, model, variant or modes of a session; while it runs if the agent supports that."""
+    changes = {
         name: value
         for name in ("title", "model", "variant", "agent_mode", "permission_mode")
         if (value := getattr(request, name)) is not None
     }
-    if wanted.keys() - {"title"}:
-        await _check_change(daemon, request.session_id, wanted)
-    await daemon.sessions.ask(request.session_id, lambda id: Configure(id, **wanted))
+    if changes.keys() - {"title"}:
+        await _check_change(daemon, request.session_id, changes)
+    await daemon.sessions.ask(request.session_id, lambda id: Configure(id, **changes))
     return (await daemon.sessions.show(request.session_id)).info
 
 
-async def _check_change(daemon: Daemon, session_id: str, wanted: dict[str, Any]) -> None:
+async def _check_change(daemon: Daemon, session_id: str, changes: dict[str, Any]) -> None:
     record = (await daemon.sessions.show(session_id)).view.record
     if record.ended:
         raise Conflict("the session has ended", sessionId=session_id)
-    changed = {name: value for name, value in wanted.items() if name != "title"}
+    changed = {name: value for name, value in changes.items() if name != "title"}
     settings = msgspec.structs.replace(record.settings, **changed)
     await daemon.check(record, settings)
     env = (await daemon.sessions.secrets(session_id)).env
@@ -271,7 +275,7 @@ async def _check_change(daemon: Daemon, session_id: str, wanted: dict[str, Any])
 
 @operation("DELETE", "/v1/sessions/{session_id}", SessionNotFound, Unavailable, name="sessions.delete")
 async def delete(daemon: Daemon, request: OneSession) -> None:
-    """Terminate a session and forget it."""
+    """Terminate a session and delete it with its events."""
     await daemon.sessions.ask(request.session_id, Delete)
 
 
@@ -303,19 +307,19 @@ MESSAGE_ERRORS: tuple[type[SandboxAgentError], ...] = (
     headers={"idempotency_key": "Idempotency-Key"},
 )
 async def send_message(daemon: Daemon, request: SendMessage) -> SentMessage:
-    """Send a message; answered as soon as it is durable. While a turn runs it waits in the queue."""
+    """Send a message. Returns once it is durable; while a turn runs, it waits in the queue."""
     accepted = await accept(daemon, request)
     return SentMessage(accepted.turn_id, accepted.queued)
 
 
 async def accept(daemon: Daemon, request: SendMessage) -> Accepted:
-    """Take a message in; used by the plain and the streaming form."""
+    """Accept a message; used by `send_message` and `stream_message`."""
     daemon.require_open()
     if not request.message.strip() and not request.attachments:
         raise InvalidRequest("`message` is empty", field="message")
     record = (await daemon.sessions.show(request.session_id)).view.record
-    daemon.agent(record.agent)  # it may have been configured once, and not be any more
-    attachments = tuple(_resolved(daemon, record, one) for one in request.attachments)
+    daemon.agent(record.agent)  # fails if the agent is no longer configured
+    attachments = tuple(_resolved(daemon, record, attachment) for attachment in request.attachments)
     prompt = Prompt(request.message, attachments, request.command)
     if prompt.command and not record.ended:
         await _check_command(daemon, record, prompt)
@@ -330,10 +334,10 @@ async def accept(daemon: Daemon, request: SendMessage) -> Accepted:
 async def _check_command(daemon: Daemon, record: SessionRecord, prompt: Prompt) -> None:
     name, _ = prompt.called
     if not prompt.text.startswith("/") or not name:
-        raise InvalidRequest("a command begins with `/` and its name", field="message")
+        raise InvalidRequest("a command starts with `/` and its name", field="message")
     agent = daemon.agent(record.agent)
-    always = any(one.name == name for one in agent.commands)
-    if not always and all(one.name != name for one in await daemon.commands(record)):
+    always = any(command.name == name for command in agent.commands)
+    if not always and all(command.name != name for command in await daemon.commands(record)):
         raise InvalidRequest(f"{agent.title} has no command `/{name}` here", agent=agent.name, command=name)
 
 
@@ -352,7 +356,7 @@ def _resolved(daemon: Daemon, record: SessionRecord, given: Attachment) -> Attac
     body="none",
 )
 async def cancel(daemon: Daemon, request: OneSession) -> None:
-    """End the running turn and keep the session; the next queued message then starts."""
+    """Cancel the running turn. The next queued message then starts."""
     await daemon.sessions.ask(request.session_id, Cancel)
 
 
@@ -365,7 +369,7 @@ async def cancel(daemon: Daemon, request: OneSession) -> None:
     body="none",
 )
 async def terminate(daemon: Daemon, request: OneSession) -> None:
-    """End the session and every process it started."""
+    """End the session and all its processes."""
     await daemon.sessions.ask(request.session_id, Terminate)
 
 
@@ -379,21 +383,23 @@ async def terminate(daemon: Daemon, request: OneSession) -> None:
 async def suspend(daemon: Daemon, request: OneSession) -> None:
     """Stop the process of an idle agent; the next message resumes the conversation.
 
-    The daemon does the same after `--idle-seconds`. Nothing happens while a turn runs or a message waits, nor to an agent that could
-    not go on with its conversation.
+    The daemon does the same after `--idle-seconds`. It has no effect while a turn runs or a message is queued, or if the
+    agent could not resume the conversation.
     """
     await daemon.sessions.suspend(request.session_id)
 
 
 @operation("GET", "/v1/sessions/{session_id}/queue", InvalidRequest, SessionNotFound, name="sessions.queue")
 async def queue(daemon: Daemon, request: ReadQueue) -> Queue:
-    """Show the messages that wait, oldest first."""
+    """List queued messages, oldest first."""
     page = await daemon.sessions.queue(request.session_id, _cursor(request.cursor) or 0, request.limit)
     more = str(page[-1][0]) if len(page) == request.limit else None
     return Queue(
         [
-            QueuedMessageInfo(one.turn_id, one.prompt.text, one.created_at, one.prompt.attachments)
-            for _, one in page
+            QueuedMessageInfo(
+                queued.turn_id, queued.prompt.text, queued.created_at, queued.prompt.attachments
+            )
+            for _, queued in page
         ],
         more,
     )
@@ -408,5 +414,5 @@ async def queue(daemon: Daemon, request: ReadQueue) -> Queue:
     name="sessions.withdraw",
 )
 async def withdraw(daemon: Daemon, request: QueuedTurn) -> None:
-    """Withdraw a message that waits."""
+    """Withdraw a queued message."""
     await daemon.sessions.ask(request.session_id, lambda id: Withdraw(id, request.turn_id))

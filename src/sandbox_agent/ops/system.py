@@ -1,4 +1,4 @@
-"""Whether the daemon lives, is ready, and how it does."""
+"""Health, readiness and metrics of the daemon."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .operation import Content, Nothing, operation
 
 @operation("GET", "/v1/health", name="system.health", public=True)
 async def health(daemon: Daemon, request: Nothing) -> Health:
-    """Say that the daemon lives, and its version."""
+    """Check that the daemon is running; returns its version."""
     return Health("ok", __version__)
 
 
 @operation("GET", "/v1/ready", Unavailable, name="system.ready", public=True)
 async def ready(daemon: Daemon, request: Nothing) -> Readiness:
-    """Say whether new work is taken: the log can be written and the daemon is not stopping."""
+    """Check that the daemon accepts work: the log is writable and the daemon is not stopping."""
     daemon.require_open()
     daemon.log.require_writable()
     await daemon.log.look_up(daemon.log.store.check)
@@ -26,7 +26,7 @@ async def ready(daemon: Daemon, request: Nothing) -> Readiness:
 
 @operation("GET", "/metrics", name="system.metrics")
 async def metrics(daemon: Daemon, request: Nothing) -> Content:
-    """Give figures in Prometheus' text format."""
+    """Return metrics in Prometheus text format."""
     from .metrics import render
 
     return Content(render(daemon), "text/plain; version=0.0.4; charset=utf-8")

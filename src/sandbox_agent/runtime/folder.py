@@ -1,4 +1,4 @@
-"""The data directory: private to its owner, and used by one daemon at a time."""
+"""The data directory: private to its owner, used by one daemon at a time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DataFolder:
             path.chmod(0o700)
             self._lock = os.open(path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise FolderUnusable(f"cannot keep state in --data-dir {path}: {error.strerror}") from None
+            raise FolderUnusable(f"cannot use --data-dir {path}: {error.strerror}") from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

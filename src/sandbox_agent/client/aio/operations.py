@@ -63,13 +63,13 @@ if TYPE_CHECKING:
 
 
 class AsyncAgents(AsyncGuard):
-    """Agents: what there is, what is installed, what each offers."""
+    """List and install agents."""
 
     def __init__(self, client: AsyncSandboxAgent) -> None:
         self._client = client
 
     async def list(self) -> AgentList:
-        """List the agents: installed or not, version, credentials, capabilities."""
+        """List all agents with their install state, version, credentials and capabilities."""
         return await self._client.ask(call("GET", "/v1/agents"), AgentList)
 
     async def install(
@@ -80,13 +80,13 @@ class AsyncAgents(AsyncGuard):
         agent_version: str | None = None,
         on_progress: Callable[[Progress], object] | None = None,
     ) -> Installed:
-        """Install an agent, or say where it is.
+        """Install an agent, or return where it is installed.
 
-        - `agent`: Which agent, e.g. `claude`.
-        - `reinstall`: Install again even if it is there.
-        - `agent_version`: Version to install, or `latest`. Without one any that is there will do, and the
-          tested one is fetched.
-        - `on_progress`: Is called with the latest step while it goes on; may be a coroutine function.
+        - `agent`: Name of the agent, e.g. `claude`.
+        - `reinstall`: Install again even if it is installed.
+        - `agent_version`: Version to install, or `latest`. Default: the installed version, or the tested
+          one if none is installed.
+        - `on_progress`: Called with each step; may be a coroutine function.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `PermissionDenied`, `InstallFailed`.
         """
@@ -103,8 +103,8 @@ class AsyncAgents(AsyncGuard):
     async def modes(self, agent: str, *, directory: str | None = None) -> Modes:
         """List an agent's modes in a directory.
 
-        - `agent`: Which agent, e.g. `claude`.
-        - `directory`: Where the agent would run; the daemon's own folder when absent.
+        - `agent`: Name of the agent, e.g. `claude`.
+        - `directory`: Working directory of the agent (default: the daemon's).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `AgentNotInstalled`, `AgentProcessExited`,
         `StreamError`, `Timeout`.
@@ -116,8 +116,8 @@ class AsyncAgents(AsyncGuard):
     async def models(self, agent: str, *, directory: str | None = None) -> Models:
         """List an agent's models and their variants in a directory.
 
-        - `agent`: Which agent, e.g. `claude`.
-        - `directory`: Where the agent would run; the daemon's own folder when absent.
+        - `agent`: Name of the agent, e.g. `claude`.
+        - `directory`: Working directory of the agent (default: the daemon's).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `AgentNotInstalled`, `AgentProcessExited`,
         `StreamError`, `Timeout`.
@@ -128,7 +128,7 @@ class AsyncAgents(AsyncGuard):
 
 
 class AsyncSessions(AsyncGuard):
-    """Sessions: create, look, change, talk, end."""
+    """Create, prompt, read and end sessions."""
 
     def __init__(self, client: AsyncSandboxAgent) -> None:
         self._client = client
@@ -149,23 +149,23 @@ class AsyncSessions(AsyncGuard):
         mcp: Mapping[str, McpServer] | None = None,
         turn_timeout_ms: int | None = None,
     ) -> AsyncSession:
-        """Create a session under an id of yours and start its agent.
+        """Create a session with the given id and start its agent.
 
-        A session whose agent is installed but cannot be started has ended: its problem is raised.
+        Raises the problem if the agent is installed but does not start.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `agent`: Which agent to run, e.g. `claude`.
-        - `agent_mode`: What it does: `build` (default), `plan`, or one it reports.
-        - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` does not
-          ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing.
-        - `model`: The model behind it.
-        - `variant`: A variant of the model, e.g. its reasoning effort.
-        - `agent_version`: Which version of the agent to run.
-        - `directory`: Absolute path it works in; the daemon's own folder when absent.
-        - `title`: A name to show.
-        - `env`: Variables for the agent; stored for the owner alone, never returned.
+        - `agent`: Agent to run, e.g. `claude`.
+        - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
+        - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
+          not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+        - `model`: Model to use.
+        - `variant`: Variant of the model, e.g. its reasoning effort.
+        - `agent_version`: Version of the agent to run.
+        - `directory`: Absolute path of the working directory (default: the daemon's).
+        - `title`: Title to display.
+        - `env`: Environment variables for the agent; readable only by the owner, never returned.
         - `mcp`: MCP servers by name.
-        - `turn_timeout_ms`: End a turn that takes longer; off when absent.
+        - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `AgentNotInstalled`, `SessionAlreadyExists`, `InstallFailed`, `AgentProcessExited`, `StreamError`,
@@ -203,22 +203,22 @@ class AsyncSessions(AsyncGuard):
         mcp: Mapping[str, McpServer] | None = None,
         turn_timeout_ms: int | None = None,
     ) -> AsyncSession:
-        """Create a session under an id that the daemon makes.
+        """Create a session with a generated id.
 
-        A session whose agent is installed but cannot be started has ended: its problem is raised.
+        Raises the problem if the agent is installed but does not start.
 
-        - `agent`: Which agent to run, e.g. `claude`.
-        - `agent_mode`: What it does: `build` (default), `plan`, or one it reports.
-        - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` does not
-          ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing.
-        - `model`: The model behind it.
-        - `variant`: A variant of the model, e.g. its reasoning effort.
-        - `agent_version`: Which version of the agent to run.
-        - `directory`: Absolute path it works in; the daemon's own folder when absent.
-        - `title`: A name to show.
-        - `env`: Variables for the agent; stored for the owner alone, never returned.
+        - `agent`: Agent to run, e.g. `claude`.
+        - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
+        - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
+          not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+        - `model`: Model to use.
+        - `variant`: Variant of the model, e.g. its reasoning effort.
+        - `agent_version`: Version of the agent to run.
+        - `directory`: Absolute path of the working directory (default: the daemon's).
+        - `title`: Title to display.
+        - `env`: Environment variables for the agent; readable only by the owner, never returned.
         - `mcp`: MCP servers by name.
-        - `turn_timeout_ms`: End a turn that takes longer; off when absent.
+        - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `AgentNotInstalled`, `SessionAlreadyExists`, `InstallFailed`, `AgentProcessExited`, `StreamError`,
@@ -244,8 +244,8 @@ class AsyncSessions(AsyncGuard):
     def list(self, *, limit: int = 100, cursor: str | None = None) -> AsyncSessionList:
         """List sessions, newest first.
 
-        - `limit`: How many to a page.
-        - `cursor`: `nextCursor` of the page before.
+        - `limit`: Sessions per page.
+        - `cursor`: `nextCursor` of the previous page.
 
         Raises `InvalidRequest`.
         """
@@ -270,15 +270,15 @@ class AsyncSessions(AsyncGuard):
         agent_mode: str | None = None,
         permission_mode: PermissionMode | None = None,
     ) -> SessionInfo:
-        """Rename a session, or switch its model, variant or modes; at run time where the agent can.
+        """Change the title, model, variant or modes of a session; while it runs if the agent supports that.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `title`: A name to show.
-        - `model`: The model behind it.
-        - `variant`: A variant of the model, e.g. its reasoning effort.
-        - `agent_mode`: What it does: `build` (default), `plan`, or one it reports.
-        - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` does not
-          ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing.
+        - `title`: Title to display.
+        - `model`: Model to use.
+        - `variant`: Variant of the model, e.g. its reasoning effort.
+        - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
+        - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
+          not for plain edits inside the directory, `bypass` never; `plan` is read-only.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `SessionNotFound`, `Conflict`, `Unavailable`.
@@ -299,7 +299,7 @@ class AsyncSessions(AsyncGuard):
         )
 
     async def delete(self, session_id: str) -> None:
-        """Terminate a session and forget it.
+        """Terminate a session and delete it with its events.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
@@ -317,14 +317,14 @@ class AsyncSessions(AsyncGuard):
         idempotency_key: str | None = None,
         command: bool = False,
     ) -> SentMessage:
-        """Send a message; answered as soon as it is durable. While a turn runs it waits in the queue.
+        """Send a message. Returns once it is durable; while a turn runs, it waits in the queue.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `message`: The prompt; on the command line `-` reads it from stdin.
-        - `attachments`: Files that go with it.
-        - `fresh`: Start a new conversation if the agent's own is gone.
-        - `idempotency_key`: The same key gives the same turn.
-        - `command`: The message is a command of the agent, e.g. `/compact`. Else a `/` is text.
+        - `message`: The prompt. On the command line, `-` reads it from stdin.
+        - `attachments`: Files to send with the message.
+        - `fresh`: Start a new conversation if the agent no longer has this one.
+        - `idempotency_key`: A repeated key returns the same turn.
+        - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -340,7 +340,7 @@ class AsyncSessions(AsyncGuard):
         )
 
     async def cancel(self, session_id: str) -> None:
-        """End the running turn and keep the session; the next queued message then starts.
+        """Cancel the running turn. The next queued message then starts.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
@@ -349,7 +349,7 @@ class AsyncSessions(AsyncGuard):
         await self._client.send(call("POST", f"/v1/sessions/{segment(session_id)}/cancel"))
 
     async def terminate(self, session_id: str) -> None:
-        """End the session and every process it started.
+        """End the session and all its processes.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
@@ -360,8 +360,8 @@ class AsyncSessions(AsyncGuard):
     async def suspend(self, session_id: str) -> None:
         """Stop the process of an idle agent; the next message resumes the conversation.
 
-        The daemon does the same after `--idle-seconds`. Nothing happens while a turn runs or a message
-        waits, nor to an agent that could not go on with its conversation.
+        The daemon does the same after `--idle-seconds`. It has no effect while a turn runs or a message is
+        queued, or if the agent could not resume the conversation.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
@@ -370,11 +370,11 @@ class AsyncSessions(AsyncGuard):
         await self._client.send(call("POST", f"/v1/sessions/{segment(session_id)}/suspend"))
 
     async def queue(self, session_id: str, *, limit: int = 50, cursor: str | None = None) -> Queue:
-        """Show the messages that wait, oldest first.
+        """List queued messages, oldest first.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `limit`: How many at most.
-        - `cursor`: `nextCursor` of the page before.
+        - `limit`: Most messages to return.
+        - `cursor`: `nextCursor` of the previous page.
 
         Raises `InvalidRequest`, `SessionNotFound`.
         """
@@ -386,10 +386,10 @@ class AsyncSessions(AsyncGuard):
         )
 
     async def withdraw(self, session_id: str, turn_id: str) -> None:
-        """Withdraw a message that waits.
+        """Withdraw a queued message.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `turn_id`: The turn that waits.
+        - `turn_id`: Turn of the queued message.
 
         Raises `SessionNotFound`, `NotFound`, `Unavailable`.
         """
@@ -398,7 +398,7 @@ class AsyncSessions(AsyncGuard):
         )
 
     async def commands(self, session_id: str) -> Commands:
-        """List the slash commands and prompt templates that the agent offers in this session.
+        """List the slash commands and prompt templates that the agent offers in the session.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
@@ -416,13 +416,13 @@ class AsyncSessions(AsyncGuard):
         fresh: bool = False,
         idempotency_key: str | None = None,
     ) -> SentMessage:
-        """Run a command of the agent as a turn. Like a message, it waits in the queue while another turn runs.
+        """Run a command of the agent as a turn. While another turn runs, it waits in the queue.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `name`: The command's name, without its slash and without spaces.
-        - `arguments`: What follows the name.
-        - `fresh`: Start a new conversation if the agent's own is gone.
-        - `idempotency_key`: The same key gives the same turn.
+        - `name`: Name of the command, without the slash; no spaces.
+        - `arguments`: Text after the name.
+        - `fresh`: Start a new conversation if the agent no longer has this one.
+        - `idempotency_key`: A repeated key returns the same turn.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -438,10 +438,10 @@ class AsyncSessions(AsyncGuard):
         )
 
     async def compact(self, session_id: str, *, idempotency_key: str | None = None) -> SentMessage:
-        """Replace the conversation so far by a summary of it, as a turn. Refused where the agent cannot do so on request.
+        """Replace the conversation so far with a summary, as a turn. Refused if the agent does not support it.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `idempotency_key`: The same key gives the same turn.
+        - `idempotency_key`: A repeated key returns the same turn.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -461,9 +461,9 @@ class AsyncSessions(AsyncGuard):
         """Read events after an offset, oldest first.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `offset`: Sequence of the last event already seen.
-        - `limit`: How many at most; a page is also bounded in bytes.
-        - `include_raw`: Give each event the native payload that caused it.
+        - `offset`: Sequence of the last event you have seen.
+        - `limit`: Most events to return; a page is also limited in bytes.
+        - `include_raw`: Include the native payload of each event.
 
         Raises `InvalidRequest`, `SessionNotFound`, `Conflict`.
         """
@@ -483,12 +483,12 @@ class AsyncSessions(AsyncGuard):
     ) -> AsyncIterator[Event]:
         """Stream events after an offset, then every new one, until the session ends.
 
-        A frame named `end` says that there is nothing more to come. A reader that has everything of an
-        ended session gets 204.
+        A frame named `end` marks the end of the stream. A reader that already has every event of an ended
+        session gets 204.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `offset`: Sequence of the last event already seen.
-        - `include_raw`: Give each event the native payload that caused it.
+        - `offset`: Sequence of the last event you have seen.
+        - `include_raw`: Include the native payload of each event.
 
         Raises `InvalidRequest`, `SessionNotFound`, `Conflict`.
         """
@@ -507,11 +507,11 @@ class AsyncSessions(AsyncGuard):
         """Send a message and stream the events of its turn until it ends.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `message`: The prompt; on the command line `-` reads it from stdin.
-        - `attachments`: Files that go with it.
-        - `fresh`: Start a new conversation if the agent's own is gone.
-        - `idempotency_key`: The same key gives the same turn.
-        - `command`: The message is a command of the agent, e.g. `/compact`. Else a `/` is text.
+        - `message`: The prompt. On the command line, `-` reads it from stdin.
+        - `attachments`: Files to send with the message.
+        - `fresh`: Start a new conversation if the agent no longer has this one.
+        - `idempotency_key`: A repeated key returns the same turn.
+        - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -522,13 +522,13 @@ class AsyncSessions(AsyncGuard):
 
 
 class AsyncPermissions(AsyncGuard):
-    """Permissions that agents ask for, and the answers."""
+    """List and answer pending permissions."""
 
     def __init__(self, client: AsyncSandboxAgent) -> None:
         self._client = client
 
     async def list(self, session_id: str) -> PermissionList:
-        """Show the permissions that wait for an answer.
+        """List pending permissions.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
@@ -546,12 +546,12 @@ class AsyncPermissions(AsyncGuard):
         *,
         message: str | None = None,
     ) -> None:
-        """Answer a permission; the second answer gets a conflict.
+        """Answer a permission. A second answer gets 409.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `permission_id`: The permission that waits.
+        - `permission_id`: Id of the pending permission.
         - `reply`: `once`, `always` (for this session) or `reject`.
-        - `message`: Something to tell the agent with it.
+        - `message`: Message for the agent.
 
         Raises `InvalidRequest`, `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
         """
@@ -566,13 +566,13 @@ class AsyncPermissions(AsyncGuard):
 
 
 class AsyncQuestions(AsyncGuard):
-    """Questions that agents ask, and the answers."""
+    """List and answer pending questions."""
 
     def __init__(self, client: AsyncSandboxAgent) -> None:
         self._client = client
 
     async def list(self, session_id: str) -> QuestionList:
-        """Show the questions that wait for an answer.
+        """List pending questions.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
@@ -583,11 +583,11 @@ class AsyncQuestions(AsyncGuard):
         )
 
     async def reply(self, session_id: str, question_id: str, answers: Sequence[Sequence[str]]) -> None:
-        """Answer a question; the second answer gets a conflict.
+        """Answer a question. A second answer gets 409.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `question_id`: The question that waits.
-        - `answers`: Per question the chosen labels; free text is allowed.
+        - `question_id`: Id of the pending question.
+        - `answers`: For each question, the chosen labels or free text.
 
         Raises `InvalidRequest`, `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
         """
@@ -601,10 +601,10 @@ class AsyncQuestions(AsyncGuard):
         )
 
     async def reject(self, session_id: str, question_id: str) -> None:
-        """Refuse to answer a question.
+        """Reject a question.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `question_id`: The question that waits.
+        - `question_id`: Id of the pending question.
 
         Raises `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
         """
@@ -619,7 +619,7 @@ class AsyncQuestions(AsyncGuard):
 
 
 class AsyncAttachments(AsyncGuard):
-    """Files that go with messages, and images that agents make."""
+    """Upload and read files for messages."""
 
     def __init__(self, client: AsyncSandboxAgent) -> None:
         self._client = client
@@ -627,12 +627,12 @@ class AsyncAttachments(AsyncGuard):
     async def upload(
         self, session_id: str, content: bytes, *, filename: str | None = None, content_type: str | None = None
     ) -> StoredAttachment:
-        """Upload a file for use in a message.
+        """Upload a file to use in a message.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `content`: The file's bytes; on the command line, its path.
-        - `filename`: The file's name.
-        - `content_type`: Its media type.
+        - `content`: Content of the file; on the command line, its path.
+        - `filename`: Name of the file.
+        - `content_type`: Media type of the file.
 
         Raises `InvalidRequest`, `SessionNotFound`, `PayloadTooLarge`, `Unavailable`.
         """
@@ -648,10 +648,10 @@ class AsyncAttachments(AsyncGuard):
         )
 
     async def get(self, session_id: str, name: str) -> Answer:
-        """Read an attachment back.
+        """Read an attachment.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `name`: The last part of the attachment's path.
+        - `name`: Last part of the attachment's path.
 
         Raises `SessionNotFound`, `NotFound`.
         """
@@ -661,18 +661,18 @@ class AsyncAttachments(AsyncGuard):
 
 
 class AsyncEvents(AsyncGuard):
-    """The events of all sessions."""
+    """Follow the events of all sessions."""
 
     def __init__(self, client: AsyncSandboxAgent) -> None:
         self._client = client
 
     def sse(self, *, offset: int | None = None) -> AsyncIterator[Event | SessionInfo]:
-        """Stream the events of all sessions, and frames named `session` when one is created, changed or deleted.
+        """Stream the events of all sessions, and frames named `session` when a session is created, changed or deleted.
 
-        The stream begins with an id alone: where the log is. A reader that is cut off before the first
-        event goes on from there.
+        The stream starts with a frame that has only an id, the current position in the log. A reader that
+        loses the connection before the first event resumes from there.
 
-        - `offset`: Position in the whole log; now when absent.
+        - `offset`: Position in the log of all sessions (default: the end).
 
         Raises `InvalidRequest`, `Conflict`.
         """
@@ -680,17 +680,17 @@ class AsyncEvents(AsyncGuard):
 
 
 class AsyncChanges(AsyncGuard):
-    """What sessions have changed in their directories, and the way back."""
+    """Show and revert what a session has changed in its directory."""
 
     def __init__(self, client: AsyncSandboxAgent) -> None:
         self._client = client
 
     async def list(self, session_id: str) -> ChangeList:
-        """Show what has changed in the session's directory since the session began, file by file.
+        """List the files that changed in the session's directory since the session began.
 
-        In a git repository the directory is compared with a snapshot of its beginning, uncommitted changes
-        included. Elsewhere the changes are those that the agent told. What .gitignore leaves out is not
-        looked at. Binary files, and those above 4 MiB, are told by their size only.
+        In a git repository, the directory is compared with a snapshot from the beginning, including
+        uncommitted changes. Elsewhere, the list has the changes that the agent reported. Files ignored by
+        .gitignore are skipped. Binary files and files over 4 MiB are listed with their size only.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
@@ -706,12 +706,12 @@ class AsyncChanges(AsyncGuard):
         all: bool = False,
         etags: Mapping[str, str] | None = None,
     ) -> Reverted:
-        """Give files back as they were when the session began. `undo` brings back what was overwritten or removed.
+        """Restore files to their state at the beginning of the session. `undo` reverses it.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `paths`: Which files, as `changes` names them; or say `all`.
-        - `all`: Every file that has changed.
-        - `etags`: By path, the tags that `changes` showed: a file that has another by now is refused.
+        - `paths`: Files to revert, as listed by `changes`; or use `all`.
+        - `all`: Revert every changed file.
+        - `etags`: Tags from `changes`, by path: a file whose tag differs by now is refused.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Conflict`, `PreconditionFailed`,
         `Unavailable`.
@@ -726,7 +726,7 @@ class AsyncChanges(AsyncGuard):
         )
 
     async def undo(self, session_id: str) -> Reverted:
-        """Take the last revert back.
+        """Undo the last revert.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
@@ -739,7 +739,7 @@ class AsyncChanges(AsyncGuard):
 
 
 class AsyncFs(AsyncGuard):
-    """Files of the daemon's machine."""
+    """List, read, write, search and watch files on the daemon's machine."""
 
     def __init__(self, client: AsyncSandboxAgent) -> None:
         self._client = client
@@ -752,12 +752,12 @@ class AsyncFs(AsyncGuard):
         limit: int = 1000,
         cursor: str | None = None,
     ) -> EntryPage:
-        """List a folder, sorted by name: all of it as a list, or with `limit` page by page.
+        """List a directory, sorted by name: all entries as a list, or pages with `limit`.
 
-        - `path`: The folder; the one that relative paths start from when absent.
-        - `session_id`: The session whose directory relative paths start from.
-        - `limit`: How many to answer with, as a page; without it, all of them as a list.
-        - `cursor`: `nextCursor` of the page before.
+        - `path`: Directory (default: the one that relative paths start from).
+        - `session_id`: Session whose directory relative paths start from.
+        - `limit`: Entries per page. Without it, the response is a list of all entries.
+        - `cursor`: `nextCursor` of the previous page.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -771,11 +771,11 @@ class AsyncFs(AsyncGuard):
         )
 
     async def stat(self, path: str, *, session_id: str | None = None) -> FileStat:
-        """Show what a path leads to.
+        """Show the type, size and times of a path.
 
-        - `path`: Absolute, or relative to the session's directory; without a session, to the daemon user's
-          home.
-        - `session_id`: The session whose directory relative paths start from.
+        - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
+          user's home).
+        - `session_id`: Session whose directory relative paths start from.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -784,12 +784,12 @@ class AsyncFs(AsyncGuard):
         )
 
     def read(self, path: str, *, session_id: str | None = None, range: str | None = None) -> AsyncDownload:
-        """Read a file, or a range of it.
+        """Read a file or a range of it.
 
-        - `path`: Absolute, or relative to the session's directory; without a session, to the daemon user's
-          home.
-        - `session_id`: The session whose directory relative paths start from.
-        - `range`: A part of the file, e.g. `bytes=0-99`.
+        - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
+          user's home).
+        - `session_id`: Session whose directory relative paths start from.
+        - `range`: Part of the file, e.g. `bytes=0-99`.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`,
         `RangeNotSatisfiable`.
@@ -804,14 +804,14 @@ class AsyncFs(AsyncGuard):
     def download(
         self, *, path: str | None = None, session_id: str | None = None, format: Literal["tar", "zip"] = "tar"
     ) -> AsyncDownload:
-        """Download a folder as an archive, packed while it is sent.
+        """Download a directory as an archive, packed while it is sent.
 
-        Links are packed as links. Sockets, pipes, devices, what the daemon's user cannot read and the
+        Links are packed as links. Sockets, pipes, devices, files that the daemon cannot read and the
         daemon's own files are left out.
 
-        - `path`: The folder; the one that relative paths start from when absent.
-        - `session_id`: The session whose directory relative paths start from.
-        - `format`: The kind of archive.
+        - `path`: Directory (default: the one that relative paths start from).
+        - `session_id`: Session whose directory relative paths start from.
+        - `format`: Format of the archive.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -833,19 +833,19 @@ class AsyncFs(AsyncGuard):
         limit: int = 200,
         timeout_ms: int = 10000,
     ) -> SearchResult:
-        """Search names and contents below a folder. `truncated` says that there may be more.
+        """Search names and contents below a directory. `truncated` means that there may be more matches.
 
-        Binary files, and what is past the first 64 MiB of a file, are not searched.
+        Binary files, and files beyond their first 64 MiB, are not searched.
 
-        - `path`: The folder; the one that relative paths start from when absent.
-        - `session_id`: The session whose directory relative paths start from.
-        - `glob`: Which names, as in .gitignore: `*.py` at any depth, `src/**/test_*`.
-        - `text`: Only files that hold this text; each line that does is a hit.
-        - `regex`: The same with a regular expression, as Python has them.
-        - `ignore_case`: Take a and A for the same.
-        - `ignored`: Also what .gitignore leaves out.
-        - `limit`: How many hits at most.
-        - `timeout_ms`: How long to search at most.
+        - `path`: Directory (default: the one that relative paths start from).
+        - `session_id`: Session whose directory relative paths start from.
+        - `glob`: Names to match, as in .gitignore: `*.py` at any depth, `src/**/test_*`.
+        - `text`: Text to find; every line that contains it is a match.
+        - `regex`: Python regular expression to find, instead of `text`.
+        - `ignore_case`: Ignore case.
+        - `ignored`: Include files ignored by .gitignore.
+        - `limit`: Most matches to return.
+        - `timeout_ms`: Time limit in milliseconds.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -871,14 +871,14 @@ class AsyncFs(AsyncGuard):
     def watch(
         self, *, path: str | None = None, session_id: str | None = None
     ) -> AsyncIterator[FileChange | None]:
-        """Stream the changes below a folder from now on.
+        """Stream changes below a directory, starting now.
 
         Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame
-        named `lost` says that not every change is told, because there were too many at once or there are
-        too many folders: look again at what you show.
+        named `lost` means that changes are missing, because there were too many at once or there are too
+        many directories: read the directory again.
 
-        - `path`: The folder; the one that relative paths start from when absent.
-        - `session_id`: The session whose directory relative paths start from.
+        - `path`: Directory (default: the one that relative paths start from).
+        - `session_id`: Session whose directory relative paths start from.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -887,13 +887,13 @@ class AsyncFs(AsyncGuard):
     async def write(
         self, path: str, content: AsyncContent, *, session_id: str | None = None, if_match: str | None = None
     ) -> FileWritten:
-        """Write a file, whole or not at all. Missing folders are made; a link's target is written, and its mode kept.
+        """Write a file atomically. Creates missing directories, follows links and keeps the mode.
 
-        - `path`: Absolute, or relative to the session's directory; without a session, to the daemon user's
-          home.
-        - `content`: The file's bytes; on the command line, the path of a file here.
-        - `session_id`: The session whose directory relative paths start from.
-        - `if_match`: Write only where the file still has this tag; `*`: only where there is one.
+        - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
+          user's home).
+        - `content`: Content of the file; on the command line, the path of a local file.
+        - `session_id`: Session whose directory relative paths start from.
+        - `if_match`: Write only if the file still has this tag; `*` writes only if the file exists.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PreconditionFailed`,
         `PayloadTooLarge`.
@@ -912,12 +912,12 @@ class AsyncFs(AsyncGuard):
     async def delete(
         self, path: str, *, session_id: str | None = None, recursive: bool = False
     ) -> FileAction:
-        """Delete a file, a link itself, or a folder.
+        """Delete a file, a link (not its target) or a directory.
 
-        - `path`: Absolute, or relative to the session's directory; without a session, to the daemon user's
-          home.
-        - `session_id`: The session whose directory relative paths start from.
-        - `recursive`: Also a folder that is not empty.
+        - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
+          user's home).
+        - `session_id`: Session whose directory relative paths start from.
+        - `recursive`: Also delete a directory that is not empty.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -932,11 +932,11 @@ class AsyncFs(AsyncGuard):
         )
 
     async def mkdir(self, path: str, *, session_id: str | None = None) -> FileAction:
-        """Make a folder and those above it; one that exists is fine.
+        """Create a directory and its parents. It may already exist.
 
-        - `path`: Absolute, or relative to the session's directory; without a session, to the daemon user's
-          home.
-        - `session_id`: The session whose directory relative paths start from.
+        - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
+          user's home).
+        - `session_id`: Session whose directory relative paths start from.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -947,12 +947,12 @@ class AsyncFs(AsyncGuard):
     async def move(
         self, source: str, target: str, *, overwrite: bool | None = None, session_id: str | None = None
     ) -> FileMoved:
-        """Move a file, a link itself, or a folder to another path on the same file system.
+        """Move a file, a link (not its target) or a directory within a file system.
 
-        - `source`: What to move.
-        - `target`: Its new path. Folders that are missing are made.
-        - `overwrite`: Replace what is there.
-        - `session_id`: The session whose directory relative paths start from.
+        - `source`: Path to move.
+        - `target`: New path. Missing directories are created.
+        - `overwrite`: Replace an existing target.
+        - `session_id`: Session whose directory relative paths start from.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -968,14 +968,14 @@ class AsyncFs(AsyncGuard):
     async def upload_batch(
         self, content: AsyncContent, *, path: str | None = None, session_id: str | None = None
     ) -> Unpacked:
-        """Upload a tar archive and unpack it to a folder.
+        """Upload a tar archive and unpack it into a directory.
 
-        An archive that names anything outside of the folder is refused before anything is written: `..`,
-        absolute names, links that leave, names that lead through a link, devices.
+        An archive with anything outside the directory is refused before anything is written: `..`, absolute
+        names, links that point outside, names that pass through a link, devices.
 
-        - `content`: A tar archive; on the command line, the path of one here.
-        - `path`: The folder to unpack to; it is made.
-        - `session_id`: The session whose directory relative paths start from.
+        - `content`: A tar archive; on the command line, the path of a local file.
+        - `path`: Directory to unpack into; created if it does not exist.
+        - `session_id`: Session whose directory relative paths start from.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PayloadTooLarge`.
         """
@@ -992,15 +992,15 @@ class AsyncFs(AsyncGuard):
 
 
 class AsyncProcesses(AsyncGuard):
-    """Processes of the sandbox, and terminals."""
+    """Run processes and terminals on the daemon's machine."""
 
     def __init__(self, client: AsyncSandboxAgent) -> None:
         self._client = client
 
     async def list(self, *, owner: Literal["user", "desktop", "system"] | None = None) -> ProcessList:
-        """List the processes: those that run, and those that have ended.
+        """List running and ended processes.
 
-        - `owner`: Only those that this owner started.
+        - `owner`: Only processes of this owner.
 
         Raises `PermissionDenied`, `InvalidRequest`.
         """
@@ -1019,20 +1019,19 @@ class AsyncProcesses(AsyncGuard):
         interactive: bool = False,
         hold: bool = False,
     ) -> ProcessInfo:
-        """Start a process that runs until it ends, is ended, or the daemon stops.
+        """Start a process that runs until it exits, is stopped, or the daemon stops.
 
-        When its program exits, whatever it started and left behind ends, too.
+        When its program exits, everything it started ends too.
 
-        - `command`: The program: a path, or a name that is looked for on PATH.
-        - `args`: Its arguments.
-        - `cwd`: Where it runs; the daemon's own folder when absent.
-        - `env`: Variables besides the daemon's own.
-        - `tty`: Run it on a terminal of its own.
+        - `command`: Program to run: a path, or a name to find on PATH.
+        - `args`: Arguments of the program.
+        - `cwd`: Working directory (default: the daemon's).
+        - `env`: Environment variables in addition to the daemon's.
+        - `tty`: Run it in a terminal.
         - `cols`: Columns of the terminal.
         - `rows`: Rows of the terminal.
-        - `interactive`: Say that somebody will type; input is taken either way.
-        - `hold`: Drop no output that nobody has read: when the log is full, the process waits for a reader
-          who follows it.
+        - `interactive`: Mark the process as interactive; it accepts input either way.
+        - `hold`: Keep all unread output: when the log is full, the process waits until a reader follows it.
 
         Raises `InvalidRequest`, `PermissionDenied`, `Conflict`, `Unavailable`.
         """
@@ -1066,16 +1065,16 @@ class AsyncProcesses(AsyncGuard):
         timeout_ms: int | None = None,
         max_output_bytes: int | None = None,
     ) -> ProcessRun:
-        """Run a program to its end, and answer with what it wrote.
+        """Run a program to its end and return its output.
 
-        Its input is empty. At the time limit it is killed, with everything that it started.
+        Its input is empty. At the time limit it is killed, with everything it started.
 
-        - `command`: The program: a path, or a name that is looked for on PATH.
-        - `args`: Its arguments.
-        - `cwd`: Where it runs; the daemon's own folder when absent.
-        - `env`: Variables besides the daemon's own.
-        - `timeout_ms`: When to kill it, in milliseconds; `config` has the usual and the largest.
-        - `max_output_bytes`: How much of each stream to keep; `config` has the largest.
+        - `command`: Program to run: a path, or a name to find on PATH.
+        - `args`: Arguments of the program.
+        - `cwd`: Working directory (default: the daemon's).
+        - `env`: Environment variables in addition to the daemon's.
+        - `timeout_ms`: Time limit in milliseconds; `config` has the default and the maximum.
+        - `max_output_bytes`: Bytes of each stream to keep; `config` has the maximum.
 
         Raises `InvalidRequest`, `PermissionDenied`, `Conflict`, `Unavailable`.
         """
@@ -1112,7 +1111,7 @@ class AsyncProcesses(AsyncGuard):
         max_log_bytes_per_process: int,
         max_input_bytes_per_request: int,
     ) -> ProcessConfig:
-        """Set the limits of processes: all of them. They hold for what is started from now on.
+        """Replace the limits of processes. They apply to processes started from now on.
 
         - `max_concurrent_processes`: The maximum number of running processes; `run` does not count.
         - `default_run_timeout_ms`: How long `run` waits by default.
@@ -1142,26 +1141,26 @@ class AsyncProcesses(AsyncGuard):
     async def get(self, process_id: str) -> ProcessInfo:
         """Show a process.
 
-        - `process_id`: Which process, e.g. `proc_1`.
+        - `process_id`: Id of the process, e.g. `proc_1`.
 
         Raises `PermissionDenied`, `NotFound`.
         """
         return await self._client.ask(call("GET", f"/v1/processes/{segment(process_id)}"), ProcessInfo)
 
     async def delete(self, process_id: str) -> None:
-        """Forget a process that has ended, and what it wrote.
+        """Delete an ended process and its output.
 
-        - `process_id`: Which process, e.g. `proc_1`.
+        - `process_id`: Id of the process, e.g. `proc_1`.
 
         Raises `PermissionDenied`, `NotFound`, `Conflict`, `Unavailable`.
         """
         await self._client.send(call("DELETE", f"/v1/processes/{segment(process_id)}", settled=404))
 
     async def stop(self, process_id: str, *, wait_ms: int | None = None) -> ProcessInfo:
-        """Ask a process to end (SIGTERM), and wait for that. One that does not care goes on.
+        """Send SIGTERM to a process and wait for its exit. A process that ignores it keeps running.
 
-        - `process_id`: Which process, e.g. `proc_1`.
-        - `wait_ms`: How long to wait for the exit, in milliseconds; 2000 when absent.
+        - `process_id`: Id of the process, e.g. `proc_1`.
+        - `wait_ms`: How long to wait for the exit, in milliseconds (default 2000).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
         """
@@ -1170,10 +1169,10 @@ class AsyncProcesses(AsyncGuard):
         )
 
     async def kill(self, process_id: str, *, wait_ms: int | None = None) -> ProcessInfo:
-        """End a process and everything that it started (SIGKILL).
+        """Kill a process and everything it started (SIGKILL).
 
-        - `process_id`: Which process, e.g. `proc_1`.
-        - `wait_ms`: How long to wait for the exit, in milliseconds; 2000 when absent.
+        - `process_id`: Id of the process, e.g. `proc_1`.
+        - `wait_ms`: How long to wait for the exit, in milliseconds (default 2000).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
         """
@@ -1184,15 +1183,15 @@ class AsyncProcesses(AsyncGuard):
     async def logs(
         self, process_id: str, *, stream: LogStream | None = None, since: int = 0, tail: int | None = None
     ) -> ProcessLogs:
-        """Read what a process wrote, or follow it.
+        """Read the output of a process, or follow it.
 
         A stream has frames named `log`, with the sequence of the entry as id, and ends with one named
-        `end`. A reader that comes back with everything of a process that has ended gets 204.
+        `end`. A reader that already has all output of an ended process gets 204.
 
-        - `process_id`: Which process, e.g. `proc_1`.
-        - `stream`: Which output; both, or the terminal's, when absent.
-        - `since`: Sequence of the last entry already seen.
-        - `tail`: Only the last so many entries.
+        - `process_id`: Id of the process, e.g. `proc_1`.
+        - `stream`: Output to read (default: both streams, or the terminal's).
+        - `since`: Sequence of the last entry you have seen.
+        - `tail`: Only this many entries from the end.
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
         """
@@ -1208,15 +1207,15 @@ class AsyncProcesses(AsyncGuard):
     def follow_logs(
         self, process_id: str, *, stream: LogStream | None = None, since: int = 0, tail: int | None = None
     ) -> AsyncIterator[LogEntry]:
-        """Read what a process wrote, or follow it.
+        """Read the output of a process, or follow it.
 
         A stream has frames named `log`, with the sequence of the entry as id, and ends with one named
-        `end`. A reader that comes back with everything of a process that has ended gets 204.
+        `end`. A reader that already has all output of an ended process gets 204.
 
-        - `process_id`: Which process, e.g. `proc_1`.
-        - `stream`: Which output; both, or the terminal's, when absent.
-        - `since`: Sequence of the last entry already seen.
-        - `tail`: Only the last so many entries.
+        - `process_id`: Id of the process, e.g. `proc_1`.
+        - `stream`: Output to read (default: both streams, or the terminal's).
+        - `since`: Sequence of the last entry you have seen.
+        - `tail`: Only this many entries from the end.
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
         """
@@ -1225,12 +1224,12 @@ class AsyncProcesses(AsyncGuard):
     async def input(
         self, process_id: str, data: str, *, encoding: str | None = None, eof: bool = False
     ) -> BytesWritten:
-        """Write to the input of a process, and wait until it is taken.
+        """Write to the input of a process and wait until it is accepted.
 
-        - `process_id`: Which process, e.g. `proc_1`.
-        - `data`: What to write.
-        - `encoding`: How `data` is spelled: `base64` (when absent), `utf8` or `text`.
-        - `eof`: Close the input behind it; a terminal gets Ctrl-D.
+        - `process_id`: Id of the process, e.g. `proc_1`.
+        - `data`: Data to write.
+        - `encoding`: Encoding of `data`: `base64` (default), `utf8` or `text`.
+        - `eof`: Close the input afterwards; a terminal gets Ctrl-D.
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`, `PayloadTooLarge`.
         """
@@ -1245,9 +1244,9 @@ class AsyncProcesses(AsyncGuard):
         )
 
     async def resize(self, process_id: str, cols: int, rows: int) -> TerminalSize:
-        """Give the terminal of a process another size.
+        """Resize the terminal of a process.
 
-        - `process_id`: Which process, e.g. `proc_1`.
+        - `process_id`: Id of the process, e.g. `proc_1`.
         - `cols`: Columns.
         - `rows`: Rows.
 
@@ -1263,11 +1262,11 @@ class AsyncProcesses(AsyncGuard):
         )
 
     def terminal(self, process_id: str) -> AsyncTerminal:
-        """Look at the terminal of a process and type into it, over a WebSocket.
+        """Use the terminal of a process over a WebSocket.
 
-        The recent output comes first. Several may look at once, and all may type.
+        The recent output is sent first. Several clients may watch and type at once.
 
-        - `process_id`: Which process, e.g. `proc_1`.
+        - `process_id`: Id of the process, e.g. `proc_1`.
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -1275,29 +1274,29 @@ class AsyncProcesses(AsyncGuard):
 
 
 class AsyncSystem(AsyncGuard):
-    """Whether the daemon lives, is ready, and how it does."""
+    """Health and metrics of the daemon."""
 
     def __init__(self, client: AsyncSandboxAgent) -> None:
         self._client = client
 
     async def health(self) -> Health:
-        """Say that the daemon lives, and its version."""
+        """Check that the daemon is running; returns its version."""
         return await self._client.ask(call("GET", "/v1/health"), Health)
 
     async def ready(self) -> Readiness:
-        """Say whether new work is taken: the log can be written and the daemon is not stopping.
+        """Check that the daemon accepts work: the log is writable and the daemon is not stopping.
 
         Raises `Unavailable`.
         """
         return await self._client.ask(call("GET", "/v1/ready"), Readiness)
 
     async def metrics(self) -> Answer:
-        """Give figures in Prometheus' text format."""
+        """Return metrics in Prometheus text format."""
         return await self._client.send(call("GET", "/metrics"))
 
 
 class AsyncOperations(AsyncGuard):
-    """The groups of operations, as members of the client."""
+    """The groups of operations, as attributes of the client."""
 
     def __init__(self) -> None:
         client = cast("AsyncSandboxAgent", self)

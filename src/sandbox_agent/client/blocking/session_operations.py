@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class SessionPermissions(Guard):
-    """Permissions that agents ask for, and the answers, of one session."""
+    """List and answer pending permissions of one session."""
 
     def __init__(self, client: SandboxAgent, session_id: str) -> None:
         self._client = client
         self._session_id = session_id
 
     def list(self) -> PermissionList:
-        """Show the permissions that wait for an answer.
+        """List pending permissions.
 
         Raises `SessionNotFound`.
         """
@@ -46,11 +46,11 @@ class SessionPermissions(Guard):
         *,
         message: str | None = None,
     ) -> None:
-        """Answer a permission; the second answer gets a conflict.
+        """Answer a permission. A second answer gets 409.
 
-        - `permission_id`: The permission that waits.
+        - `permission_id`: Id of the pending permission.
         - `reply`: `once`, `always` (for this session) or `reject`.
-        - `message`: Something to tell the agent with it.
+        - `message`: Message for the agent.
 
         Raises `InvalidRequest`, `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
         """
@@ -58,33 +58,33 @@ class SessionPermissions(Guard):
 
 
 class SessionQuestions(Guard):
-    """Questions that agents ask, and the answers, of one session."""
+    """List and answer pending questions of one session."""
 
     def __init__(self, client: SandboxAgent, session_id: str) -> None:
         self._client = client
         self._session_id = session_id
 
     def list(self) -> QuestionList:
-        """Show the questions that wait for an answer.
+        """List pending questions.
 
         Raises `SessionNotFound`.
         """
         return self._client.questions.list(self._session_id)
 
     def reply(self, question_id: str, answers: Sequence[Sequence[str]]) -> None:
-        """Answer a question; the second answer gets a conflict.
+        """Answer a question. A second answer gets 409.
 
-        - `question_id`: The question that waits.
-        - `answers`: Per question the chosen labels; free text is allowed.
+        - `question_id`: Id of the pending question.
+        - `answers`: For each question, the chosen labels or free text.
 
         Raises `InvalidRequest`, `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
         """
         self._client.questions.reply(self._session_id, question_id, answers)
 
     def reject(self, question_id: str) -> None:
-        """Refuse to answer a question.
+        """Reject a question.
 
-        - `question_id`: The question that waits.
+        - `question_id`: Id of the pending question.
 
         Raises `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
         """
@@ -92,7 +92,7 @@ class SessionQuestions(Guard):
 
 
 class SessionAttachments(Guard):
-    """Files that go with messages, and images that agents make, of one session."""
+    """Upload and read files for messages of one session."""
 
     def __init__(self, client: SandboxAgent, session_id: str) -> None:
         self._client = client
@@ -101,11 +101,11 @@ class SessionAttachments(Guard):
     def upload(
         self, content: bytes, *, filename: str | None = None, content_type: str | None = None
     ) -> StoredAttachment:
-        """Upload a file for use in a message.
+        """Upload a file to use in a message.
 
-        - `content`: The file's bytes; on the command line, its path.
-        - `filename`: The file's name.
-        - `content_type`: Its media type.
+        - `content`: Content of the file; on the command line, its path.
+        - `filename`: Name of the file.
+        - `content_type`: Media type of the file.
 
         Raises `InvalidRequest`, `SessionNotFound`, `PayloadTooLarge`, `Unavailable`.
         """
@@ -114,9 +114,9 @@ class SessionAttachments(Guard):
         )
 
     def get(self, name: str) -> Answer:
-        """Read an attachment back.
+        """Read an attachment.
 
-        - `name`: The last part of the attachment's path.
+        - `name`: Last part of the attachment's path.
 
         Raises `SessionNotFound`, `NotFound`.
         """
@@ -124,18 +124,18 @@ class SessionAttachments(Guard):
 
 
 class SessionChanges(Guard):
-    """What sessions have changed in their directories, and the way back, of one session."""
+    """Show and revert what a session has changed in its directory of one session."""
 
     def __init__(self, client: SandboxAgent, session_id: str) -> None:
         self._client = client
         self._session_id = session_id
 
     def list(self) -> ChangeList:
-        """Show what has changed in the session's directory since the session began, file by file.
+        """List the files that changed in the session's directory since the session began.
 
-        In a git repository the directory is compared with a snapshot of its beginning, uncommitted changes
-        included. Elsewhere the changes are those that the agent told. What .gitignore leaves out is not
-        looked at. Binary files, and those above 4 MiB, are told by their size only.
+        In a git repository, the directory is compared with a snapshot from the beginning, including
+        uncommitted changes. Elsewhere, the list has the changes that the agent reported. Files ignored by
+        .gitignore are skipped. Binary files and files over 4 MiB are listed with their size only.
 
         Raises `SessionNotFound`, `InvalidRequest`, `PermissionDenied`, `Unavailable`.
         """
@@ -144,11 +144,11 @@ class SessionChanges(Guard):
     def revert(
         self, *, paths: Sequence[str] | None = None, all: bool = False, etags: Mapping[str, str] | None = None
     ) -> Reverted:
-        """Give files back as they were when the session began. `undo` brings back what was overwritten or removed.
+        """Restore files to their state at the beginning of the session. `undo` reverses it.
 
-        - `paths`: Which files, as `changes` names them; or say `all`.
-        - `all`: Every file that has changed.
-        - `etags`: By path, the tags that `changes` showed: a file that has another by now is refused.
+        - `paths`: Files to revert, as listed by `changes`; or use `all`.
+        - `all`: Revert every changed file.
+        - `etags`: Tags from `changes`, by path: a file whose tag differs by now is refused.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Conflict`, `PreconditionFailed`,
         `Unavailable`.
@@ -156,7 +156,7 @@ class SessionChanges(Guard):
         return self._client.changes.revert(self._session_id, paths=paths, all=all, etags=etags)
 
     def undo(self) -> Reverted:
-        """Take the last revert back.
+        """Undo the last revert.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Conflict`, `PreconditionFailed`,
         `Unavailable`.
@@ -165,7 +165,7 @@ class SessionChanges(Guard):
 
 
 class SessionOperations(Guard):
-    """What can be done with one session."""
+    """The operations of one session."""
 
     def __init__(self, client: SandboxAgent, session_id: str) -> None:
         self.client = client
@@ -191,14 +191,14 @@ class SessionOperations(Guard):
         agent_mode: str | None = None,
         permission_mode: PermissionMode | None = None,
     ) -> SessionInfo:
-        """Rename a session, or switch its model, variant or modes; at run time where the agent can.
+        """Change the title, model, variant or modes of a session; while it runs if the agent supports that.
 
-        - `title`: A name to show.
-        - `model`: The model behind it.
-        - `variant`: A variant of the model, e.g. its reasoning effort.
-        - `agent_mode`: What it does: `build` (default), `plan`, or one it reports.
-        - `permission_mode`: What it may do: `default` asks before it writes or runs, `acceptEdits` does not
-          ask for plain edits inside the directory, `plan` is read-only, `bypass` asks nothing.
+        - `title`: Title to display.
+        - `model`: Model to use.
+        - `variant`: Variant of the model, e.g. its reasoning effort.
+        - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
+        - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
+          not for plain edits inside the directory, `bypass` never; `plan` is read-only.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `SessionNotFound`, `Conflict`, `Unavailable`.
@@ -213,7 +213,7 @@ class SessionOperations(Guard):
         )
 
     def delete(self) -> None:
-        """Terminate a session and forget it.
+        """Terminate a session and delete it with its events.
 
         Raises `SessionNotFound`, `Unavailable`.
         """
@@ -228,13 +228,13 @@ class SessionOperations(Guard):
         idempotency_key: str | None = None,
         command: bool = False,
     ) -> SentMessage:
-        """Send a message; answered as soon as it is durable. While a turn runs it waits in the queue.
+        """Send a message. Returns once it is durable; while a turn runs, it waits in the queue.
 
-        - `message`: The prompt; on the command line `-` reads it from stdin.
-        - `attachments`: Files that go with it.
-        - `fresh`: Start a new conversation if the agent's own is gone.
-        - `idempotency_key`: The same key gives the same turn.
-        - `command`: The message is a command of the agent, e.g. `/compact`. Else a `/` is text.
+        - `message`: The prompt. On the command line, `-` reads it from stdin.
+        - `attachments`: Files to send with the message.
+        - `fresh`: Start a new conversation if the agent no longer has this one.
+        - `idempotency_key`: A repeated key returns the same turn.
+        - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -249,14 +249,14 @@ class SessionOperations(Guard):
         )
 
     def cancel(self) -> None:
-        """End the running turn and keep the session; the next queued message then starts.
+        """Cancel the running turn. The next queued message then starts.
 
         Raises `SessionNotFound`, `Unavailable`.
         """
         self.client.sessions.cancel(self.id)
 
     def terminate(self) -> None:
-        """End the session and every process it started.
+        """End the session and all its processes.
 
         Raises `SessionNotFound`, `Unavailable`.
         """
@@ -265,34 +265,34 @@ class SessionOperations(Guard):
     def suspend(self) -> None:
         """Stop the process of an idle agent; the next message resumes the conversation.
 
-        The daemon does the same after `--idle-seconds`. Nothing happens while a turn runs or a message
-        waits, nor to an agent that could not go on with its conversation.
+        The daemon does the same after `--idle-seconds`. It has no effect while a turn runs or a message is
+        queued, or if the agent could not resume the conversation.
 
         Raises `SessionNotFound`.
         """
         self.client.sessions.suspend(self.id)
 
     def queue(self, *, limit: int = 50, cursor: str | None = None) -> Queue:
-        """Show the messages that wait, oldest first.
+        """List queued messages, oldest first.
 
-        - `limit`: How many at most.
-        - `cursor`: `nextCursor` of the page before.
+        - `limit`: Most messages to return.
+        - `cursor`: `nextCursor` of the previous page.
 
         Raises `InvalidRequest`, `SessionNotFound`.
         """
         return self.client.sessions.queue(self.id, limit=limit, cursor=cursor)
 
     def withdraw(self, turn_id: str) -> None:
-        """Withdraw a message that waits.
+        """Withdraw a queued message.
 
-        - `turn_id`: The turn that waits.
+        - `turn_id`: Turn of the queued message.
 
         Raises `SessionNotFound`, `NotFound`, `Unavailable`.
         """
         self.client.sessions.withdraw(self.id, turn_id)
 
     def commands(self) -> Commands:
-        """List the slash commands and prompt templates that the agent offers in this session.
+        """List the slash commands and prompt templates that the agent offers in the session.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `AgentNotInstalled`,
         `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -307,12 +307,12 @@ class SessionOperations(Guard):
         fresh: bool = False,
         idempotency_key: str | None = None,
     ) -> SentMessage:
-        """Run a command of the agent as a turn. Like a message, it waits in the queue while another turn runs.
+        """Run a command of the agent as a turn. While another turn runs, it waits in the queue.
 
-        - `name`: The command's name, without its slash and without spaces.
-        - `arguments`: What follows the name.
-        - `fresh`: Start a new conversation if the agent's own is gone.
-        - `idempotency_key`: The same key gives the same turn.
+        - `name`: Name of the command, without the slash; no spaces.
+        - `arguments`: Text after the name.
+        - `fresh`: Start a new conversation if the agent no longer has this one.
+        - `idempotency_key`: A repeated key returns the same turn.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -322,9 +322,9 @@ class SessionOperations(Guard):
         )
 
     def compact(self, *, idempotency_key: str | None = None) -> SentMessage:
-        """Replace the conversation so far by a summary of it, as a turn. Refused where the agent cannot do so on request.
+        """Replace the conversation so far with a summary, as a turn. Refused if the agent does not support it.
 
-        - `idempotency_key`: The same key gives the same turn.
+        - `idempotency_key`: A repeated key returns the same turn.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.

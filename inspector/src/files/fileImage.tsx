@@ -1,0 +1,21 @@
+/**
+ * Images that a browser draws without running anything. SVG is not among them: what is in a workspace is never rendered
+ * as a document of this page.
+ */
+import { useEffect, useState } from "react";
+
+const TYPES: Readonly<Record<string, string>> = { png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg", gif: "image/gif", webp: "image/webp" };
+
+export function imageType(name: string): string | null {
+  return TYPES[name.split(".").at(-1)?.toLowerCase() ?? ""] ?? null;
+}
+
+export function FileImage({ blob, name }: { blob: Blob; name: string }) {
+  const [url, setUrl] = useState<string | null>(null);
+  useEffect(() => {
+    const made = URL.createObjectURL(blob);
+    setUrl(made);
+    return () => URL.revokeObjectURL(made);
+  }, [blob]);
+  return url && <img src={url} alt={name} />;
+}

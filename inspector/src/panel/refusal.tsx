@@ -1,0 +1,18 @@
+/** Why a tab has nothing to show. What the daemon does not allow is no failure, and nothing to try again. */
+import { Refused, sayWhy } from "../daemon/problem";
+import { Button } from "../parts/button";
+import { Notice } from "../parts/notice";
+
+export function Refusal({ error, onRetry }: { error: unknown; onRetry: () => void }) {
+  const isForbidden = error instanceof Refused && error.status === 403;
+  return (
+    <div className="scrollTab">
+      <Notice tone={isForbidden ? "calm" : "bad"}>{isForbidden ? `The daemon does not allow this: ${sayWhy(error)}.` : sayWhy(error)}</Notice>
+      {!isForbidden && (
+        <div>
+          <Button onClick={onRetry}>Try again</Button>
+        </div>
+      )}
+    </div>
+  );
+}

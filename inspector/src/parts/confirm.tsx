@@ -1,0 +1,33 @@
+/** Asks before something is done that cannot be undone. */
+import { Button } from "./button";
+import { Dialog } from "./dialog";
+
+interface ConfirmProps {
+  title: string;
+  words: string;
+  action: string;
+  onConfirm: () => void;
+  onClose: () => void;
+}
+
+export function Confirm({ title, words, action, onConfirm, onClose }: ConfirmProps) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <p>{words}</p>
+      <footer className="formEnd">
+        <Button onClick={onClose} data-first>
+          Keep it
+        </Button>
+        <Button
+          look="danger"
+          onClick={() => {
+            onConfirm();
+            onClose();
+          }}
+        >
+          {action}
+        </Button>
+      </footer>
+    </Dialog>
+  );
+}

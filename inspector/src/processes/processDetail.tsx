@@ -1,0 +1,59 @@
+/** One process: the facts, what it wrote, and the way to end it. */
+import { useState } from "react";
+import type { ProcessInfo } from "../daemon/types";
+import { Button, IconButton } from "../parts/button";
+import { clock } from "../parts/format";
+import { useWorkspace } from "../state/workspace";
+import { Terminal } from "../transcript/terminal";
+import { useProcessLog } from "./useProcessLog";
+
+interface Props {
+  process: ProcessInfo;
+  /** Does something, shows why it did not work, and looks again. */
+  attempt: (action: () => Promise<unknown>) => Promise<void>;
+  onClose: () => void;
+}
+
+export function ProcessDetail({ process, attempt, onClose }: Props) {
+  const { daemon } = useWorkspace();
+  const { text, isCut, failure } = useProcessLog(process.id);
+  const [busy, setBusy] = useState(false);
+  const path = `/v1/processes/${encodeURIComponent(process.id)}`;
+  const act = async (action: () => Promise<unknown>) => {
+    setBusy(true);
+    await attempt(action);
+    setBusy(false);
+  };
+  return (
+    <section className="eventDetail processDetail" aria-label="Process">
+      <header>
+        <strong>{process.id}</strong>
+        <span title={process.cwd ?? undefined}>
+          {process.pid != null && `pid ${process.pid} · `}
+          {clock(process.createdAtMs)}
+        </span>
+        <span className="grow" />
+        {process.status === "running" ? (
+          <>
+            <Button small disabled={busy} title="SIGTERM" onClick={() => act(() => daemon.post(`${path}/stop`))}>
+              Stop
+            </Button>
+            <Button small look="danger" disabled={busy} title="SIGKILL, with everything that it started" onClick={() => act(() => daemon.post(`${path}/kill`))}>
+              Kill
+            </Button>
+          </>
+        ) : (
+          <Button small icon="trash" disabled={busy} onClick={() => act(() => daemon.delete(path))}>
+            Forget
+          </Button>
+        )}
+        <IconButton icon="close" label="Close the process" onClick={onClose} />
+      </header>
+      <div className="processLog">
+        {failure && <p className="badText">{failure}</p>}
+        {isCut && <p className="faint">Only the latest output is shown.</p>}
+        {text ? <Terminal text={text} label="Output" /> : <p className="faint">{process.status === "running" ? "Nothing was written yet." : "Nothing was written."}</p>}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,107 @@
+/** Processes of the daemon's machine: what runs and what has ended, what each wrote, and the way to end one. */
+import { type FormEvent, useState } from "react";
+import { sayWhy } from "../daemon/problem";
+import type { ProcessInfo } from "../daemon/types";
+import { Refusal } from "../panel/refusal";
+import { Button } from "../parts/button";
+import { useNow } from "../parts/clock";
+import { bytes, duration } from "../parts/format";
+import { Notice } from "../parts/notice";
+import { useDirectory } from "../state/directory";
+import { useWorkspace } from "../state/workspace";
+import { ProcessDetail } from "./processDetail";
+import { commandOf, useProcesses } from "./useProcesses";
+
+export default function ProcessesTab({ sessionId }: { sessionId: string | null }) {
+  const { daemon } = useWorkspace();
+  const { processes, failure, reload } = useProcesses();
+  const directory = useDirectory(sessionId);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const [command, setCommand] = useState("");
+  const [problem, setProblem] = useState<string | null>(null);
+
+  if (processes === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Looking for processes…</p>;
+
+  const attempt = async (action: () => Promise<unknown>) => {
+    setProblem(null);
+    try {
+      await action();
+    } catch (error) {
+      setProblem(sayWhy(error));
+    }
+    await reload();
+  };
+  const start = (event: FormEvent) => {
+    event.preventDefault();
+    const words = command.trim();
+    if (!words) return;
+    void attempt(async () => {
+      const started = await daemon.post<ProcessInfo>("/v1/processes", { command: "sh", args: ["-c", words], cwd: directory });
+      setChosen(started.id);
+      setCommand("");
+    });
+  };
+  const shown = processes.find(({ id }) => id === chosen);
+  const running = processes.filter(({ status }) => status === "running").length;
+
+  return (
+    <div className="eventsTab">
+      <form className="debugTools" onSubmit={start}>
+        <input
+          className="grow mono"
+          placeholder="Start a command, e.g. npm run dev"
+          aria-label="Command"
+          title={directory ? `Runs in ${directory}` : "Runs in the daemon's own folder"}
+          value={command}
+          onChange={(event) => setCommand(event.target.value)}
+        />
+        <Button type="submit" small icon="bolt" disabled={!command.trim()}>
+          Start
+        </Button>
+      </form>
+      <p className="debugCount">
+        {running} running, {processes.length - running} ended
+        {failure !== null && <span className="badText"> · {sayWhy(failure)}</span>}
+      </p>
+      {problem && (
+        <div className="tabNotice">
+          <Notice>{problem}</Notice>
+        </div>
+      )}
+      <div className="eventList" tabIndex={0} role="region" aria-label="Processes">
+        {processes.length === 0 && <p className="debugEmpty">Nothing was started yet. Agents are not listed: they belong to their sessions.</p>}
+        {processes.map((process) => (
+          <ProcessRow key={process.id} process={process} isChosen={process.id === chosen} onChoose={() => setChosen(process.id)} />
+        ))}
+      </div>
+      {shown && <ProcessDetail key={shown.id} process={shown} attempt={attempt} onClose={() => setChosen(null)} />}
+    </div>
+  );
+}
+
+function ProcessRow({ process, isChosen, onChoose }: { process: ProcessInfo; isChosen: boolean; onChoose: () => void }) {
+  const now = useNow();
+  const { cpuSeconds, memoryBytes } = process;
+  return (
+    <button type="button" className="requestRow processRow" aria-pressed={isChosen} onClick={onChoose}>
+      <span className={`processDot ${process.status}`} />
+      <span className="processCommand">{commandOf(process)}</span>
+      {process.status === "running" ? (
+        <>
+          {memoryBytes != null && <span className="eventTime">{bytes(memoryBytes)}</span>}
+          {cpuSeconds != null && <span className="eventTime">CPU {cpuSeconds.toFixed(1)} s</span>}
+          <span className="eventTime">{duration(Math.max(0, now - process.createdAtMs))}</span>
+        </>
+      ) : (
+        <span className={`eventTime ${process.exitCode === 0 ? "" : "badText"}`}>{endOf(process)}</span>
+      )}
+    </button>
+  );
+}
+
+/** How it ended, in a few words. */
+export function endOf({ exitCode, endedBy, signal }: ProcessInfo): string {
+  if (endedBy === "daemon") return "ended with the daemon";
+  if (signal) return signal;
+  return exitCode === 0 ? "done" : `exit code ${exitCode ?? "unknown"}`;
+}

@@ -1,0 +1,8 @@
+/** The directory of a session; undefined without a session. */
+import { useObserved } from "./observable";
+import { useWorkspace } from "./workspace";
+
+export function useDirectory(sessionId: string | null): string | undefined {
+  const sessions = useObserved(useWorkspace().sessions);
+  return sessions.find((session) => session.sessionId === sessionId)?.directory;
+}

@@ -1,0 +1,18 @@
+/** `<adopted-style>`: its text is a style sheet of the page for as long as it is in the page. */
+class AdoptedStyle extends HTMLElement {
+  readonly #sheet = new CSSStyleSheet();
+
+  override set textContent(css: string) {
+    this.#sheet.replaceSync(css);
+  }
+
+  connectedCallback(): void {
+    document.adoptedStyleSheets.push(this.#sheet);
+  }
+
+  disconnectedCallback(): void {
+    document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => sheet !== this.#sheet);
+  }
+}
+
+customElements.define("adopted-style", AdoptedStyle);

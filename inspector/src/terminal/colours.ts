@@ -1,0 +1,33 @@
+/** The page's colours, as xterm.js takes them. */
+import type { ITheme } from "@xterm/xterm";
+
+/** In the order of the ANSI colours. */
+const NAMES = [
+  ["black", "brightBlack"],
+  ["red", "brightRed"],
+  ["green", "brightGreen"],
+  ["yellow", "brightYellow"],
+  ["blue", "brightBlue"],
+  ["magenta", "brightMagenta"],
+  ["cyan", "brightCyan"],
+  ["white", "brightWhite"],
+] as const;
+
+/** What the style sheets say for this element now. */
+export function terminalTheme(element: HTMLElement): ITheme {
+  const probe = element.appendChild(document.createElement("span"));
+  const colour = (name: string) => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const theme: ITheme = {
+    background: colour("terminal"),
+    foreground: colour("text"),
+    cursor: colour("text"),
+    cursorAccent: colour("terminal"),
+    selectionBackground: colour("line-strong"),
+  };
+  for (const [index, [name, bright]] of NAMES.entries()) theme[name] = theme[bright] = colour(`ansi${index}`);
+  probe.remove();
+  return theme;
+}

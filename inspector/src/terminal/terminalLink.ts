@@ -1,0 +1,144 @@
+/**
+ * The connection to a terminal. The daemon sends the recent output first, so every connection begins with an empty
+ * screen; when one breaks, the next is opened.
+ */
+import type { Daemon } from "../daemon/daemon";
+import { Refused } from "../daemon/problem";
+import { Observable } from "../state/observable";
+
+export type LinkState =
+  | { readonly kind: "connecting" | "open" | "offline" | "gone" }
+  | { readonly kind: "exited"; readonly code: number | null };
+
+interface Screen {
+  /** Whatever is shown is about to be sent anew. */
+  clear: () => void;
+  write: (output: Uint8Array, onWritten: () => void) => void;
+  opened: () => void;
+}
+
+type Frame = { type: "ready" } | { type: "exit"; exitCode: number | null } | { type: "error"; message: string };
+
+const FIRST_WAIT = 250;
+const LONGEST_WAIT = 5000;
+/** So much may wait to be drawn. With more, it is quicker to begin again with the recent output. */
+const MOST_WAITING = 4 << 20;
+/** The daemon takes 64 KiB at once; a character has up to three bytes. */
+const MOST_TYPED = 16_000;
+
+export class TerminalLink extends Observable<LinkState> {
+  #state: LinkState = { kind: "connecting" };
+  #socket: WebSocket | null = null;
+  #timer = 0;
+  #wait = FIRST_WAIT;
+  #closed = false;
+  /** Typed before the connection was there. */
+  #early = "";
+
+  constructor(
+    private readonly daemon: Daemon,
+    private readonly processId: string,
+    private readonly screen: Screen,
+  ) {
+    super();
+    this.#connect();
+  }
+
+  get snapshot(): LinkState {
+    return this.#state;
+  }
+
+  type(text: string): void {
+    if (this.#state.kind === "connecting") this.#early = (this.#early + text).slice(0, MOST_TYPED);
+    for (let from = 0; from < text.length; ) {
+      let to = Math.min(from + MOST_TYPED, text.length);
+      // Both halves of a character go together.
+      if (to < text.length && /[\ud800-\udbff]/.test(text.charAt(to - 1))) to -= 1;
+      this.#say({ type: "input", data: text.slice(from, to) });
+      from = to;
+    }
+  }
+
+  resize(cols: number, rows: number): void {
+    this.#say({ type: "resize", cols, rows });
+  }
+
+  close(): void {
+    this.#closed = true;
+    window.clearTimeout(this.#timer);
+    this.#socket?.close();
+  }
+
+  retryNow = (): void => {
+    if (this.#state.kind !== "offline") return;
+    window.clearTimeout(this.#timer);
+    this.#connect();
+  };
+
+  #connect(): void {
+    this.#become({ kind: "connecting" });
+    const socket = this.daemon.socket(`/v1/processes/${encodeURIComponent(this.processId)}/terminal/ws`);
+    this.#socket = socket;
+    let waiting = 0;
+    socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
+      if (socket !== this.#socket) return;
+      if (typeof data === "string") return this.#onFrame(JSON.parse(data) as Frame);
+      waiting += data.byteLength;
+      this.screen.write(new Uint8Array(data), () => {
+        waiting -= data.byteLength;
+      });
+      if (waiting > MOST_WAITING) {
+        this.#socket = null;
+        socket.close();
+        this.#connect();
+      }
+    };
+    socket.onclose = () => {
+      if (socket === this.#socket) void this.#onClose();
+    };
+  }
+
+  #onFrame(frame: Frame): void {
+    if (frame.type === "ready") {
+      this.#wait = FIRST_WAIT;
+      this.screen.clear();
+      this.#become({ kind: "open" });
+      this.screen.opened();
+      this.type(this.#early);
+      this.#early = "";
+    } else if (frame.type === "exit") {
+      this.#become({ kind: "exited", code: frame.exitCode });
+    }
+  }
+
+  async #onClose(): Promise<void> {
+    this.#socket = null;
+    this.#early = "";
+    if (this.#closed || this.#state.kind === "exited") return;
+    this.#become({ kind: "offline" });
+    const isGone = await this.#isGone();
+    if (this.#closed || this.#state.kind !== "offline") return;
+    if (isGone) return this.#become({ kind: "gone" });
+    this.#timer = window.setTimeout(() => this.#connect(), this.#wait);
+    this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
+  }
+
+  /** A browser does not tell why an upgrade was refused. */
+  async #isGone(): Promise<boolean> {
+    try {
+      await this.daemon.poll(`/v1/processes/${encodeURIComponent(this.processId)}`);
+      return false;
+    } catch (error) {
+      return error instanceof Refused && (error.status === 404 || error.status === 403);
+    }
+  }
+
+  #say(frame: object): void {
+    if (this.#state.kind === "open" && this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(frame));
+  }
+
+  #become(state: LinkState): void {
+    this.#state = state;
+    this.changed();
+  }
+}

@@ -1,0 +1,128 @@
+/** The terminals of the daemon, one at a time. A terminal goes on when nobody looks at it. */
+import { type KeyboardEvent, lazy, Suspense, useEffect, useRef, useState } from "react";
+import { Refused, sayWhy } from "../daemon/problem";
+import type { ProcessInfo } from "../daemon/types";
+import { Refusal } from "../panel/refusal";
+import { Button, IconButton } from "../parts/button";
+import { Confirm } from "../parts/confirm";
+import { Notice } from "../parts/notice";
+import { commandOf, useProcesses } from "../processes/useProcesses";
+import { useDirectory } from "../state/directory";
+import { useWorkspace } from "../state/workspace";
+
+const TerminalScreen = lazy(() => import("./terminalScreen"));
+
+export default function TerminalTab({ sessionId }: { sessionId: string | null }) {
+  const { daemon } = useWorkspace();
+  const directory = useDirectory(sessionId);
+  const { processes, failure, reload } = useProcesses();
+  const [chosen, setChosen] = useState<string | null>(null);
+  const [ending, setEnding] = useState<ProcessInfo | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [starting, setStarting] = useState(false);
+  const list = useRef<HTMLDivElement>(null);
+
+  // What has ended while one looked stays until it is closed, or one looks at another.
+  const terminals = (processes ?? []).filter((process) => process.tty && (process.status === "running" || process.id === chosen)).reverse();
+  const shown = terminals.find(({ id }) => id === chosen) ?? terminals.at(-1);
+  useEffect(() => setChosen(shown?.id ?? null), [shown?.id]);
+
+  if (processes === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Looking for terminals…</p>;
+
+  const attempt = async (action: () => Promise<void>) => {
+    setProblem(null);
+    try {
+      await action();
+    } catch (error) {
+      setProblem(sayWhy(error));
+    }
+    await reload();
+  };
+  const start = async () => {
+    setStarting(true);
+    await attempt(async () => {
+      // Not every machine has it.
+      const shell = await startShell("bash").catch((error: unknown) => {
+        if (error instanceof Refused && error.problem.field === "command") return startShell("sh");
+        throw error;
+      });
+      // It can be chosen once it is in the list.
+      await reload();
+      setChosen(shell.id);
+    });
+    setStarting(false);
+  };
+  const startShell = (command: string) =>
+    daemon.post<ProcessInfo>("/v1/processes", { command, tty: true, interactive: true, cwd: directory });
+  const end = ({ id, status }: ProcessInfo) =>
+    attempt(async () => {
+      const path = `/v1/processes/${encodeURIComponent(id)}`;
+      if (status === "running") await daemon.post(`${path}/kill`);
+      await daemon.delete(path);
+    });
+  const focusTab = () => list.current?.querySelector<HTMLElement>("[aria-selected=true]")?.focus();
+  const onKeyDown = ({ key }: KeyboardEvent) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[key];
+    if (!by || !shown) return;
+    const next = terminals[(terminals.indexOf(shown) + by + terminals.length) % terminals.length];
+    if (next) setChosen(next.id);
+  };
+
+  return (
+    <div className="terminalTab">
+      <div className="terminalTabs">
+        {terminals.length > 0 && (
+          <div ref={list} className="tabs" role="tablist" aria-label="Terminals" onKeyDown={onKeyDown}>
+            {terminals.map((process) => (
+              <button
+                key={process.id}
+                type="button"
+                role="tab"
+                aria-selected={process === shown}
+                aria-controls="terminal-body"
+                tabIndex={process === shown ? 0 : -1}
+                title={`${process.id} in ${process.cwd ?? "the daemon's folder"}`}
+                onClick={() => setChosen(process.id)}
+              >
+                {commandOf(process)} <span className="faint">{process.id.replace(/^proc_/, "")}</span>
+              </button>
+            ))}
+          </div>
+        )}
+        <IconButton icon="plus" label="New terminal" disabled={starting} onClick={start} />
+        <span className="grow" />
+        {shown && (
+          <IconButton
+            icon="trash"
+            label={shown.status === "running" ? "End this terminal" : "Forget this terminal"}
+            onClick={() => (shown.status === "running" ? setEnding(shown) : void end(shown))}
+          />
+        )}
+      </div>
+      {problem && <Notice>{problem}</Notice>}
+      <div className="terminalBody" id="terminal-body" role={shown ? "tabpanel" : undefined} aria-label={shown ? "Screen" : undefined}>
+        {shown ? (
+          <Suspense>
+            <TerminalScreen key={shown.id} processId={shown.id} name={commandOf(shown)} onEnd={reload} onLeave={focusTab} />
+          </Suspense>
+        ) : (
+          <div className="debugEmpty">
+            <p>No terminal is open. A terminal runs on the daemon's machine, in the directory of the session.</p>
+            <Button look="primary" icon="terminal" disabled={starting} onClick={start}>
+              New terminal
+            </Button>
+          </div>
+        )}
+      </div>
+      {ending && (
+        <Confirm
+          title="End the terminal?"
+          words={`“${commandOf(ending)}” and everything it started are ended.`}
+          action="End it"
+          onClose={() => setEnding(null)}
+          onConfirm={() => void end(ending)}
+        />
+      )}
+    </div>
+  );
+}
