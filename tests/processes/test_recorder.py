@@ -36,7 +36,7 @@ class Kept:
         self.data += data
         return len(data)
 
-    def told(self) -> None:
+    def notify(self) -> None:
         self.news.set()
 
 

@@ -80,7 +80,7 @@ class Process:
         assert self._log is not None
         return self._log.append(stream, data, is_rest=is_rest)
 
-    def told(self) -> None:
+    def notify(self) -> None:
         for follower in tuple(self._followers):
             follower.wake()
 
@@ -104,4 +104,4 @@ class Process:
         if self._log is not None:
             self._log.close()
         self.exited.set()
-        self.told()
+        self.notify()

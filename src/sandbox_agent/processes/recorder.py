@@ -47,7 +47,7 @@ class Sink(Protocol):
     def take(self, stream: LogStream, data: bytes, *, is_rest: bool) -> int:
         """Returns how many bytes were taken; OSError if there is no room. The rest is offered again, unless it is the last output."""
 
-    def told(self) -> None:
+    def notify(self) -> None:
         """There is more. Called in the event loop."""
 
 
@@ -218,7 +218,7 @@ class Recorder:
 
     def _tell_now(self, sink: Sink) -> None:
         self._news.discard(sink)
-        sink.told()
+        sink.notify()
 
     def _call(self, callback: Callable[[], None]) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed: no one is waiting

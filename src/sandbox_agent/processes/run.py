@@ -27,7 +27,7 @@ class Captured:
             self.truncated.add(stream)
         return len(data)
 
-    def told(self) -> None:
+    def notify(self) -> None:
         """No reader follows it."""
 
     def text(self, stream: LogStream) -> str:
