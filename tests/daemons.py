@@ -178,11 +178,20 @@ def descendants(pid: int) -> set[int]:
     below: set[int] = set()
     todo = [pid]
     while todo:
-        for task in Path(f"/proc/{todo.pop()}/task").glob("*/children"):
-            children = [int(child) for child in _read(task).split()]
+        tasks = Path(f"/proc/{todo.pop()}/task")
+        for task in _entries(tasks):
+            children = [int(child) for child in _read(tasks / task / "children").split()]
             below.update(children)
             todo += children
     return below
+
+
+def _entries(directory: Path) -> list[str]:
+    """The entries of a directory of a process that may be gone by now."""
+    try:
+        return os.listdir(directory)
+    except (FileNotFoundError, ProcessLookupError):
+        return []
 
 
 def _read(path: Path) -> bytes:

@@ -28,7 +28,7 @@ from .framing import LineTooLong
 from .http_link import HttpLink
 from .log import BACKLOG_BYTES, Log
 from .process import AgentProcess, Exit
-from .traces import Traces
+from .traces import HostTraces
 
 logger = logging.getLogger("sandbox_agent.host")
 
@@ -91,10 +91,7 @@ class Host:
         self._begun = False
         self._held: list[InFrame | LineTooLong] = []
         self._held_bytes = 0
-        self._env: dict[str, str] = {}
-        self._first: Traces | None = None
-        """Captured before the process starts, because it may read its settings at once."""
-        self._traces: dict[Conversation, Traces] = {}
+        self._traces = HostTraces(agent)
         self._waits: dict[Conversation, asyncio.TimerHandle] = {}
         self._waited: list[Conversation] = []
         """Conversations whose delay ended while the host was held."""
@@ -115,9 +112,9 @@ class Host:
             write_private(Path(path), content)
         if self._tap:
             self._tap("cmd", msgspec.json.encode(launch.argv))
-        self._env = {**env, **launch.env}
-        self._first = Traces(self.agent, directory, self._env)
-        await self.process.start(launch.argv, self._env, directory)
+        environ = {**env, **launch.env}
+        self._traces.start(directory, environ)
+        await self.process.start(launch.argv, environ, directory)
         self.wire.connected()
         self.flush()
 
@@ -138,9 +135,9 @@ class Host:
 
     def open(self, start: Start, tenant: Tenant) -> Conversation:
         self._require_alive()
-        traces = Traces(self.agent, start.settings.directory, self._env)
+        traces = self._traces.before(start.settings.directory)
         conversation = self.wire.open(start)
-        self._traces[conversation] = traces
+        self._traces.keep(conversation, traces)
         self._tenants[conversation] = tenant
         self._by_scribe[conversation.scribe] = tenant
         return conversation
@@ -152,8 +149,7 @@ class Host:
         try:
             await self._close(conversation)
         finally:
-            self._tidy(conversation)
-            self._traces.pop(conversation, None)
+            self._traces.forget(conversation)
 
     async def _close(self, conversation: Conversation) -> None:
         del self._by_scribe[conversation.scribe]
@@ -188,7 +184,7 @@ class Host:
         self._require_alive()
         answer: asyncio.Future[Catalogue] = asyncio.get_running_loop().create_future()
         self._listings.append(answer)
-        traces = Traces(self.agent, directory, self._env)
+        traces = self._traces.before(directory)
         try:
             self.wire.list_catalogue(directory)
             self.begin()
@@ -229,7 +225,7 @@ class Host:
 
     def _hear(self, frames: Sequence[InFrame | LineTooLong]) -> None:
         if self._tap:
-            self._tell_tap("out", [frame for frame in frames if not isinstance(frame, LineTooLong)])
+            _record(self._tap, "out", [frame for frame in frames if not isinstance(frame, LineTooLong)])
         if self._holds:
             self._keep(frames)
             return
@@ -285,7 +281,7 @@ class Host:
             if wire.outbox:
                 frames, wire.outbox = wire.outbox, []
                 if self._tap:
-                    self._tell_tap("in", frames)
+                    _record(self._tap, "in", frames)
                 self.process.write(frames)
             if wire.notices:
                 notices, wire.notices = wire.notices, []
@@ -298,24 +294,10 @@ class Host:
                     if tenant is not None:
                         tenant.heard()
 
-    def _tell_tap(self, direction: Literal["in", "out"], frames: Sequence[InFrame | OutFrame]) -> None:
-        assert self._tap is not None
-        for frame in frames:
-            self._tap(direction, encode_frame(frame))
-
     def _pause(self) -> None:
         self._pauses += 1
         if self._pauses == 1:
             self.process.pause()
-
-    def _tidy(self, conversation: Conversation) -> None:
-        for traces in (self._first, self._traces.get(conversation)):
-            if traces is not None:
-                try:
-                    traces.remove()
-                except Exception:
-                    # A failure here must not delay the report of the agent's exit.
-                    logger.exception("leftovers of %s could not be removed", self.agent.name)
 
     def _resume(self) -> None:
         self._pauses -= 1
@@ -340,7 +322,7 @@ class Host:
                 self._waits[conversation] = loop.call_later(seconds, self._end_wait, conversation)
             case _:
                 self._ending = self._ending or isinstance(notice, Ending)
-                self._tidy(notice.conversation)
+                self._traces.remove(notice.conversation)
                 if tenant := self._tenants.get(notice.conversation):
                     tenant.notice(notice)
 
@@ -388,8 +370,13 @@ class Host:
             self._left(conversation)
         tenants, self._tenants, self._by_scribe = self._tenants, {}, {}
         for conversation, tenant in tenants.items():
-            self._tidy(conversation)
+            self._traces.forget(conversation)
             conversation.scribe.frame = Frame()
             tenant.exited(exit)
         self._on_exit(self, exit)
         self.exit_told.set()
+
+
+def _record(tap: Tap, direction: Literal["in", "out"], frames: Sequence[InFrame | OutFrame]) -> None:
+    for frame in frames:
+        tap(direction, encode_frame(frame))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ..agents.base import Agent
+from ..agents.base import Agent, Conversation
 from ..schema.world import look
+
+logger = logging.getLogger("sandbox_agent.host")
 
 
 class Traces:
@@ -33,6 +36,40 @@ class Traces:
             if _content(path) == self._agent.rewritten(content):
                 with contextlib.suppress(OSError):
                     _replace(path, content)
+
+
+class HostTraces:
+    """The traces of one agent process: those of its start, and those of each conversation."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._environ: Mapping[str, str] = {}
+        self._at_start: Traces | None = None
+        self._of_conversations: dict[Conversation, Traces] = {}
+
+    def start(self, directory: str, environ: Mapping[str, str]) -> None:
+        """Captured before the process starts, because it may read its settings at once."""
+        self._environ = environ
+        self._at_start = self.before(directory)
+
+    def before(self, directory: str) -> Traces:
+        return Traces(self._agent, directory, self._environ)
+
+    def keep(self, conversation: Conversation, traces: Traces) -> None:
+        self._of_conversations[conversation] = traces
+
+    def remove(self, conversation: Conversation) -> None:
+        for traces in (self._at_start, self._of_conversations.get(conversation)):
+            if traces is not None:
+                try:
+                    traces.remove()
+                except Exception:
+                    # A failure here must not delay the report of the agent's exit.
+                    logger.exception("leftovers of %s could not be removed", self._agent.name)
+
+    def forget(self, conversation: Conversation) -> None:
+        self.remove(conversation)
+        self._of_conversations.pop(conversation, None)
 
 
 def missing_in_git(directory: str, names: Iterable[str]) -> tuple[Path, ...]:
