@@ -440,7 +440,7 @@ def test_the_end_of_a_session_ends_its_streams(
                 reading = asyncio.create_task(kind(log, channel, "a", 0).run(paper))
             async with followed(of_all(log)) as everything:
                 await reading
-                await everything.until_number(2)
+                await everything.until(lambda: 2 in everything.numbers)
                 assert not everything.text.endswith(END)
             assert paper.numbers == [1, 2]
             assert paper.text.endswith(END)

@@ -332,7 +332,7 @@ class Log(Reading):
             return
         for end in ends:
             logger.error(
-                "an append of session %s is impossible to write; the session is reloaded",
+                "an append of session %s cannot be written; the session is reloaded",
                 end.session_id,
                 exc_info=error,
             )
