@@ -775,7 +775,7 @@ def test_an_internal_error_affects_only_its_own_session(
             assert not (log.backlog > BACKLOG_BYTES)
 
     asyncio.run(scenario())
-    assert "an append of session b is impossible to write" in caplog.text
+    assert "an append of session b cannot be written" in caplog.text
 
 
 def test_later_appends_of_a_lost_session_are_not_written() -> None:
