@@ -1,6 +1,7 @@
-"""Answers of many megabytes: the page stays quick, and the work that it has grows with their length, not faster.
+"""Answers of many megabytes: the page stays usable, and the work that it has grows with their length, not faster.
 
-What is asserted is the time that the page's own thread works, which is the same on a busy machine.
+Compared is the time that the page's own thread works for a quarter of the answer and for all of it. The seconds
+themselves depend on the machine and are only printed (`pytest -s`).
 """
 
 from __future__ import annotations
@@ -23,29 +24,35 @@ def busy_seconds(inspector: CDPSession) -> float:
     return float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration"))
 
 
+# Four times the length is four times the work; work that grows with the square of the length would be sixteen times.
+MOST_GROWTH = 8
+
+
 @pytest.mark.parametrize(
-    ("prompt", "most_seconds"),
+    ("quarter", "whole"),
     [
-        (MARKDOWN * (950_000 // len(MARKDOWN)), 1.0),
-        ("**word** " * 100_000, 1.0),
-        ("bigline 10m", 2.0),
-        ("flood 100 100k", 3.0),
+        (MARKDOWN * (240_000 // len(MARKDOWN)), MARKDOWN * (960_000 // len(MARKDOWN))),
+        ("**word** " * 25_000, "**word** " * 100_000),
+        ("bigline 2500k", "bigline 10m"),
+        ("flood 25 100k", "flood 100 100k"),
     ],
     ids=["1 MB of Markdown", "one paragraph of 1 MB", "one word of 10 MB", "10 MB that stream"],
 )
-def test_a_long_answer_is_drawn_quickly(
-    window: Window, client: Client, prompt: str, most_seconds: float
+def test_a_long_answer_takes_time_in_proportion_to_its_length(
+    window: Window, client: Client, quarter: str, whole: str
 ) -> None:
-    session = client.create()
-    window.enter(session)
     inspector = window.page.context.new_cdp_session(window.page)
     inspector.send("Performance.enable", {"timeDomain": "threadTicks"})
-    before = busy_seconds(inspector)
-    client.send(session, prompt)
-    window.turn_is_over()
-    worked = busy_seconds(inspector) - before
-    print(f"{worked:.2f} s of work")
-    assert worked < most_seconds
+    worked = []
+    for prompt in (quarter, whole):
+        session = client.create()
+        window.enter(session)
+        before = busy_seconds(inspector)
+        client.send(session, prompt)
+        window.turn_is_over()
+        worked.append(busy_seconds(inspector) - before)
+    print(f"{worked[0]:.2f} s of work for a quarter, {worked[1]:.2f} s for all of it")
+    assert worked[1] < MOST_GROWTH * max(worked[0], 0.1)
     assert window.page.locator(".transcript *").count() < 5000, "only what is in sight is drawn"
 
     # It can be used: to its beginning and back, to write, and to read what comes then.
@@ -55,4 +62,3 @@ def test_a_long_answer_is_drawn_quickly(
     expect(window.log.locator(".turnEnd").last).to_be_in_viewport()
     window.say("and now?")
     window.sees("You said: and now?")
-    assert busy_seconds(inspector) - before < most_seconds + 1

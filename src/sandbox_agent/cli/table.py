@@ -379,7 +379,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('limit', 'integer', 'query', 'limit', 'Most matches to return. Default: 200.'),
             Argument('timeout_ms', 'integer', 'query', 'timeoutMs', 'Time limit in milliseconds. Default: 10000.'),
         ),
-        "sandbox-agent fs search --session-id demo --glob '*.py' --text TODO\nsandbox-agent fs search /srv/project --regex 'def test_\\w+'",
+        "sandbox-agent fs search --session-id demo --glob '*.py' --text import\nsandbox-agent fs search /srv/project --regex 'def test_\\w+'",
     ),
     Command(
         'fs', 'watch', (), 'GET', '/v1/fs/watch', 'Stream changes below a directory, starting now.', 'Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame named `lost` means\nthat changes are missing, because there were too many at once or there are too many directories: read the directory\nagain.', 'stream', '',

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Generator
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
@@ -90,11 +91,11 @@ class Unawaited(Coroutine[Any, Any, Any]):
         )
 
 
-class AsyncTurnBase(AsyncGuard, Generic[T]):
+class AsyncTurnBase(AsyncGuard, ABC, Generic[T]):
     """Base of classes that can also be awaited for their `result()`."""
 
-    async def result(self) -> T:
-        raise NotImplementedError
+    @abstractmethod
+    async def result(self) -> T: ...
 
     def __await__(self) -> Generator[Any, Any, T]:
         return self.result().__await__()

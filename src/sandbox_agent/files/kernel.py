@@ -26,6 +26,10 @@ def _error() -> int:
     return ctypes.get_errno()
 
 
+class Unsupported(Exception):
+    """The system or the file system has no such call."""
+
+
 # -- renames --------------------------------------------------------------------------------------
 
 NO_REPLACE = 1
@@ -36,16 +40,16 @@ _UNKNOWN = (errno.ENOSYS, errno.EINVAL)
 def rename(source: int, old: str, target: int, new: str, flag: int) -> None:
     """Rename between two open folders. `NO_REPLACE` fails if `new` exists; `EXCHANGE` swaps the two.
 
-    Raises NotImplementedError if the system or the file system cannot do this.
+    Raises `Unsupported` if the system or the file system cannot do this.
     """
     call = getattr(_libc(), "renameat2", None)
     if call is None:
-        raise NotImplementedError
+        raise Unsupported
     if call(source, os.fsencode(old), target, os.fsencode(new), flag) == 0:
         return
     code = _error()
     if code in _UNKNOWN:
-        raise NotImplementedError
+        raise Unsupported
     raise OSError(code, os.strerror(code), old)
 
 
@@ -73,10 +77,10 @@ class Notice(NamedTuple):
 
 
 def open_notices() -> int:
-    """A descriptor to read notifications from. Raises NotImplementedError without inotify."""
+    """A descriptor to read notifications from. Raises `Unsupported` without inotify."""
     call = getattr(_libc(), "inotify_init1", None)
     if call is None:
-        raise NotImplementedError
+        raise Unsupported
     descriptor: int = call(os.O_NONBLOCK | os.O_CLOEXEC)
     return _checked(descriptor)
 

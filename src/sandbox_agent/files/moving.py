@@ -55,7 +55,7 @@ def _rename_to_nothing(place: Place, old: str, to: Place, new: str) -> None:
         kernel.rename(place.folder, old, to.folder, new, kernel.NO_REPLACE)
     except FileExistsError:
         raise _taken(to) from None
-    except NotImplementedError:
+    except kernel.Unsupported:
         os.rename(old, new, src_dir_fd=place.folder, dst_dir_fd=to.folder)
 
 
@@ -63,7 +63,7 @@ def _exchange(place: Place, old: str, to: Place, new: str) -> None:
     """Swap the two atomically, or through a third name if the system cannot."""
     try:
         kernel.rename(place.folder, old, to.folder, new, kernel.EXCHANGE)
-    except NotImplementedError:
+    except kernel.Unsupported:
         aside = temporary_name()
         os.rename(new, aside, src_dir_fd=to.folder, dst_dir_fd=to.folder)
         try:

@@ -49,7 +49,7 @@ class Watch:
         with told(path):
             try:
                 self._notices = kernel.open_notices()
-            except NotImplementedError:
+            except kernel.Unsupported:
                 raise InvalidRequest("this system does not report changes") from None
         for _ in self._add(""):
             pass

@@ -263,7 +263,7 @@ async def download(daemon: Daemon, request: DownloadFolder) -> Download:
     *ANY,
     name="fs.search",
     examples=(
-        "sandbox-agent fs search --session-id demo --glob '*.py' --text TODO",
+        "sandbox-agent fs search --session-id demo --glob '*.py' --text import",
         "sandbox-agent fs search /srv/project --regex 'def test_\\w+'",
     ),
     words=("path",),
