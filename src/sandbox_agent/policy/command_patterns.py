@@ -1,0 +1,178 @@
+"""Patterns for commands: words in which `*` is a wildcard, e.g. `git *` or `rm -rf`.
+
+An `allow` must match the whole command as it is written. A `deny` or `ask` matches the beginning, in whatever order options come,
+however they are spelled and wherever the program is; and what only might be meant is told as `maybe`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from .programs import Command, Word, without_global_options
+
+Match = Literal["yes", "maybe", "no"]
+
+MOST_WORDS = 2_000
+"""A longer command is not searched."""
+
+_SPELLINGS: dict[str, dict[str, str]] = {
+    "rm": {"R": "r", "recursive": "r", "force": "f", "dir": "d", "interactive": "i", "verbose": "v"},
+    "chmod": {"recursive": "R"},
+    "chown": {"recursive": "R"},
+    "chgrp": {"recursive": "R"},
+    "cp": {"r": "R", "recursive": "R", "force": "f"},
+    "mv": {"force": "f"},
+    "ln": {"force": "f", "symbolic": "s"},
+    "git": {"force": "f", "delete": "d", "all": "a"},
+    "docker": {"force": "f", "all": "a"},
+    "kill": {},
+    "pkill": {},
+}
+"""Programs whose options we know: other spellings of an option, by its letter."""
+_LONG_WITH_ONE_DASH = frozenset({"find", "java", "go", "terraform", "openssl", "ffmpeg", "convert"})
+
+
+def allows(pattern: list[str], command: Command) -> bool:
+    """Whether the pattern matches the whole command, of which everything is certain."""
+    if command.unclear or not command.clean or not all(word.certain for word in command.words):
+        return False
+    texts = [word.text for word in command.words]
+    reached = {0}
+    for part in pattern:
+        if part == "*":
+            reached = set(range(min(reached), len(texts) + 1))
+        else:
+            reached = {at + 1 for at in reached if at < len(texts) and fnmatchcase(texts[at], part)}
+        if not reached:
+            return False
+    return len(texts) in reached
+
+
+def may_deny(pattern: list[str], command: Command) -> Match:
+    """Whether the command is, contains, or may turn out to be what the pattern says."""
+    if all(part == "*" for part in pattern):
+        return "yes"
+    words = without_global_options(command.words) if command.words else ()
+    match = _begins(pattern, words)
+    if match != "no" or command.unclear:
+        return match if match == "yes" else "maybe"
+    return "maybe" if _mentions(pattern, words) else "no"
+
+
+def _begins(pattern: list[str], words: tuple[Word, ...]) -> Match:
+    if not words:
+        return "no"
+    name, wanted = words[0], pattern[0]
+    if not name.certain:
+        return "maybe"
+    program = posixpath.basename(name.text)
+    if not (fnmatchcase(program, wanted) or fnmatchcase(name.text, wanted)):
+        # Some file systems ignore case.
+        return "maybe" if fnmatchcase(program.casefold(), wanted.casefold()) else "no"
+    options, plain = _sorted([Word(part) for part in pattern[1:]])
+    while plain and plain[-1].text == "*":
+        plain.pop()
+    given_options, given_plain = _sorted(list(words[1:]))
+    uncertain = any(not word.certain for word in words)
+    in_options = _options_match(program, options, given_options)
+    in_plain = _plain_matches(plain, words[1:], given_plain)
+    if in_options == "no" and uncertain:
+        in_options = "maybe"
+    if in_plain == "no" and (uncertain or any(word.glob for word in words)):
+        in_plain = "maybe"
+    return _all((in_options, in_plain))
+
+
+def _all(matches: Iterable[Match]) -> Match:
+    found = set(matches)
+    return "no" if "no" in found else "maybe" if "maybe" in found else "yes"
+
+
+def _sorted(words: list[Word]) -> tuple[list[Word], list[Word]]:
+    """Options, and the other words. After `--` there are no options."""
+    options: list[Word] = []
+    plain: list[Word] = []
+    for at, word in enumerate(words):
+        if word.text == "--" and word.certain:
+            return options, plain + words[at + 1 :]
+        (options if word.text.startswith("-") and len(word.text) > 1 else plain).append(word)
+    return options, plain
+
+
+def _options_match(program: str, wanted: list[Word], given: list[Word]) -> Match:
+    texts = [word.text for word in given]
+    return _all(_option_matches(program, option.text, texts) for option in wanted)
+
+
+def _option_matches(program: str, wanted: str, given: list[str]) -> Match:
+    if any(fnmatchcase(text, wanted) or text.startswith(f"{wanted}=") for text in given):
+        return "yes"
+    letters = _letters(program, wanted)
+    if wanted.startswith("--") and letters == {wanted}:
+        return "maybe" if any(wanted.startswith(text) for text in given if len(text) > 2) else "no"
+    if program in _LONG_WITH_ONE_DASH:
+        return "no"
+    if letters <= {letter for text in given for letter in _letters(program, text)}:
+        return "yes" if program in _SPELLINGS else "maybe"
+    return "no"
+
+
+def _letters(program: str, option: str) -> set[str]:
+    """The letters of an option like `-rf`, or the letter for which a long one stands; else the long one itself."""
+    known = _SPELLINGS.get(program, {})
+    if not option.startswith("--"):
+        return {known.get(letter, letter) for letter in option[1:]}
+    name = option[2:].partition("=")[0]
+    letters = {letter for long, letter in known.items() if len(long) > 1 and name and long.startswith(name)}
+    return letters or {option}
+
+
+def _plain_matches(wanted: list[Word], words: tuple[Word, ...], given: list[Word]) -> Match:
+    """Whether the words that are not options begin with these. A word after an option may be its value, so perhaps it is skipped."""
+    if _follow(wanted, given):
+        return "yes"
+    values = {id(word) for before, word in zip(words, words[1:], strict=False) if before.text.startswith("-")}
+    loose = [word for word in given if id(word) not in values]
+    return "maybe" if values and (_follow(wanted, loose) or _follow_in_order(wanted, given)) else "no"
+
+
+def _follow(wanted: list[Word], given: list[Word]) -> bool:
+    reached = {0}
+    for part in wanted:
+        if part.text == "*":
+            reached = set(range(min(reached), len(given) + 1))
+        else:
+            reached = {at + 1 for at in reached if at < len(given) and fnmatchcase(given[at].text, part.text)}
+        if not reached:
+            return False
+    return True
+
+
+def _follow_in_order(wanted: list[Word], given: list[Word]) -> bool:
+    rest = iter(given)
+    return all(any(fnmatchcase(word.text, part.text) for word in rest) for part in wanted)
+
+
+_BETWEEN_WORDS = re.compile(r"[^\w./*~-]+")
+
+
+def _mentions(pattern: list[str], words: tuple[Word, ...]) -> bool:
+    """Whether the denied command stands among the words or within one of them: some program may run it."""
+    texts = [word.text for word in words[1:]]
+    for word in words:
+        bare = re.sub(r"['\"\\]", "", word.text)
+        pieces = [piece for piece in _BETWEEN_WORDS.split(bare) if piece]
+        if len(pieces) > 1 or bare != word.text:
+            texts += pieces
+    if len(texts) > MOST_WORDS:
+        return True
+    wanted = pattern[0].casefold()
+    return any(
+        _begins(pattern, tuple(Word(text) for text in texts[at : at + 64])) != "no"
+        for at, name in enumerate(texts)
+        if fnmatchcase(posixpath.basename(name).casefold(), wanted) or fnmatchcase(name.casefold(), wanted)
+    )

@@ -1,0 +1,238 @@
+"""Rules: which of them decides a request, and how.
+
+A request is judged in parts: each command of a command line, each file, each host. For every part the first rule of a list that
+matches wins, and the strictest answer of all parts counts. A rule may match for certain, not at all, or perhaps: then a part is
+not understood well enough, and what might be denied is asked.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+
+from msgspec import Struct
+
+from ..agents.scribe import Ask
+from ..schema.items import ToolKind
+from ..schema.policy import Effect, PolicyRule, RuleList, RuleReference
+from . import shell
+from .command_patterns import Match, allows, may_deny
+from .paths import matches_path
+from .programs import Command
+
+Resolve = Callable[[str], str]
+
+_STRICTNESS: dict[Effect | None, int] = {"allow": 0, None: 1, "ask": 2, "deny": 3}
+"""No rule is stricter than `allow`: the permission mode decides."""
+
+_WITH_PATHS = frozenset({"edit", "read", "search"})
+
+
+class Request(Struct, frozen=True):
+    """A permission request, and where it is made."""
+
+    agent: str
+    ask: Ask
+    directory: str
+    resolve: Resolve
+
+    @property
+    def kind(self) -> ToolKind:
+        return self.ask.tool_kind or self.ask.kind
+
+
+class Rules(Struct, frozen=True):
+    """The rules in force: the operator's come first, and a session's can only tighten them."""
+
+    operator: tuple[PolicyRule, ...] = ()
+    session: tuple[PolicyRule, ...] = ()
+
+    def at(self, now: str) -> Rules:
+        """Without the rules that have expired. Positions stay what they are."""
+        return self if not any(rule.expires for rule in (*self.operator, *self.session)) else self._current(now)
+
+    def _current(self, now: str) -> Rules:
+        def current(rules: tuple[PolicyRule, ...]) -> tuple[PolicyRule, ...]:
+            return tuple(NEVER if rule.is_over(now) else rule for rule in rules)
+
+        return Rules(current(self.operator), current(self.session))
+
+    def restrict(self, agent: str) -> bool:
+        """Whether a rule may deny this agent something, or make it ask."""
+        return any(
+            rule.effect != "allow" and rule is not NEVER and _agent_matches(rule, agent)
+            for rule in (*self.operator, *self.session)
+        )
+
+
+NEVER = PolicyRule("allow", agent="-")
+"""Stands for a rule that has expired: no agent is called `-`."""
+
+
+class Part(Struct, frozen=True):
+    """What one rule is compared with."""
+
+    kind: ToolKind
+    text: str
+    """What it is about, for people."""
+    command: Command | None = None
+    path: str | None = None
+    host: str | None = None
+
+
+class Judged(Struct, frozen=True):
+    """The answer of the rules to a part, or to a whole request."""
+
+    effect: Effect | None = None
+    """None if no rule matches."""
+    rule: RuleReference | None = None
+    why: str = ""
+    """Why it is not certain that the rule matches."""
+
+
+def judge(rules: Rules, request: Request) -> Judged:
+    """The strictest answer of all parts."""
+    return strictest(judged for _, judged in judge_parts(rules, request))
+
+
+def strictest(answers: Iterator[Judged]) -> Judged:
+    return max(answers, key=lambda judged: _STRICTNESS[judged.effect], default=Judged())
+
+
+def judge_parts(rules: Rules, request: Request) -> Iterator[tuple[Part, Judged]]:
+    if not rules.operator and not rules.session:
+        return
+    for part in parts_of(request):
+        operator = _first(rules.operator, "operator", request, part)
+        session = _first(rules.session, "session", request, part)
+        yield part, operator if _stands(operator, session) else session
+
+
+def _stands(operator: Judged, session: Judged) -> bool:
+    """A session's rule counts if it is stricter, or if the operator has none."""
+    if operator.effect is None:
+        return session.effect is None
+    return _STRICTNESS[session.effect] <= _STRICTNESS[operator.effect] or session.effect is None
+
+
+def _first(rules: tuple[PolicyRule, ...], name: RuleList, request: Request, part: Part) -> Judged:
+    doubt: Judged | None = None
+    for index, rule in enumerate(rules):
+        match = _match(rule, request, part)
+        if match == "no":
+            continue
+        reference = RuleReference(name, index, rule.reason)
+        if match == "yes":
+            found = Judged(rule.effect, reference)
+            return doubt if doubt is not None and found.effect != "deny" else found
+        if rule.effect != "allow" and doubt is None:
+            why = (part.command.unclear if part.command else "") or "it is not certain that the rule applies"
+            doubt = Judged("ask", reference, why)
+    return doubt or Judged()
+
+
+# -- parts ------------------------------------------------------------------------------------
+
+
+def parts_of(request: Request) -> Iterator[Part]:
+    ask, kind = request.ask, request.kind
+    if kind == "command":
+        if ask.command is None:
+            yield Part(kind, ask.action, Command(unclear="the agent does not say what it runs"))
+            return
+        for command in shell.read(ask.command):
+            if command.words or command.unclear:
+                yield Part(kind, command.text or command.unclear, command)
+            for file in command.writes:
+                yield Part("edit", f"> {file.text}", path=file.text if file.certain else None)
+        return
+    for path in ask.paths or ():
+        yield Part(kind, path, path=path)
+    for host in ask.hosts:
+        yield Part(kind, host, host=host)
+    if not ask.paths and not ask.hosts:
+        yield Part(kind, ask.title or ask.action)
+
+
+# -- one rule and one part ----------------------------------------------------------------------
+
+
+def _match(rule: PolicyRule, request: Request, part: Part) -> Match:
+    if not _agent_matches(rule, request.agent):
+        return "no"
+    if rule.kind is not None and rule.kind != part.kind:
+        return "no"
+    if rule.tool is not None and not fnmatchcase(request.ask.action, rule.tool):
+        return "no"
+    matches = (_command_matches(rule, part), _path_matches(rule, request, part), _host_matches(rule, part))
+    return "no" if "no" in matches else "maybe" if "maybe" in matches else "yes"
+
+
+def _agent_matches(rule: PolicyRule, agent: str) -> bool:
+    return rule.agent is None or fnmatchcase(agent, rule.agent)
+
+
+def _command_matches(rule: PolicyRule, part: Part) -> Match:
+    command = part.command
+    if rule.effect == "allow":
+        if command is None:
+            return "no" if rule.command else "yes"
+        if command.unclear:
+            return "maybe"  # it is never allowed
+        return "yes" if rule.command is None or allows(rule.command.split(), command) else "no"
+    if rule.command is None:
+        return "yes"
+    return "no" if command is None else may_deny(rule.command.split(), command)
+
+
+def _path_matches(rule: PolicyRule, request: Request, part: Part) -> Match:
+    if rule.path is None:
+        return "yes"
+    if part.path is None:
+        return "maybe" if part.kind in _WITH_PATHS else "no"
+    named = posixpath.join(request.directory, part.path)
+    real = request.resolve(named)
+    inside = request.resolve(request.directory)
+    if matches_path(rule.path, real, inside):
+        return "yes"
+    if rule.effect == "allow":
+        return "no"
+    # Some file systems ignore case, and a link that is denied is denied whatever it points to.
+    names = (real.casefold(), posixpath.normpath(named), posixpath.normpath(named).casefold())
+    patterns = (rule.path, rule.path.casefold())
+    roots = (inside, inside.casefold(), request.directory, request.directory.casefold())
+    found = any(
+        matches_path(pattern, name, root) for pattern in patterns for name in names for root in roots
+    )
+    return "yes" if found else "no"
+
+
+def _host_matches(rule: PolicyRule, part: Part) -> Match:
+    if rule.host is None:
+        return "yes"
+    pattern = rule.host.casefold()
+    if part.command is not None:
+        # A command may contact other hosts than its words name, so this can deny but not allow.
+        if rule.effect == "allow":
+            return "no"
+        return _command_contacts(part.command, pattern)
+    if part.host is not None:
+        return "yes" if fnmatchcase(part.host.casefold().rstrip("."), pattern) else "no"
+    return "maybe" if part.kind == "fetch" else "no"
+
+
+_URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://(?:[^\s/@'\"]*@)?|\w+@)([\w.-]+)", re.IGNORECASE)
+_NAME = re.compile(r"[\w-]+(?:\.[\w-]+)+")
+
+
+def _command_contacts(command: Command, pattern: str) -> Match:
+    for word in command.words:
+        hosts = (host.casefold().rstrip(".") for host in _URL.findall(word.text))
+        if any(fnmatchcase(host, pattern) for host in hosts):
+            return "yes"
+    text = command.text.casefold()
+    named = "." in pattern and any(fnmatchcase(name, pattern) for name in _NAME.findall(text))
+    uncertain = command.unclear or any(not word.certain for word in command.words)
+    return "maybe" if named or uncertain else "no"
