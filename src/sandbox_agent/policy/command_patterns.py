@@ -6,6 +6,7 @@ however they are spelled and wherever the program is; and what only might be mea
 
 from __future__ import annotations
 
+import itertools
 import posixpath
 import re
 from collections.abc import Iterable
@@ -135,7 +136,7 @@ def _plain_matches(wanted: list[Word], words: tuple[Word, ...], given: list[Word
     """Whether the words that are not options begin with these. A word after an option may be its value, so perhaps it is skipped."""
     if _follow(wanted, given):
         return "yes"
-    values = {id(word) for before, word in zip(words, words[1:], strict=False) if before.text.startswith("-")}
+    values = {id(word) for before, word in itertools.pairwise(words) if before.text.startswith("-")}
     loose = [word for word in given if id(word) not in values]
     return "maybe" if values and (_follow(wanted, loose) or _follow_in_order(wanted, given)) else "no"
 

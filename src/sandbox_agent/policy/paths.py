@@ -16,7 +16,9 @@ def matches_path(pattern: str, path: str, directory: str) -> bool:
         pattern = os.path.expanduser(pattern)
     elif not pattern.startswith(("/", "**")):
         pattern = posixpath.join(_quoted(directory), pattern)
-    return _matches([part for part in pattern.split("/") if part not in ("", ".")], path.strip("/").split("/"))
+    return _matches(
+        [part for part in pattern.split("/") if part not in ("", ".")], path.strip("/").split("/")
+    )
 
 
 def _quoted(directory: str) -> str:

@@ -6,6 +6,7 @@ something its words do not say plainly (`python -c`, `git -c`) is unclear.
 
 from __future__ import annotations
 
+import itertools
 import posixpath
 import re
 from collections.abc import Callable
@@ -57,12 +58,16 @@ def is_harmless_variable(assignment: str) -> bool:
     return _HARMLESS.fullmatch(name) is not None
 
 
-_SETTING = frozenset({"export", "declare", "typeset", "readonly", "local", "set", "shopt", "unset", "read", "printf"})
+_SETTING = frozenset(
+    {"export", "declare", "typeset", "readonly", "local", "set", "shopt", "unset", "read", "printf"}
+)
 
 
 def changes_environment(words: list[Word]) -> bool:
     """Whether commands after this one may mean something else."""
-    return words[0].text in _SETTING and (words[0].text != "printf" or any(word.text == "-v" for word in words))
+    return words[0].text in _SETTING and (
+        words[0].text != "printf" or any(word.text == "-v" for word in words)
+    )
 
 
 # -- programs that run the rest of their words ------------------------------------------------------
@@ -84,7 +89,9 @@ class Wrapper(Struct, frozen=True):
 
 
 WRAPPERS: dict[str, Wrapper] = {
-    "env": Wrapper("i0v", "uC", frozenset({"ignore-environment", "null"}), frozenset({"unset", "chdir"}), assigns=True),
+    "env": Wrapper(
+        "i0v", "uC", frozenset({"ignore-environment", "null"}), frozenset({"unset", "chdir"}), assigns=True
+    ),
     "sudo": Wrapper("AbEHiKknPSs", "CghpRrTtUuD", assigns=True, clean=False),
     "doas": Wrapper("nLs", "Cu", clean=False),
     "nice": Wrapper("0123456789", "n", long_values=frozenset({"adjustment"})),
@@ -118,15 +125,28 @@ WRAPPERS: dict[str, Wrapper] = {
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash"})
 
 _NOT_READ = {
-    **dict.fromkeys(("source", ".", "trap", "alias", "enable", "hash", "let", "complete"), "it changes the shell"),
-    **dict.fromkeys(("fish", "csh", "tcsh", "pwsh", "powershell", "nu", "xonsh"), "its language is not understood"),
-    **dict.fromkeys(("vi", "vim", "nvim", "ex", "ed", "emacs", "osascript", "expect", "gdb"), "it runs commands of its own"),
-    **dict.fromkeys(("ssh", "su", "runuser", "pkexec", "nsenter", "unshare", "systemd-run"), "it runs commands elsewhere"),
-    **dict.fromkeys(("parallel", "script", "at", "batch", "crontab", "screen", "tmux", "watch", "flock", "strace"), "it runs other programs"),
+    **dict.fromkeys(
+        ("source", ".", "trap", "alias", "enable", "hash", "let", "complete"), "it changes the shell"
+    ),
+    **dict.fromkeys(
+        ("fish", "csh", "tcsh", "pwsh", "powershell", "nu", "xonsh"), "its language is not understood"
+    ),
+    **dict.fromkeys(
+        ("vi", "vim", "nvim", "ex", "ed", "emacs", "osascript", "expect", "gdb"),
+        "it runs commands of its own",
+    ),
+    **dict.fromkeys(
+        ("ssh", "su", "runuser", "pkexec", "nsenter", "unshare", "systemd-run"), "it runs commands elsewhere"
+    ),
+    **dict.fromkeys(
+        ("parallel", "script", "at", "batch", "crontab", "screen", "tmux", "watch", "flock", "strace"),
+        "it runs other programs",
+    ),
 }
 
 _INTERPRETERS = re.compile(
-    r"(python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|Rscript|ghci|jshell|irb)[\d.]*$", re.ASCII
+    r"(python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|Rscript|ghci|jshell|irb)[\d.]*$",
+    re.ASCII,
 )
 _CODE = re.compile(r"-[A-Za-z]*[cCeErpn]|--(eval|print|exec|run)|-$|eval$")
 _ONLY_TELLS = frozenset({"-V", "-v", "--version", "--help", "-h"})
@@ -141,7 +161,9 @@ _GIT_COMMANDS = frozenset(
     ).split()
 )
 """Git's own commands that run no other program unless an option says so. Any other word may be an alias."""
-_GIT_FLAGS = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--version", "--help"})
+_GIT_FLAGS = frozenset(
+    {"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--version", "--help"}
+)
 _GIT_RUNS = re.compile(
     # `--exec`, `--upload-pack`, `--receive-pack`, `--template`, `--config` and others, which may be abbreviated.
     r"--e(x(e(c.*)?)?)?(=.*)?$|--u(p(l.*)?)?(=.*)?$|--rece|--te(m.*)?(=.*)?$|--co(n(f.*)?)?(=.*)?$|--op|--ou|--ext|--textc|\w+::",
@@ -162,10 +184,20 @@ _RUNS: dict[str, re.Pattern[str]] = {
     "zip": re.compile(r"-[A-Za-z]*T|--unz"),
     "sort": re.compile(r"--comp"),
     "awk": re.compile(r"(?s)-f|--|.*(system|\||getline|@)"),
-    "sed": re.compile(r"(?s)-[A-Za-z]*f|--fi|(.*[;{}\n0-9$/!,])?\s*e(\s|$)|.*[/|,#@!:;][gpiImMw0-9]*e[gpiImMw0-9]*\s*([;}\n]|$)"),
+    "sed": re.compile(
+        r"(?s)-[A-Za-z]*f|--fi|(.*[;{}\n0-9$/!,])?\s*e(\s|$)|.*[/|,#@!:;][gpiImMw0-9]*e[gpiImMw0-9]*\s*([;}\n]|$)"
+    ),
 }
 """Words by which a program is told to run another."""
-_SAME = {"gawk": "awk", "mawk": "awk", "nawk": "awk", "gsed": "sed", "gmake": "make", "bsdtar": "tar", "gtar": "tar"}
+_SAME = {
+    "gawk": "awk",
+    "mawk": "awk",
+    "nawk": "awk",
+    "gsed": "sed",
+    "gmake": "make",
+    "bsdtar": "tar",
+    "gtar": "tar",
+}
 
 
 def run(words: list[Word], clean: bool, nested: Nested) -> list[Command]:
@@ -203,7 +235,9 @@ def _doubt(program: str, words: list[Word]) -> str:
         options = _options_of(arguments)
         reads_input = len(options) == len(arguments) and _ONLY_TELLS.isdisjoint(arguments)
         runs_code = any(_CODE.match(word) for word in options)
-        return f"`{program}` runs code that is not understood" if runs_code or reads_input or not certain else ""
+        return (
+            f"`{program}` runs code that is not understood" if runs_code or reads_input or not certain else ""
+        )
     known = _SAME.get(program, program)
     if known == "tar" and arguments:
         arguments[0] = "-" + arguments[0].lstrip("-") if not arguments[0].startswith("--") else arguments[0]
@@ -226,7 +260,7 @@ def _options_of(arguments: list[str]) -> list[str]:
 
 
 def _sed_scripts(arguments: list[str]) -> list[str]:
-    scripts = [word for option, word in zip(arguments, arguments[1:], strict=False) if option.startswith("-")]
+    scripts = [word for option, word in itertools.pairwise(arguments) if option.startswith("-")]
     return scripts + [word for word in arguments if not word.startswith("-")][:1]
 
 
@@ -259,7 +293,9 @@ def without_global_options(words: tuple[Word, ...]) -> tuple[Word, ...]:
     return (words[0], *words[at:])
 
 
-def _unwrapped(program: str, wrapper: Wrapper, words: list[Word], clean: bool, nested: Nested) -> list[Command]:
+def _unwrapped(
+    program: str, wrapper: Wrapper, words: list[Word], clean: bool, nested: Nested
+) -> list[Command]:
     if program == "command" and len(words) > 1 and words[1].text in ("-v", "-V"):
         return [Command(tuple(words), clean=clean)]
     at = _skip_options(wrapper, words)

@@ -49,15 +49,12 @@ class Rules(Struct, frozen=True):
     operator: tuple[PolicyRule, ...] = ()
     session: tuple[PolicyRule, ...] = ()
 
-    def at(self, now: str) -> Rules:
+    def at(self, now: Callable[[], str]) -> Rules:
         """Without the rules that have expired. Positions stay what they are."""
-        return self if not any(rule.expires for rule in (*self.operator, *self.session)) else self._current(now)
-
-    def _current(self, now: str) -> Rules:
-        def current(rules: tuple[PolicyRule, ...]) -> tuple[PolicyRule, ...]:
-            return tuple(NEVER if rule.is_over(now) else rule for rule in rules)
-
-        return Rules(current(self.operator), current(self.session))
+        if not any(rule.expires for rule in (*self.operator, *self.session)):
+            return self
+        moment = now()
+        return Rules(_current(self.operator, moment), _current(self.session, moment))
 
     def restrict(self, agent: str) -> bool:
         """Whether a rule may deny this agent something, or make it ask."""
@@ -69,6 +66,10 @@ class Rules(Struct, frozen=True):
 
 NEVER = PolicyRule("allow", agent="-")
 """Stands for a rule that has expired: no agent is called `-`."""
+
+
+def _current(rules: tuple[PolicyRule, ...], now: str) -> tuple[PolicyRule, ...]:
+    return tuple(NEVER if rule.is_over(now) else rule for rule in rules)
 
 
 class Part(Struct, frozen=True):
@@ -203,9 +204,7 @@ def _path_matches(rule: PolicyRule, request: Request, part: Part) -> Match:
     names = (real.casefold(), posixpath.normpath(named), posixpath.normpath(named).casefold())
     patterns = (rule.path, rule.path.casefold())
     roots = (inside, inside.casefold(), request.directory, request.directory.casefold())
-    found = any(
-        matches_path(pattern, name, root) for pattern in patterns for name in names for root in roots
-    )
+    found = any(matches_path(pattern, name, root) for pattern in patterns for name in names for root in roots)
     return "yes" if found else "no"
 
 

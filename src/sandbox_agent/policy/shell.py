@@ -69,7 +69,17 @@ _PARAMETER = re.compile(
 )
 _NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]", re.ASCII)
 _SUM = re.compile(r"\(\([0-9\s+*/%-]*\)\)", re.ASCII)
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b"}
+_ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "v": "\v",
+    "e": "\x1b",
+    "E": "\x1b",
+}
 _NUMBERED = re.compile(r"x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})")
 
 _BEGINNINGS = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "{"})
@@ -363,7 +373,9 @@ class _Reader:
                     return "".join(text), certain
                 case "\\":
                     following = self._text[self._at + 1 : self._at + 2]
-                    text.append("" if following == "\n" else following if following in '$`"\\' else "\\" + following)
+                    text.append(
+                        "" if following == "\n" else following if following in '$`"\\' else "\\" + following
+                    )
                     self._at += 2
                 case "$":
                     piece, known = self._dollar(quoted=True)
@@ -424,10 +436,10 @@ class _Reader:
         self._at += 1
         if here in _ESCAPES:
             return _ESCAPES[here]
-        if here in ("\\", '"', "?"):
-            return here
-        # Some shells do not know `$'…'` and end the quote at `\'`.
-        self._fail("an escape is not understood")
+        if here not in ("\\", '"', "?"):
+            # Some shells do not know `$'…'` and end the quote at `\'`.
+            self._fail("an escape is not understood")
+        return here
 
     def _backticks(self) -> None:
         end = self._at + 1

@@ -23,7 +23,9 @@ class Verdict(NamedTuple):
     """The rule that decided; None for an earlier "always"."""
 
 
-def verdict(request: Request, settings: Settings, rules: Rules, remembered: tuple[Rule, ...]) -> Verdict | None:
+def verdict(
+    request: Request, settings: Settings, rules: Rules, remembered: tuple[Rule, ...]
+) -> Verdict | None:
     """None if the client must be asked."""
     return answer(request, settings, judge(rules, request), remembered)
 

@@ -11,6 +11,8 @@ from collections.abc import Collection, Coroutine
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ..agents import AGENTS
 from ..agents.acp import parse_acp_agents
 from ..agents.base import Agent
@@ -30,10 +32,12 @@ from ..files.vault import Vault
 from ..files.work import Files
 from ..install.publishers import RECIPES
 from ..install.version import LATEST, check_version
+from ..policy.operator import OperatorRules
 from ..processes.guarded import sweep
 from ..processes.processes import Processes
 from ..schema.features import Catalogue, Command, Mode
 from ..schema.inputs import Settings
+from ..schema.policy import PolicyRule
 from ..schema.world import REAL, World
 from ..session.life import Created
 from ..store.base import Secrets, SessionRecord, Store
@@ -91,6 +95,9 @@ class Daemon:
         )
         self.draining = False
         self.started_at = time.monotonic()
+        if config.policy is not None:
+            # Read first: a daemon whose rules are broken must not start.
+            world = msgspec.structs.replace(world, operator_rules=OperatorRules(config.policy).current)
         self._world = world
         self._data = DataFolder(config.data_path)
         self.folder = folder = self._data.path.resolve()
@@ -173,6 +180,7 @@ class Daemon:
         title: str | None = None,
         pinned_version: str | None = None,
         turn_timeout_ms: int | None = None,
+        policy: tuple[PolicyRule, ...] = (),
     ) -> Created:
         """Create a session and start its agent. If this raises, nothing was created; a returned error ended the session."""
         self.require_open()
@@ -198,6 +206,7 @@ class Daemon:
             pinned_version=pinned,
             native_id=agent.choose_native_id(self._world),
             turn_timeout_ms=turn_timeout_ms,
+            policy=policy,
             folder=self.attachments.new_folder(),
         )
         await self.changes.begin(record.folder, settings.directory)

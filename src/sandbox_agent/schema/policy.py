@@ -34,18 +34,18 @@ class PolicyRule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     ] = None
     path: Annotated[
         Pattern | None,
-        Meta(description="File after links are resolved, e.g. `src/**`; relative to the session's directory."),
+        Meta(
+            description="File after links are resolved, e.g. `src/**`; relative to the session's directory."
+        ),
     ] = None
-    host: Annotated[
-        Pattern | None, Meta(description="Host that is contacted, e.g. `*.example.com`.")
-    ] = None
+    host: Annotated[Pattern | None, Meta(description="Host that is contacted, e.g. `*.example.com`.")] = None
     reason: Annotated[
         Annotated[str, Meta(max_length=2000)] | None,
         Meta(description="Why; the agent is told when it is denied."),
     ] = None
-    expires: Annotated[
-        str | None, Meta(description="When the rule ends, e.g. `2030-01-31T12:00:00Z`.")
-    ] = None
+    expires: Annotated[str | None, Meta(description="When the rule ends, e.g. `2030-01-31T12:00:00Z`.")] = (
+        None
+    )
 
     def __post_init__(self) -> None:
         if self.expires is not None and not _has_zone(self.expires):

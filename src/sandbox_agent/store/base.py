@@ -22,6 +22,7 @@ from msgspec import Struct, field
 from ..errors import Unavailable
 from ..schema.events import Usage
 from ..schema.inputs import McpServer, Prompt, Rule, Settings
+from ..schema.policy import PolicyRule
 from ..schema.sessions import Used
 
 
@@ -60,6 +61,9 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     used: Used | None = None
     """What the agent reports to work with; shown unless the client chose something."""
     rules: tuple[Rule, ...] = ()
+    """What the client has allowed with "always"."""
+    policy: tuple[PolicyRule, ...] = ()
+    """The session's own rules."""
     turn_timeout_ms: int | None = None
     folder: str = ""
     """The folder of the session's files: a random name, so that a later session with the same id never sees them."""

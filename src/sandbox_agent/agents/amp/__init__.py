@@ -32,6 +32,7 @@ from ...schema.features import Capabilities, Mode
 from ...schema.inputs import McpServer, Settings
 from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
+from ..scribe import Ask
 from .credentials import SOURCES
 from .modes import ASK_USER, MODES, QUESTION_SERVER, READ_ONLY, modes_of
 
@@ -124,6 +125,12 @@ class Amp(Agent):
         files[mcp_path] = servers
         argv += ["--mcp-config", mcp_path]
         return Launch(argv, {"AMP_SKIP_UPDATE_CHECK": "1"}, files=files, delegate=True)
+
+    def ask_about(self, tool: str, input: Any) -> Ask:
+        from .frames import Question
+        from .tools import ask_of
+
+        return ask_of(Question(tool, input), None)
 
     def wire(self, world: World) -> Wire:
         from .wire import AmpWire

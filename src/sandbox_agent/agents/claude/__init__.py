@@ -12,6 +12,7 @@ from ...schema.features import Capabilities
 from ...schema.inputs import McpServer, Settings
 from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
+from ..scribe import Ask
 from .credentials import SOURCES
 from .modes import MODES
 
@@ -70,6 +71,12 @@ class Claude(Agent):
             files[str(path)] = config
             argv.append(f"--mcp-config={path}")
         return Launch(argv, ENVIRONMENT, files=files)
+
+    def ask_about(self, tool: str, input: Any) -> Ask:
+        from .frames import CanUseTool
+        from .tools import ask_of
+
+        return ask_of(CanUseTool(tool, input if isinstance(input, dict) else {}), None)
 
     def wire(self, world: World) -> Wire:
         from .wire import ClaudeWire

@@ -11,11 +11,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ...schema.features import COMPACT, Capabilities
 from ...schema.inputs import Settings
 from ...schema.items import arguments_of
 from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
+from ..plain_asks import plain_ask
+from ..scribe import Ask
 from .credentials import SOURCES, has_provider
 from .modes import MODES
 
@@ -74,6 +78,12 @@ class Codex(Agent):
                 *(part for override in overrides for part in ("-c", override)),
             ]
         )
+
+    def ask_about(self, tool: str, input: Any) -> Ask:
+        from .tools import kind_of_tool, patched_paths
+
+        asked = plain_ask(tool, kind_of_tool(tool), input)
+        return msgspec.structs.replace(asked, paths=patched_paths(input) or asked.paths)
 
     def wire(self, world: World) -> Wire:
         from .wire import CodexWire

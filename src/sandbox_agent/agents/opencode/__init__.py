@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ...schema.features import COMPACT, Capabilities, Mode
 from ...schema.inputs import Settings
 from ...schema.world import World
 from ..base import Agent, HttpServer, Launch, Place, Wire
+from ..plain_asks import plain_ask
+from ..scribe import Ask
 from .credentials import sources
 from .settings import settings_files, with_schema
 
@@ -113,6 +116,11 @@ class OpenCode(Agent):
             "OPENCODE_DISABLE_EMBEDDED_WEB_UI": "1",
         }
         return Launch(argv, env, server)
+
+    def ask_about(self, tool: str, input: Any) -> Ask:
+        from .tools import kind_of
+
+        return plain_ask(tool, kind_of(tool), input)
 
     def wire(self, world: World) -> Wire:
         from .wire import OpenCodeWire

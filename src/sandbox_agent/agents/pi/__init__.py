@@ -5,6 +5,7 @@ runs.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -12,6 +13,7 @@ from ...schema.features import COMPACT, Capabilities, Catalogue
 from ...schema.inputs import McpServer, Settings
 from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
+from ..scribe import Ask
 from .credentials import sources
 from .modes import MODES
 
@@ -105,6 +107,11 @@ class Pi(Agent):
         path = str(place.data_dir / "launch" / f"pi-{native_id}.mcp.json")
         servers = {name: _server(server) for name, server in settings.mcp.items()}
         return Launch(argv, {**env, "SANDBOX_AGENT_PI_MCP": path}, files={path: msgspec.json.encode(servers)})
+
+    def ask_about(self, tool: str, input: Any) -> Ask:
+        from .dialogs import PermissionTitle, ask_for
+
+        return ask_for(PermissionTitle("", tool, input), "")
 
     def wire(self, world: World) -> Wire:
         from .wire import PiWire

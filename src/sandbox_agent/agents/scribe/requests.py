@@ -20,6 +20,7 @@ from ...schema.events import (
     QuestionResolved,
     Source,
 )
+from ...schema.policy import RuleReference
 from .calls import Calls, one_line
 from .drafts import Ask, Pending, Waited, encode
 from .pen import Pen
@@ -66,6 +67,7 @@ class Requests:
         by: DecidedBy,
         message: str | None = None,
         *,
+        rule: RuleReference | None = None,
         source: Source = "daemon",
     ) -> bool:
         """Resolve a permission; False if it is not pending (any more)."""
@@ -73,7 +75,7 @@ class Requests:
         if pending is None or not isinstance(pending.requested, PermissionRequested):
             return False
         asked = pending.requested
-        metadata = msgspec.structs.replace(asked.metadata, decided_by=by, message=message)
+        metadata = msgspec.structs.replace(asked.metadata, decided_by=by, message=message, rule=rule)
         self._pen.write(PermissionResolved(asked.permission_id, asked.action, status, metadata), source)
         self._remove(key)
         return True
