@@ -29,6 +29,7 @@ from ..schema.world import World
 from .credentials import Sources
 from .failures import Failure
 from .frames import InFrame, OutFrame, native_of
+from .plain_asks import plain_ask
 from .scribe import Ask, Frame, Scribe
 
 logger = logging.getLogger("sandbox_agent.agents")
@@ -419,9 +420,9 @@ class Agent(ABC):
         choices = {each for variants in by_model.values() for each in variants} if listed is None else listed
         return variant in choices or not by_model
 
-    @abstractmethod
     def ask_about(self, tool: str, input: Any) -> Ask:
         """The permission request that a call of this tool makes, so that rules can be tried out."""
+        return plain_ask(tool, "other", input)
 
     def metadata(self, version: str | None, settings: Settings) -> SessionMetadata:
         return SessionMetadata(

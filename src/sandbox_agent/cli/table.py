@@ -21,6 +21,7 @@ GROUPS: dict[str, str] = {
     'sessions': 'Create, prompt, read and end sessions.',
     'permissions': 'List and answer pending permissions.',
     'questions': 'List and answer pending questions.',
+    'policy': 'Show rules for what agents may do, and try them out.',
     'attachments': 'Upload and read files for messages.',
     'events': 'Follow the events of all sessions.',
     'changes': 'Show and revert what a session has changed in its directory.',
@@ -74,6 +75,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('env', 'pairs', 'body', 'env', 'Environment variables for the agent; readable only by the owner, never returned.'),
             Argument('mcp', 'mcp', 'body', 'mcp', 'MCP servers by name.'),
             Argument('turn_timeout_ms', 'integer', 'body', 'turnTimeoutMs', 'Cancel a turn that takes longer (default: no limit).'),
+            Argument('policy', 'json', 'body', 'policy', "Rules for what the agent may do, after the operator's."),
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
         "sandbox-agent sessions create demo --agent claude --permission-mode acceptEdits\nsandbox-agent sessions create --agent mock --env DEBUG=1 --env API_KEY\nsandbox-agent sessions create docs --agent codex --mcp files='npx some-server /srv' --mcp web=https://host/mcp",
@@ -92,6 +94,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('env', 'pairs', 'body', 'env', 'Environment variables for the agent; readable only by the owner, never returned.'),
             Argument('mcp', 'mcp', 'body', 'mcp', 'MCP servers by name.'),
             Argument('turn_timeout_ms', 'integer', 'body', 'turnTimeoutMs', 'Cancel a turn that takes longer (default: no limit).'),
+            Argument('policy', 'json', 'body', 'policy', "Rules for what the agent may do, after the operator's."),
         ),
         '',
     ),
@@ -111,7 +114,7 @@ COMMANDS: tuple[Command, ...] = (
         '',
     ),
     Command(
-        'sessions', 'update', (), 'PATCH', '/v1/sessions/{session_id}', 'Change the title, model, variant or modes of a session; while it runs if the agent supports that.', '', 'json', '',
+        'sessions', 'update', (), 'PATCH', '/v1/sessions/{session_id}', 'Change the title, model, variant, modes or rules of a session; while it runs if the agent supports that.', '', 'json', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('title', 'string', 'body', 'title', 'Title to display.'),
@@ -119,6 +122,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('variant', 'string', 'body', 'variant', 'Variant of the model, e.g. its reasoning effort.'),
             Argument('agent_mode', 'string', 'body', 'agentMode', 'Mode of the agent: `build` (default), `plan`, or another mode it reports.'),
             Argument('permission_mode', 'string', 'body', 'permissionMode', 'When the agent asks: `default` before it writes or runs anything, `acceptEdits` not for plain edits inside the directory, `bypass` never; `plan` is read-only.', choices=('acceptEdits', 'bypass', 'default', 'plan')),
+            Argument('policy', 'json', 'body', 'policy', "Replaces the session's rules."),
         ),
         'sandbox-agent sessions update demo --title "Release" --permission-mode plan',
     ),
@@ -436,6 +440,26 @@ COMMANDS: tuple[Command, ...] = (
         'tar c src | sandbox-agent fs upload-batch - /srv/project',
     ),
     Command(
+        'policy', 'show', (), 'GET', '/v1/sessions/{session_id}/policy', "Show the rules of a session: the operator's, then its own.", '', 'json', '',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+        ),
+        '',
+    ),
+    Command(
+        'policy', 'test', (), 'POST', '/v1/policy/test', 'Say what would happen to a request of an agent, and which rule decides. Nothing is run.', 'An agent that does not ask is not stopped by a rule: docs/permissions.md says what each agent asks for.', 'json', '',
+        (
+            Argument('agent', 'string', 'body', 'agent', 'Agent that would make the request, e.g. `claude`.', required=True),
+            Argument('input', 'json_or_text', 'body', 'input', 'Input of the tool as JSON, or just its command, file or URL as text.', required=True),
+            Argument('tool', 'string', 'body', 'tool', "The agent's name of the tool, e.g. `Bash`."),
+            Argument('kind', 'string', 'body', 'kind', 'What the tool does, if you do not name one.', choices=('command', 'edit', 'fetch', 'mcp', 'other', 'read', 'search', 'task')),
+            Argument('directory', 'string', 'body', 'directory', "Directory of the session (default: the daemon's)."),
+            Argument('permission_mode', 'string', 'body', 'permissionMode', 'When the agent asks: `default` before it writes or runs anything, `acceptEdits` not for plain edits inside the directory, `bypass` never; `plan` is read-only. Default: default.', choices=('acceptEdits', 'bypass', 'default', 'plan')),
+            Argument('policy', 'json', 'body', 'policy', "Rules of the session, after the operator's."),
+        ),
+        "sandbox-agent policy test --agent claude --tool Bash --input 'git status && rm -rf build'\nsandbox-agent policy test --agent codex --kind edit --input /etc/hosts --permission-mode bypass",
+    ),
+    Command(
         'processes', 'list', (), 'GET', '/v1/processes', 'List running and ended processes.', '', 'json', '',
         (
             Argument('owner', 'string', 'query', 'owner', 'Only processes of this owner.', choices=('desktop', 'system', 'user')),
@@ -584,6 +608,7 @@ SETTINGS: tuple[Argument, ...] = (
     Argument('cors_allow_credentials', 'switch', 'body', 'cors_allow_credentials', 'Allow browsers to send credentials.'),
     Argument('allow_host', 'list', 'body', 'allow_host', 'Host name to accept in addition to the bound address; repeatable.'),
     Argument('no_bypass', 'switch', 'body', 'no_bypass', 'Refuse permissionMode `bypass`.'),
+    Argument('policy', 'string', 'body', 'policy', 'TOML file with rules for what agents may do; it is read again when it changes.'),
     Argument('data_dir', 'string', 'body', 'data_dir', 'Data directory (default ~/.local/share/sandbox-agent).'),
     Argument('database_url', 'string', 'body', 'database_url', 'Where the log is stored: SQLite (default), or `memory:`, which keeps nothing after exit.'),
     Argument('synchronous', 'string', 'body', 'synchronous', '`full` survives a power cut; `normal` is faster but survives only a crash of the daemon. Default: full.', choices=('full', 'normal')),

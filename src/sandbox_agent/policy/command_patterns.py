@@ -6,7 +6,6 @@ however they are spelled and wherever the program is; and what only might be mea
 
 from __future__ import annotations
 
-import itertools
 import posixpath
 import re
 from collections.abc import Iterable
@@ -133,12 +132,10 @@ def _letters(program: str, option: str) -> set[str]:
 
 
 def _plain_matches(wanted: list[Word], words: tuple[Word, ...], given: list[Word]) -> Match:
-    """Whether the words that are not options begin with these. A word after an option may be its value, so perhaps it is skipped."""
+    """Whether the words that are not options begin with these."""
     if _follow(wanted, given):
         return "yes"
-    values = {id(word) for before, word in itertools.pairwise(words) if before.text.startswith("-")}
-    loose = [word for word in given if id(word) not in values]
-    return "maybe" if values and (_follow(wanted, loose) or _follow_in_order(wanted, given)) else "no"
+    return "maybe" if _follow_loosely(wanted, words) else "no"
 
 
 def _follow(wanted: list[Word], given: list[Word]) -> bool:
@@ -153,9 +150,18 @@ def _follow(wanted: list[Word], given: list[Word]) -> bool:
     return True
 
 
-def _follow_in_order(wanted: list[Word], given: list[Word]) -> bool:
-    rest = iter(given)
-    return all(any(fnmatchcase(word.text, part.text) for word in rest) for part in wanted)
+def _follow_loosely(wanted: list[Word], words: tuple[Word, ...]) -> bool:
+    """The same, if a word after an option may be the option's value."""
+    reached, is_value = {0}, False
+    for word in words:
+        if len(wanted) in reached:
+            break
+        is_option = word.text.startswith("-")
+        if not is_option:
+            further = {at + 1 for at in reached if fnmatchcase(word.text, wanted[at].text)}
+            reached = further | reached if is_value else further
+        is_value = is_option
+    return len(wanted) in reached
 
 
 _BETWEEN_WORDS = re.compile(r"[^\w./*~-]+")
@@ -163,12 +169,7 @@ _BETWEEN_WORDS = re.compile(r"[^\w./*~-]+")
 
 def _mentions(pattern: list[str], words: tuple[Word, ...]) -> bool:
     """Whether the denied command stands among the words or within one of them: some program may run it."""
-    texts = [word.text for word in words[1:]]
-    for word in words:
-        bare = re.sub(r"['\"\\]", "", word.text)
-        pieces = [piece for piece in _BETWEEN_WORDS.split(bare) if piece]
-        if len(pieces) > 1 or bare != word.text:
-            texts += pieces
+    texts = [piece for word in words for piece in _pieces(word.text)]
     if len(texts) > MOST_WORDS:
         return True
     wanted = pattern[0].casefold()
@@ -177,3 +178,7 @@ def _mentions(pattern: list[str], words: tuple[Word, ...]) -> bool:
         for at, name in enumerate(texts)
         if fnmatchcase(posixpath.basename(name).casefold(), wanted) or fnmatchcase(name.casefold(), wanted)
     )
+
+
+def _pieces(text: str) -> list[str]:
+    return [piece for piece in _BETWEEN_WORDS.split(re.sub(r"['\"\\]", "", text)) if piece]

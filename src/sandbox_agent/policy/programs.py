@@ -364,6 +364,8 @@ def _script(words: list[Word], at: int, clean: bool, nested: Nested) -> list[Com
     if at >= len(words) or not words[at].certain or words[at].glob:
         return [_unclear(words, "the script of a shell is not certain")]
     found = nested(words[at].text)
+    if words[at + 1 :]:
+        found = [*found, _unclear(words, "a script has arguments")]
     return found if clean else [_with_doubt(command) for command in found]
 
 

@@ -77,3 +77,37 @@ class RuleReference(Struct, frozen=True, omit_defaults=True):
     index: int
     """Its position in the list, from 0."""
     reason: str | None = None
+
+
+# -- responses --------------------------------------------------------------------------------
+
+
+class ListedRule(Struct, frozen=True, omit_defaults=True):
+    list: Annotated[RuleList, Meta(description="Whose rule it is.")]
+    index: Annotated[int, Meta(description="Its position in that list, from 0.")]
+    rule: PolicyRule
+    expired: bool = False
+
+
+class PolicyList(Struct, frozen=True):
+    rules: Annotated[
+        list[ListedRule], Meta(description="The operator's rules, then the session's, in their order.")
+    ]
+
+
+class JudgedPart(Struct, frozen=True, omit_defaults=True):
+    """A command, file or host of a request, and what the rules say about it."""
+
+    kind: ToolKind
+    text: str
+    effect: Annotated[Effect | None, Meta(description="Absent if no rule matches.")] = None
+    rule: RuleReference | None = None
+    why: Annotated[str | None, Meta(description="Why it is not certain that the rule matches.")] = None
+
+
+class PolicyVerdict(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    outcome: Annotated[Effect, Meta(description="What would happen; `ask` waits for a client.")]
+    decided_by: Annotated[Literal["rule", "permissionMode"], Meta(description="What decides.")]
+    parts: Annotated[list[JudgedPart], Meta(description="The request in parts; the strictest answer counts.")]
+    rule: Annotated[RuleReference | None, Meta(description="The rule that decides.")] = None
+    message: Annotated[str | None, Meta(description="What the agent is told.")] = None

@@ -17,6 +17,7 @@ from ...schema.answers import (
 )
 from ...schema.changes import ChangeList, Reverted
 from ...schema.inputs import Attachment, PermissionMode
+from ...schema.policy import PolicyList, PolicyRule
 from ...schema.sessions import SessionInfo
 from ..call import Answer
 from ..misuse import Guard
@@ -52,7 +53,8 @@ class SessionPermissions(Guard):
         - `reply`: `once`, `always` (for this session) or `reject`.
         - `message`: Message for the agent.
 
-        Raises `InvalidRequest`, `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `NotFound`, `Conflict`,
+        `Unavailable`.
         """
         self._client.permissions.reply(self._session_id, permission_id, reply, message=message)
 
@@ -164,6 +166,21 @@ class SessionChanges(Guard):
         return self._client.changes.undo(self._session_id)
 
 
+class SessionPolicy(Guard):
+    """Show rules for what agents may do, and try them out of one session."""
+
+    def __init__(self, client: SandboxAgent, session_id: str) -> None:
+        self._client = client
+        self._session_id = session_id
+
+    def show(self) -> PolicyList:
+        """Show the rules of a session: the operator's, then its own.
+
+        Raises `SessionNotFound`.
+        """
+        return self._client.policy.show(self._session_id)
+
+
 class SessionOperations(Guard):
     """The operations of one session."""
 
@@ -174,6 +191,7 @@ class SessionOperations(Guard):
         self.questions = SessionQuestions(client, session_id)
         self.attachments = SessionAttachments(client, session_id)
         self.changes = SessionChanges(client, session_id)
+        self.policy = SessionPolicy(client, session_id)
 
     def get(self) -> SessionInfo:
         """Show a session.
@@ -190,8 +208,9 @@ class SessionOperations(Guard):
         variant: str | None = None,
         agent_mode: str | None = None,
         permission_mode: PermissionMode | None = None,
+        policy: Sequence[PolicyRule] | None = None,
     ) -> SessionInfo:
-        """Change the title, model, variant or modes of a session; while it runs if the agent supports that.
+        """Change the title, model, variant, modes or rules of a session; while it runs if the agent supports that.
 
         - `title`: Title to display.
         - `model`: Model to use.
@@ -199,6 +218,7 @@ class SessionOperations(Guard):
         - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
         - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
           not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+        - `policy`: Replaces the session's rules.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `SessionNotFound`, `Conflict`, `Unavailable`.
@@ -210,6 +230,7 @@ class SessionOperations(Guard):
             variant=variant,
             agent_mode=agent_mode,
             permission_mode=permission_mode,
+            policy=policy,
         )
 
     def delete(self) -> None:
