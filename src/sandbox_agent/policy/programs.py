@@ -341,16 +341,16 @@ def _skip_options(wrapper: Wrapper, words: list[Word]) -> int | None:
     return at
 
 
+_FLAGS = re.compile(r"[-+][A-Za-z]+|--(norc|noprofile|login|posix)")
+
+
 def _shell(words: list[Word], clean: bool, nested: Nested) -> list[Command]:
     """`sh -c SCRIPT`; any other script is in a file or on stdin."""
     at = 1
-    while at < len(words) and words[at].certain and words[at].text[:1] in ("-", "+"):
-        text = words[at].text
+    while at < len(words) and words[at].certain and _FLAGS.fullmatch(text := words[at].text):
         at += 1
-        if text in ("--norc", "--noprofile", "--login", "--posix"):
+        if text.startswith("--"):
             continue
-        if text.startswith("--") or not text[1:]:
-            break
         if "o" in text[1:] or "O" in text[1:]:
             at += 1
         if text[0] == "-" and "c" in text[1:]:
@@ -359,9 +359,9 @@ def _shell(words: list[Word], clean: bool, nested: Nested) -> list[Command]:
 
 
 def _script(words: list[Word], at: int, clean: bool, nested: Nested) -> list[Command]:
-    while at < len(words) and words[at].certain and words[at].text[:1] in ("-", "+"):
+    while at < len(words) and words[at].certain and _FLAGS.fullmatch(words[at].text):
         at += 1
-    if at >= len(words) or not words[at].certain or words[at].glob:
+    if at >= len(words) or not words[at].certain or words[at].glob or words[at].text[:1] in ("-", "+"):
         return [_unclear(words, "the script of a shell is not certain")]
     found = nested(words[at].text)
     if words[at + 1 :]:
