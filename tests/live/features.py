@@ -34,6 +34,8 @@ FEATURES = {
         Feature("permission_once", "Permission: once"),
         Feature("permission_always", "Permission: always"),
         Feature("permission_reject", "Permission: reject"),
+        Feature("rule_allow", "Rule: allowed without asking"),
+        Feature("rule_deny", "Rule: denied with a reason, also in bypass"),
         Feature("question_answered", "Questions answered"),
         Feature("question_multi_select", "Question with several choices"),
         Feature("question_rejected", "Question rejected"),

@@ -65,6 +65,7 @@ ACP_PROGRAMS = {
             scripted(AGENTS["claude"]),
             other_model=("haiku", "claude-haiku-5-5"),
             reports_exit_codes=False,  # only in the text that reports a failed command
+            tells_reasons=False,  # the protocol has no text for a rejected request
         ),
         SAMPLE
         | {"tools", "permission_reject", "switch_model", "cancel_stream", "daemon_killed", "terminate"},
@@ -84,7 +85,7 @@ ACP_PROGRAMS = {
             "subagent": "it shows nothing of a sub-agent and does not pass on its requests: the turn waits until it is cancelled",
             "error_cut": RETRIES,
         },
-        msgspec.structs.replace(scripted(AGENTS["opencode"]), reports_arguments=False),
+        msgspec.structs.replace(scripted(AGENTS["opencode"]), reports_arguments=False, tells_reasons=False),
         SAMPLE,
     ),
 }
