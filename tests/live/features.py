@@ -36,6 +36,7 @@ FEATURES = {
         Feature("permission_reject", "Permission: reject"),
         Feature("rule_allow", "Rule: allowed without asking"),
         Feature("rule_deny", "Rule: denied with a reason, also in bypass"),
+        Feature("rule_read", "Rule: denied reading"),
         Feature("question_answered", "Questions answered"),
         Feature("question_multi_select", "Question with several choices"),
         Feature("question_rejected", "Question rejected"),

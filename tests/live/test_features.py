@@ -316,6 +316,15 @@ def test_a_rule_denies_with_a_reason_also_in_bypass(live: Live) -> None:
     assert (live.workspace / "fine.txt").exists()
 
 
+@feature("rule_read")
+def test_a_rule_denies_reading(live: Live) -> None:
+    (live.workspace / "note.txt").write_text("the note says plum\n")
+    session = live.session(permissionMode="bypass", policy=[{"effect": "deny", "kind": "read"}])
+    turn = session.run(live.say("read", "note.txt", "Read the file note.txt, and repeat it."))
+    assert "plum" not in turn.text
+    assert "rule" in {each.metadata.decided_by for each in turn.data(PermissionResolved)}
+
+
 @feature("switch_permission_mode")
 def test_switches_the_permission_mode_while_it_runs(live: Live) -> None:
     session = live.session()

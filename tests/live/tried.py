@@ -60,7 +60,7 @@ ACP_PROGRAMS = {
         "claude-agent-acp",
         ("claude", "claude-agent-acp"),
         ("ANTHROPIC_*", "CLAUDE_*"),
-        {},
+        {"rule_read": "it reads files in its directory without asking"},
         msgspec.structs.replace(
             scripted(AGENTS["claude"]),
             other_model=("haiku", "claude-haiku-5-5"),
@@ -77,6 +77,7 @@ ACP_PROGRAMS = {
         ("OPENCODE_*", "ANTHROPIC_*", "OPENAI_*"),
         {
             "compact": "it offers no such command over ACP",
+            "rule_read": "it reads files in its directory without asking",
             "question_answered": NO_QUESTIONS,
             "question_multi_select": NO_QUESTIONS,
             "question_rejected": NO_QUESTIONS,

@@ -33,6 +33,9 @@ export type PermissionList = Schemas["PermissionList"];
 export type PermissionReply = Schemas["ReplyPermissionBody"];
 export type QuestionList = Schemas["QuestionList"];
 export type QuestionReply = Schemas["ReplyQuestionBody"];
+export type PolicyRule = Schemas["PolicyRule"];
+export type PolicyList = Schemas["PolicyList"];
+export type PolicyVerdict = Schemas["PolicyVerdict"];
 export type ChangeList = Schemas["ChangeList"];
 export type ChangedFile = Schemas["ChangedFile"];
 export type Revert = Schemas["RevertChangesBody"];
@@ -283,6 +286,18 @@ export class Operations {
   rejectQuestion(sessionId: string, questionId: string, options: CallOptions = {}): Promise<void> {
     const path = { session_id: sessionId, question_id: questionId };
     return this.http.done("questions.reject", { path, ...options });
+  }
+
+  // -- rules --------------------------------------------------------------------------------------
+
+  /** Show the rules of a session: the operator's, then its own. */
+  getPolicy(sessionId: string, options: CallOptions = {}): Promise<PolicyList> {
+    return this.http.json("policy.show", { path: { session_id: sessionId }, ...options });
+  }
+
+  /** Say what would happen to a request of an agent, and which rule decides. */
+  testPolicy(body: Schemas["TestPolicyBody"], options: CallOptions = {}): Promise<PolicyVerdict> {
+    return this.http.json("policy.test", { body, ...options });
   }
 
   // -- events -------------------------------------------------------------------------------------

@@ -374,6 +374,8 @@ class Agent(ABC):
     """What a user should know before choosing this agent; for docs/agents.md."""
     reads_from_workspace: ClassVar[str] = ""
     """The settings it reads from its working directory; for docs/security.md."""
+    unasked: ClassVar[str] = ""
+    """What it does without asking, so that no rule can stop it; for docs/permissions.md."""
 
     @abstractmethod
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:

@@ -47,6 +47,10 @@ class Amp(Agent):
     credentials = SOURCES
     modes = MODES
     ignores = frozenset({"model", "variant"})
+    unasked = (
+        "reads and searches files, fetches and searches the web, reads threads, starts sub-agents (whose own calls ask); "
+        "everything, if `.amp/settings.json` in the workspace says so"
+    )
     reads_from_workspace = (
         "`.amp/settings.json`, which wins over the daemon's own settings: a workspace with such a file can switch "
         "permissions off; `AGENTS.md`"
@@ -81,6 +85,7 @@ class Amp(Agent):
         "the session then fails to start after a minute with `timeout`.",
     )
     gaps = {
+        "rule_read": "it reads files without asking",
         "deltas": "it sends whole messages",
         "plan_approved": "it has no plan mode; the daemon enforces permissionMode plan",
         "plan_rejected": "it has no plan mode; the daemon enforces permissionMode plan",

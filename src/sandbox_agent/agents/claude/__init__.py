@@ -27,6 +27,11 @@ class Claude(Agent):
     env_families = ("ANTHROPIC_", "CLAUDE_")
     credentials = SOURCES
     modes = MODES
+    unasked = (
+        "reads and searches files in its directory, runs commands that it knows to be read-only (`ls`, `echo`), and "
+        "whatever the user's or the workspace's own settings allow (`permissions.allow`, hooks)"
+    )
+    gaps = {"rule_read": "it reads files in its directory without asking"}
     reads_from_workspace = "`.claude/settings.json` and `.claude/settings.local.json` (permissions, hooks that run commands), `.mcp.json`, `CLAUDE.md`"
     capabilities = Capabilities(
         text_messages=True,

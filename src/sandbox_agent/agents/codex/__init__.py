@@ -39,6 +39,10 @@ class Codex(Agent):
     credentials = SOURCES
     modes = MODES
     commands = (COMPACT,)
+    unasked = (
+        "calls MCP tools that declare themselves read-only, searches the web at its provider, looks at images; it reads "
+        "files by commands, which ask"
+    )
     reads_from_workspace = "`.codex/config.toml` of trusted projects, `AGENTS.md`"
     capabilities = Capabilities(
         text_messages=True,
@@ -62,6 +66,7 @@ class Codex(Agent):
         shared_process=True,
     )
     gaps = {
+        "rule_read": "it reads files by commands, which only rules for commands cover",
         "question_multi_select": "its questions accept one answer each",
         "prompt_template": "its app server has no commands",
         "plan_approved": "it proposes the plan as a message and ends its turn, so there is nothing to answer",

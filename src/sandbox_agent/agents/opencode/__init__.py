@@ -61,6 +61,10 @@ class OpenCode(Agent):
     env_families = ("OPENCODE_", *PROVIDER_KEYS)
     credentials = sources(PROVIDER_KEYS)
     needs_credentials = False
+    unasked = (
+        "reads and searches files in its directory, searches the web, loads skills, starts sub-agents (whose own calls ask); "
+        "its plugins run without asking"
+    )
     reads_from_workspace = (
         "`opencode.json`, `.opencode/` (agents, commands, plugins that run code), `AGENTS.md`"
     )
@@ -86,6 +90,7 @@ class OpenCode(Agent):
         shared_process=True,
     )
     gaps = {
+        "rule_read": "it reads files in its directory without asking",
         "error_cut": "it reports the failure after five more tries, which take over a minute; a cancel or `turnTimeoutMs` ends such a turn earlier",
     }
     commands = (COMPACT,)

@@ -65,6 +65,7 @@ class Pi(Agent):
     credentials = sources(PROVIDERS)
     modes = MODES
     commands = (COMPACT,)
+    unasked = "reads and searches files, reads MCP resources; other extensions run without asking"
     reads_from_workspace = "`.pi/` (settings, extensions that run code), `AGENTS.md`"
     capabilities = Capabilities(
         text_messages=True,
@@ -85,6 +86,7 @@ class Pi(Agent):
         status=True,
     )
     gaps = {
+        "rule_read": "it reads files without asking",
         "plan_approved": "it has no plan approval; the daemon enforces permissionMode plan",
         "plan_rejected": "it has no plan approval; the daemon enforces permissionMode plan",
         "switch_agent_mode": "its only mode is `default`",
