@@ -388,6 +388,8 @@ export const METHODS = {
   "sessions.events": "getEvents",
   "sessions.events_sse": "streamEvents",
   "events.sse": "streamAllEvents",
+  "policy.show": "getPolicy",
+  "policy.test": "testPolicy",
   "changes.list": "listChanges",
   "changes.revert": "revertChanges",
   "changes.undo": "undoRevert",
