@@ -48,7 +48,7 @@ def test_a_session_is_created_with_rules_and_a_patch_replaces_them(client: Clien
         ([{"effect": "deny", "command": ""}], "command"),
         ([{"effect": "deny", "command": "rm", "kind": "edit"}], "command"),
         ([{"effect": "deny", "expires": "2030-01-01T00:00:00"}], "expires"),
-        ([{"effect": "deny"}] * 201, "policy"),
+        ([{"effect": "deny"}] * 101, "policy"),
         ("deny", "policy"),
     ],
 )

@@ -27,13 +27,13 @@ def test_the_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
     write(path, DENY)
     rules = OperatorRules(str(path))
     assert rules.current() == DENIED
-    write(path, "")
+    write(path, "rules = []\n")
     assert rules.current() == ()
     write(path, DENY)
     assert rules.current() == DENIED
 
 
-@pytest.mark.parametrize("broken", ['[[rules]]\neffect = "never"\n', "[[rules", None])
+@pytest.mark.parametrize("broken", ['[[rules]]\neffect = "never"\n', "[[rules", "", "# nothing\n", None])
 def test_a_file_that_breaks_leaves_the_last_good_rules_in_force(
     tmp_path: Path, broken: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -47,7 +47,7 @@ def test_a_file_that_breaks_leaves_the_last_good_rules_in_force(
     assert rules.current() == DENIED
     assert rules.current() == DENIED
     assert [record.getMessage().endswith("stay in force") for record in caplog.records] == [True]
-    write(path, "# nothing\n")
+    write(path, "rules = []\n")
     assert rules.current() == ()
 
 
@@ -82,6 +82,9 @@ def test_a_broken_file_is_refused_with_the_line_and_the_field(text: str, problem
 def test_a_missing_file_or_one_that_is_not_text_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest, match="No such file"):
         OperatorRules(str(tmp_path / "none.toml"))
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InvalidRequest, match="not a file"):
+        OperatorRules(str(tmp_path / "pipe"))
     with pytest.raises(InvalidRequest, match="not UTF-8"):
         parse(b"\xff", "rules.toml")
 

@@ -90,7 +90,8 @@ def test_any_text_can_be_read_as_a_command(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["$(" * 5_000, "(" * 5_000, "`" * 5_000, '"$(' * 5_000, "a" * 70_000, "a;" * 5_000]
+    "text",
+    ["$(" * 5_000, "(" * 5_000, "`" * 5_000, '"$(' * 5_000, "a" * 70_000, "a;" * 5_000, "rm " * 20_000 + "|"],
 )
 def test_a_command_that_is_too_deep_or_too_long_is_unclear(text: str) -> None:
     assert any(command.unclear for command in read(text))

@@ -6,18 +6,18 @@ however they are spelled and wherever the program is; and what only might be mea
 
 from __future__ import annotations
 
+import functools
 import posixpath
-import re
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
 from typing import Literal
 
-from .programs import Command, Word, without_global_options
+from .programs import Command, Word
+from .wildcards import has_wildcard, matches
 
 Match = Literal["yes", "maybe", "no"]
 
-MOST_WORDS = 2_000
-"""A longer command is not searched."""
+MOST_PLACES = 20
+"""A command that names a denied program more often is not searched."""
 
 _SPELLINGS: dict[str, dict[str, str]] = {
     "rm": {"R": "r", "recursive": "r", "force": "f", "dir": "d", "interactive": "i", "verbose": "v"},
@@ -36,9 +36,14 @@ _SPELLINGS: dict[str, dict[str, str]] = {
 _LONG_WITH_ONE_DASH = frozenset({"find", "java", "go", "terraform", "openssl", "ffmpeg", "convert"})
 
 
+@functools.lru_cache(maxsize=1024)
+def words_of(pattern: str) -> list[str]:
+    return pattern.split()
+
+
 def allows(pattern: list[str], command: Command) -> bool:
     """Whether the pattern matches the whole command, of which everything is certain."""
-    if command.unclear or not command.clean or not all(word.certain for word in command.words):
+    if not command.clean or not command.is_certain:
         return False
     texts = [word.text for word in command.words]
     reached = {0}
@@ -46,7 +51,7 @@ def allows(pattern: list[str], command: Command) -> bool:
         if part == "*":
             reached = set(range(min(reached), len(texts) + 1))
         else:
-            reached = {at + 1 for at in reached if at < len(texts) and fnmatchcase(texts[at], part)}
+            reached = {at + 1 for at in reached if at < len(texts) and matches(texts[at], part)}
         if not reached:
             return False
     return len(texts) in reached
@@ -56,11 +61,10 @@ def may_deny(pattern: list[str], command: Command) -> Match:
     """Whether the command is, contains, or may turn out to be what the pattern says."""
     if all(part == "*" for part in pattern):
         return "yes"
-    words = without_global_options(command.words) if command.words else ()
-    match = _begins(pattern, words)
+    match = _begins(pattern, command.essential)
     if match != "no" or command.unclear:
         return match if match == "yes" else "maybe"
-    return "maybe" if _mentions(pattern, words) else "no"
+    return "maybe" if _mentions(pattern, command) else "no"
 
 
 def _begins(pattern: list[str], words: tuple[Word, ...]) -> Match:
@@ -70,9 +74,9 @@ def _begins(pattern: list[str], words: tuple[Word, ...]) -> Match:
     if not name.certain:
         return "maybe"
     program = posixpath.basename(name.text)
-    if not (fnmatchcase(program, wanted) or fnmatchcase(name.text, wanted)):
+    if not (matches(program, wanted) or matches(name.text, wanted)):
         # Some file systems ignore case.
-        return "maybe" if fnmatchcase(program.casefold(), wanted.casefold()) else "no"
+        return "maybe" if matches(program.casefold(), wanted.casefold()) else "no"
     options, plain = _sorted([Word(part) for part in pattern[1:]])
     while plain and plain[-1].text == "*":
         plain.pop()
@@ -87,8 +91,8 @@ def _begins(pattern: list[str], words: tuple[Word, ...]) -> Match:
     return _all((in_options, in_plain))
 
 
-def _all(matches: Iterable[Match]) -> Match:
-    found = set(matches)
+def _all(found_matches: Iterable[Match]) -> Match:
+    found = set(found_matches)
     return "no" if "no" in found else "maybe" if "maybe" in found else "yes"
 
 
@@ -109,7 +113,7 @@ def _options_match(program: str, wanted: list[Word], given: list[Word]) -> Match
 
 
 def _option_matches(program: str, wanted: str, given: list[str]) -> Match:
-    if any(fnmatchcase(text, wanted) or text.startswith(f"{wanted}=") for text in given):
+    if any(matches(text, wanted) or text.startswith(f"{wanted}=") for text in given):
         return "yes"
     letters = _letters(program, wanted)
     if wanted.startswith("--") and letters == {wanted}:
@@ -144,7 +148,7 @@ def _follow(wanted: list[Word], given: list[Word]) -> bool:
         if part.text == "*":
             reached = set(range(min(reached), len(given) + 1))
         else:
-            reached = {at + 1 for at in reached if at < len(given) and fnmatchcase(given[at].text, part.text)}
+            reached = {at + 1 for at in reached if at < len(given) and matches(given[at].text, part.text)}
         if not reached:
             return False
     return True
@@ -158,27 +162,28 @@ def _follow_loosely(wanted: list[Word], words: tuple[Word, ...]) -> bool:
             break
         is_option = word.text.startswith("-")
         if not is_option:
-            further = {at + 1 for at in reached if fnmatchcase(word.text, wanted[at].text)}
+            further = {at + 1 for at in reached if matches(word.text, wanted[at].text)}
             reached = further | reached if is_value else further
         is_value = is_option
     return len(wanted) in reached
 
 
-_BETWEEN_WORDS = re.compile(r"[^\w./*~-]+")
-
-
-def _mentions(pattern: list[str], words: tuple[Word, ...]) -> bool:
+def _mentions(pattern: list[str], command: Command) -> bool:
     """Whether the denied command stands among the words or within one of them: some program may run it."""
-    texts = [piece for word in words for piece in _pieces(word.text)]
-    if len(texts) > MOST_WORDS:
-        return True
     wanted = pattern[0].casefold()
-    return any(
-        _begins(pattern, tuple(Word(text) for text in texts[at : at + 64])) != "no"
-        for at, name in enumerate(texts)
-        if fnmatchcase(posixpath.basename(name).casefold(), wanted) or fnmatchcase(name.casefold(), wanted)
+    if not any(matches(name, wanted) for name in _candidates(wanted, command.piece_names)):
+        return False
+    pieces = command.pieces
+    places = [at for at, name in enumerate(pieces) if _is_called(name.casefold(), wanted)]
+    return len(places) > MOST_PLACES or any(
+        _begins(pattern, tuple(Word(text) for text in pieces[at : at + 64])) != "no" for at in places
     )
 
 
-def _pieces(text: str) -> list[str]:
-    return [piece for piece in _BETWEEN_WORDS.split(re.sub(r"['\"\\]", "", text)) if piece]
+def _candidates(wanted: str, names: frozenset[str]) -> Iterable[str]:
+    """A name without a wildcard is looked up rather than searched for."""
+    return names if has_wildcard(wanted) else names & {wanted}
+
+
+def _is_called(name: str, wanted: str) -> bool:
+    return matches(posixpath.basename(name), wanted) or matches(name, wanted)

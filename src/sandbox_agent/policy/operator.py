@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import stat
 import tomllib
 from datetime import datetime
 from pathlib import Path
@@ -30,7 +31,8 @@ MOST_BYTES = 1 << 20
 
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
-    rules: tuple[PolicyRule, ...] = ()
+    # Required: an editor that writes in place empties the file first, which must not lift every rule.
+    rules: tuple[PolicyRule, ...]
 
 
 class OperatorRules:
@@ -54,7 +56,11 @@ class OperatorRules:
 
     def _read(self) -> bytes:
         try:
-            with self._path.open("rb") as file:
+            # Opening a pipe must not block.
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            with open(descriptor, "rb") as file:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    raise InvalidRequest(f"--policy {self._path}: is not a file")
                 text = file.read(MOST_BYTES + 1)
         except OSError as error:
             raise InvalidRequest(f"--policy {self._path}: {error.strerror}") from None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os.path
 import posixpath
-from fnmatch import fnmatchcase
+
+from .wildcards import matches
 
 
 def matches_path(pattern: str, path: str, directory: str) -> bool:
@@ -33,7 +34,7 @@ def _matches(pattern: list[str], names: list[str]) -> bool:
         if part == "**":
             reached = set(range(min(reached), len(names) + 1))
         else:
-            reached = {at + 1 for at in reached if at < len(names) and fnmatchcase(names[at], part)}
+            reached = {at + 1 for at in reached if at < len(names) and matches(names[at], part)}
         if not reached:
             return False
     return True

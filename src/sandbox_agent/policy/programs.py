@@ -10,6 +10,7 @@ import itertools
 import posixpath
 import re
 from collections.abc import Callable
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -24,8 +25,8 @@ class Word(Struct, frozen=True):
     """A pattern for file names, which may become several words that begin alike."""
 
 
-class Command(Struct, frozen=True):
-    """A program and its words, or what a redirection writes."""
+class Command(Struct, frozen=True, dict=True):
+    """A program and its words, or what a redirection writes. Every rule is compared with it, so what they need is cached."""
 
     words: tuple[Word, ...] = ()
     writes: tuple[Word, ...] = ()
@@ -35,10 +36,54 @@ class Command(Struct, frozen=True):
     unclear: str = ""
     """Why it is not certain what it runs."""
 
-    @property
+    @cached_property
     def text(self) -> str:
         return " ".join(word.text for word in self.words)
 
+    @cached_property
+    def essential(self) -> tuple[Word, ...]:
+        """`git -C there push` as `git push`."""
+        return without_global_options(self.words) if self.words else ()
+
+    @cached_property
+    def pieces(self) -> tuple[str, ...]:
+        """Everything that looks like a word, also within its words."""
+        found = _BETWEEN_WORDS.split(_QUOTES.sub("", " ".join(word.text for word in self.essential)))
+        return tuple(piece for piece in found if piece)
+
+    @cached_property
+    def piece_names(self) -> frozenset[str]:
+        """The pieces as names of programs."""
+        names = {piece.casefold() for piece in self.pieces}
+        return frozenset(names | {posixpath.basename(name) for name in names})
+
+    @cached_property
+    def hosts(self) -> frozenset[str]:
+        """Hosts of its URLs."""
+        return frozenset(host.casefold().rstrip(".") for host in _URL.findall(self.text))
+
+    @cached_property
+    def host_names(self) -> frozenset[str]:
+        """Everything that looks like the name of a host."""
+        return frozenset(_HOST.findall(self.text.casefold()))
+
+    @cached_property
+    def is_certain(self) -> bool:
+        return not self.unclear and all(word.certain for word in self.words)
+
+
+_QUOTES = re.compile(r"['\"\\]")
+_BETWEEN_WORDS = re.compile(r"[^\w./*~-]+")
+# The repetitions are bounded: a long word must not take long to search.
+_URL = re.compile(
+    r"(?:[a-z][a-z0-9+.-]{0,20}://(?:[^\s/@'\"]{0,200}@)?|\w{1,64}@)([\w.-]{1,255})", re.IGNORECASE
+)
+_HOST = re.compile(r"[\w-]{1,63}(?:\.[\w-]{1,63}){1,10}")
+
+
+MOST_WORDS = 500
+MOST_SEARCHED = 1_000
+"""Longer words are not searched for what a program is told to run."""
 
 Nested = Callable[[str], list[Command]]
 """Reads a script in an argument."""
@@ -203,6 +248,8 @@ _SAME = {
 def run(words: list[Word], clean: bool, nested: Nested) -> list[Command]:
     """The commands that these words run."""
     name = words[0]
+    if len(words) > MOST_WORDS:
+        return [_unclear(words[:MOST_WORDS], "it has too many words")]
     if not name.certain or name.glob:
         return [_unclear(words, "the program's name is not certain")]
     if not name.text.isascii() or name.text.startswith(("=", "%")) or not name.text:
@@ -244,6 +291,7 @@ def _doubt(program: str, words: list[Word]) -> str:
     if known == "sed":
         arguments = [word for word in arguments if word.startswith("-")] + _sed_scripts(arguments)
     runs = _RUNS.get(known)
+    certain = certain and all(len(word) <= MOST_SEARCHED for word in arguments)
     if runs is not None and (not certain or any(runs.match(word) for word in arguments)):
         return f"`{program}` may be told to run another program"
     return ""
@@ -284,7 +332,6 @@ def _doubt_about_git(words: list[Word]) -> str:
 
 
 def without_global_options(words: tuple[Word, ...]) -> tuple[Word, ...]:
-    """`git -C there push` as `git push`."""
     if posixpath.basename(words[0].text) != "git":
         return words
     at = 1

@@ -8,9 +8,8 @@ not understood well enough, and what might be denied is asked.
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Callable, Iterator
-from fnmatch import fnmatchcase
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -18,11 +17,15 @@ from ..agents.scribe import Ask
 from ..schema.items import ToolKind
 from ..schema.policy import Effect, PolicyRule, RuleList, RuleReference
 from . import shell
-from .command_patterns import Match, allows, may_deny
+from .command_patterns import Match, allows, may_deny, words_of
 from .paths import matches_path
 from .programs import Command
+from .wildcards import matches
 
 Resolve = Callable[[str], str]
+
+MOST_FILES = 200
+"""More files of one request are not looked at one by one."""
 
 _STRICTNESS: dict[Effect | None, int] = {"allow": 0, None: 1, "ask": 2, "deny": 3}
 """No rule is stricter than `allow`: the permission mode decides."""
@@ -30,7 +33,7 @@ _STRICTNESS: dict[Effect | None, int] = {"allow": 0, None: 1, "ask": 2, "deny": 
 _WITH_PATHS = frozenset({"edit", "read", "search"})
 
 
-class Request(Struct, frozen=True):
+class Request(Struct, frozen=True, dict=True):
     """A permission request, and where it is made."""
 
     agent: str
@@ -41,6 +44,16 @@ class Request(Struct, frozen=True):
     @property
     def kind(self) -> ToolKind:
         return self.ask.tool_kind or self.ask.kind
+
+    @cached_property
+    def root(self) -> str:
+        return self.resolve(self.directory)
+
+    def file(self, kind: ToolKind, text: str, path: str | None) -> Part:
+        """A file as a part; None if it is not known which."""
+        if path is None:
+            return Part(kind, text)
+        return Part(kind, text, path=path, real=self.resolve(posixpath.join(self.directory, path)))
 
 
 class Rules(Struct, frozen=True):
@@ -80,6 +93,8 @@ class Part(Struct, frozen=True):
     """What it is about, for people."""
     command: Command | None = None
     path: str | None = None
+    real: str = ""
+    """The path with its links resolved."""
     host: str | None = None
 
 
@@ -143,14 +158,17 @@ def parts_of(request: Request) -> Iterator[Part]:
         if ask.command is None:
             yield Part(kind, ask.action, Command(unclear="the agent does not say what it runs"))
             return
-        for command in shell.read(ask.command):
+        for command in dict.fromkeys(shell.read(ask.command)):
             if command.words or command.unclear:
                 yield Part(kind, command.text or command.unclear, command)
             for file in command.writes:
-                yield Part("edit", f"> {file.text}", path=file.text if file.certain else None)
+                yield request.file("edit", f"> {file.text}", file.text if file.certain else None)
         return
-    for path in ask.paths or ():
-        yield Part(kind, path, path=path)
+    paths = ask.paths or ()
+    for path in paths[:MOST_FILES]:
+        yield request.file(kind, path, path)
+    if len(paths) > MOST_FILES:
+        yield request.file(kind, f"{len(paths)} files", None)
     for host in ask.hosts:
         yield Part(kind, host, host=host)
     if not ask.paths and not ask.hosts:
@@ -165,14 +183,14 @@ def _match(rule: PolicyRule, request: Request, part: Part) -> Match:
         return "no"
     if rule.kind is not None and rule.kind != part.kind:
         return "no"
-    if rule.tool is not None and not fnmatchcase(request.ask.action, rule.tool):
+    if rule.tool is not None and not matches(request.ask.action, rule.tool):
         return "no"
-    matches = (_command_matches(rule, part), _path_matches(rule, request, part), _host_matches(rule, part))
-    return "no" if "no" in matches else "maybe" if "maybe" in matches else "yes"
+    found = (_command_matches(rule, part), _path_matches(rule, request, part), _host_matches(rule, part))
+    return "no" if "no" in found else "maybe" if "maybe" in found else "yes"
 
 
 def _agent_matches(rule: PolicyRule, agent: str) -> bool:
-    return rule.agent is None or fnmatchcase(agent, rule.agent)
+    return rule.agent is None or matches(agent, rule.agent)
 
 
 def _command_matches(rule: PolicyRule, part: Part) -> Match:
@@ -182,10 +200,10 @@ def _command_matches(rule: PolicyRule, part: Part) -> Match:
             return "no" if rule.command else "yes"
         if command.unclear:
             return "maybe"  # it is never allowed
-        return "yes" if rule.command is None or allows(rule.command.split(), command) else "no"
+        return "yes" if rule.command is None or allows(words_of(rule.command), command) else "no"
     if rule.command is None:
         return "yes"
-    return "no" if command is None else may_deny(rule.command.split(), command)
+    return "no" if command is None else may_deny(words_of(rule.command), command)
 
 
 def _path_matches(rule: PolicyRule, request: Request, part: Part) -> Match:
@@ -193,18 +211,19 @@ def _path_matches(rule: PolicyRule, request: Request, part: Part) -> Match:
         return "yes"
     if part.path is None:
         return "maybe" if part.kind in _WITH_PATHS else "no"
-    named = posixpath.join(request.directory, part.path)
-    real = request.resolve(named)
-    inside = request.resolve(request.directory)
-    if matches_path(rule.path, real, inside):
+    pattern, root = rule.path, request.root
+    if matches_path(pattern, part.real, root):
         return "yes"
     if rule.effect == "allow":
         return "no"
     # Some file systems ignore case, and a link that is denied is denied whatever it points to.
-    names = (real.casefold(), posixpath.normpath(named), posixpath.normpath(named).casefold())
-    patterns = (rule.path, rule.path.casefold())
-    roots = (inside, inside.casefold(), request.directory, request.directory.casefold())
-    found = any(matches_path(pattern, name, root) for pattern in patterns for name in names for root in roots)
+    named = posixpath.normpath(posixpath.join(request.directory, part.path))
+    folded = pattern.casefold()
+    found = (
+        matches_path(pattern, named, request.directory)
+        or matches_path(folded, part.real.casefold(), root.casefold())
+        or matches_path(folded, named.casefold(), request.directory.casefold())
+    )
     return "yes" if found else "no"
 
 
@@ -218,20 +237,12 @@ def _host_matches(rule: PolicyRule, part: Part) -> Match:
             return "no"
         return _command_contacts(part.command, pattern)
     if part.host is not None:
-        return "yes" if fnmatchcase(part.host.casefold().rstrip("."), pattern) else "no"
+        return "yes" if matches(part.host.casefold().rstrip("."), pattern) else "no"
     return "maybe" if part.kind == "fetch" else "no"
 
 
-_URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://(?:[^\s/@'\"]*@)?|\w+@)([\w.-]+)", re.IGNORECASE)
-_NAME = re.compile(r"[\w-]+(?:\.[\w-]+)+")
-
-
 def _command_contacts(command: Command, pattern: str) -> Match:
-    for word in command.words:
-        hosts = (host.casefold().rstrip(".") for host in _URL.findall(word.text))
-        if any(fnmatchcase(host, pattern) for host in hosts):
-            return "yes"
-    text = command.text.casefold()
-    named = "." in pattern and any(fnmatchcase(name, pattern) for name in _NAME.findall(text))
-    uncertain = command.unclear or any(not word.certain for word in command.words)
-    return "maybe" if named or uncertain else "no"
+    if any(matches(host, pattern) for host in command.hosts):
+        return "yes"
+    named = "." in pattern and any(matches(name, pattern) for name in command.host_names)
+    return "maybe" if named or not command.is_certain else "no"

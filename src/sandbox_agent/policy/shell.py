@@ -16,7 +16,7 @@ from . import programs
 from .programs import Command, Word
 
 MOST_CHARACTERS = 64 * 1024
-MOST_COMMANDS = 500
+MOST_COMMANDS = 100
 MOST_NESTED = 16
 
 
