@@ -184,6 +184,12 @@ EVASIONS: dict[str, Effect | None] = {
     "GIT_PAGER='touch y' git log": None,
     "env GIT_SSH_COMMAND=./x git fetch": None,
     "sudo git status": None,
+    "npm_config_shell=./x git status": None,
+    "path=/tmp; git status": None,
+    "x=1; git status": "allow",
+    "for path in /tmp; do git status; done": None,
+    "zsh -c '$=RM -rf x'": "ask",
+    "git archive -o .git/hooks/x HEAD": "ask",
     # Files that git does not write itself.
     "git log > ~/.bashrc": None,
     "git log >> x": None,

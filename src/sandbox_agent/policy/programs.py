@@ -92,13 +92,13 @@ _HARMLESS = re.compile(
     r"LANG|LC_[A-Z]+|LANGUAGE|TZ|CI|NO_COLOR|FORCE_COLOR|CLICOLOR|COLUMNS|LINES|TERM|NODE_ENV|DEBUG|RUST_BACKTRACE",
     re.ASCII,
 )
-_KNOWN_TO_PROGRAMS = re.compile(r"\w*(path|_proxy)", re.ASCII)
+_KNOWN_TO_PROGRAMS = re.compile(r"\w*(path|_proxy)|npm_\w*", re.ASCII)
 
 
-def is_harmless_variable(assignment: str) -> bool:
+def is_harmless(assignment: str, *, exported: bool) -> bool:
     """Whether setting this variable cannot change what a program does, apart from its language and colours."""
     name = assignment.partition("=")[0].removesuffix("+")
-    if name.islower():  # mostly means nothing to programs
+    if name.islower() and not exported:  # such a variable is the shell's own, unless it was exported before
         return _KNOWN_TO_PROGRAMS.fullmatch(name) is None
     return _HARMLESS.fullmatch(name) is not None
 
@@ -218,6 +218,8 @@ _GIT_RUNS_IN = {
     "clone": re.compile(r"-[A-Za-z]*[uc]"),
     "rebase": re.compile(r"-[A-Za-z]*x"),
     "grep": re.compile(r"-[A-Za-z]*O"),
+    "archive": re.compile(r"-[A-Za-z]*o"),
+    "format-patch": re.compile(r"-[A-Za-z]*o"),
     "init": re.compile(r"--t"),
 }
 _RUNS: dict[str, re.Pattern[str]] = {
@@ -350,7 +352,7 @@ def _unwrapped(
         return [_unclear(words, f"an option of `{program}` is not known")]
     at += wrapper.positions
     while wrapper.assigns and at < len(words) and re.match(r"[A-Za-z_]\w*=", words[at].text):
-        clean = clean and is_harmless_variable(words[at].text)
+        clean = clean and is_harmless(words[at].text, exported=True)
         at += 1
     rest = words[at:]
     if any(not word.certain for word in words[:at]):

@@ -147,7 +147,8 @@ class _Reader:
     def _command(self) -> None:
         words: list[Word] = []
         writes: list[Word] = []
-        clean, closed, begun = True, False, False
+        assigned: list[str] = []
+        closed, begun = False, False
         while True:
             self._skip_blanks()
             here = self._peek()
@@ -180,9 +181,10 @@ class _Reader:
                     break
                 elif not words and lexed.assigns:
                     begun = True
-                    clean = clean and programs.is_harmless_variable(lexed.word.text)
+                    assigned.append(lexed.word.text)
                 else:
                     words.append(lexed.word)
+        clean = all(programs.is_harmless(text, exported=bool(words)) for text in assigned)
         self._add(words, writes, clean)
 
     def _add(self, words: list[Word], writes: list[Word], clean: bool) -> None:
@@ -217,7 +219,7 @@ class _Reader:
         name = self._word()
         if not name.plain:
             self._fail("the variable of a loop is not a name")
-        self._script.clean = self._script.clean and programs.is_harmless_variable(name.word.text)
+        self._script.clean = self._script.clean and programs.is_harmless(name.word.text, exported=False)
         while True:
             self._skip_blanks()
             if self._peek() in ("", "\n", ";"):
@@ -411,7 +413,8 @@ class _Reader:
         if name := _NAME.match(self._text, self._at):
             self._at = name.end()
             return " ", False
-        return "$", True
+        # Other shells may know what follows, e.g. `$=x`.
+        return "$", quoted or not here or here in _ENDS
 
     def _ansi_quoted(self) -> str:
         """`$'…'` with its escapes."""
