@@ -284,6 +284,19 @@ def test_an_allow_never_lifts_plan() -> None:
     assert answered("git log", "default", ALLOW_GIT) == "once"
 
 
+def test_a_tool_that_needs_nobody_is_still_bound_by_rules() -> None:
+    request = Request("claude", Ask("mcp__client__add", {}, tool_kind="mcp"), "/ws", posixpath.normpath)
+
+    def decided(*rules: PolicyRule) -> Verdict | None:
+        return verdict(request, Settings("/ws"), Rules(rules), (), trusted=True)
+
+    assert decided() == Verdict(Decision("once"), "daemon")
+    assert decided(PolicyRule("ask", kind="mcp")) is None
+    denied = decided(PolicyRule("deny", tool="mcp__*"))
+    assert denied is not None
+    assert denied.decision.reply == "reject"
+
+
 def test_what_is_not_understood_is_asked_in_bypass_only_where_commands_are_denied() -> None:
     assert answered("$X", "bypass", DENY_RM) == "ask"
     assert answered("$X", "bypass", PolicyRule("deny", kind="edit")) == "once"

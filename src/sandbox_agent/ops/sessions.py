@@ -35,6 +35,7 @@ from ..schema.ids import random_id
 from ..schema.inputs import Attachment, McpServer, PermissionMode, Prompt, Settings
 from ..schema.policy import MOST_RULES, PolicyRule
 from ..schema.sessions import SessionInfo
+from ..schema.tools import CLIENT_SERVER, Tool
 from ..session.admission import Accepted
 from ..session.inputs import Cancel, Configure, Delete, Send, Terminate, Withdraw
 from ..store.base import Secrets, SessionRecord
@@ -93,6 +94,14 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
         tuple[PolicyRule, ...],
         Meta(max_length=MOST_RULES, description="Rules for what the agent may do, after the operator's."),
     ] = ()
+    tools: Annotated[
+        tuple[Tool, ...],
+        Meta(description="Tools of the client that the agent may call; see `tool-calls`."),
+    ] = ()
+    tool_timeout_ms: Annotated[
+        Annotated[int, Meta(gt=0, le=86_400_000)] | None,
+        Meta(description="How long a call of one waits for a client's answer (default: 10 minutes)."),
+    ] = None
 
 
 class CreateSession(SessionSettings, frozen=True, kw_only=True):
@@ -207,6 +216,8 @@ async def _create(daemon: Daemon, session_id: str, request: SessionSettings) -> 
         pinned_version=request.agent_version,
         turn_timeout_ms=request.turn_timeout_ms,
         policy=request.policy,
+        tools=request.tools,
+        tool_timeout_ms=request.tool_timeout_ms,
     )
     native_id, problem = created.native_id, created.problem
     error = problem.problem() if problem else None
@@ -220,6 +231,8 @@ def _check_environment(request: SessionSettings) -> None:
     for name, server in request.mcp.items():
         if (server.command is None) == (server.url is None):
             raise InvalidRequest(f"MCP server `{name}` needs either `command` or `url`", field="mcp")
+        if name == CLIENT_SERVER:
+            raise InvalidRequest(f"`{name}` is the name of the server for `tools`", field="mcp")
 
 
 @operation("GET", "/v1/sessions", InvalidRequest, name="sessions.list")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .modes import STATUS, out_of_plan, plan_answer, remember
+from .modes import STATUS, is_client_tool, out_of_plan, plan_answer, remember
 from .rules import Rules
 from .verdicts import Verdict, denial, told_settings, verdict
 
@@ -11,6 +11,7 @@ __all__ = [
     "Rules",
     "Verdict",
     "denial",
+    "is_client_tool",
     "out_of_plan",
     "plan_answer",
     "remember",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
 from ..agents.scribe import Ask
+from ..agents.titles import mcp_title
 from ..schema.events import PermissionStatus
 from ..schema.inputs import Answer, Rule, Settings
+from ..schema.tools import CLIENT_SERVER, Tool
 
 STATUS: dict[str, PermissionStatus] = {
     "once": "accept",
@@ -67,6 +69,17 @@ def allows(ask: Ask, settings: Settings, resolve: Callable[[str], str]) -> bool:
 
 def remembers(ask: Ask, remembered: tuple[Rule, ...]) -> bool:
     return bool(ask.needs) and all(any(rule.covers(need) for rule in remembered) for need in ask.needs)
+
+
+def is_client_tool(ask: Ask, tools: Iterable[Tool]) -> bool:
+    """Whether the agent asks to call a tool of the client, who can refuse the call itself."""
+    names = {mcp_title(CLIENT_SERVER, tool.name) for tool in tools}
+    written = {form.format(CLIENT_SERVER, tool.name) for form in _MCP_NAMES for tool in tools}
+    return ask.title in names or ask.action in written
+
+
+_MCP_NAMES = ("mcp__{}__{}", "{}_{}", "{}.{}", "{}/{}")
+"""How agents name an MCP server's tool."""
 
 
 def _is_plain_edit(ask: Ask, directory: str, resolve: Callable[[str], str]) -> bool:

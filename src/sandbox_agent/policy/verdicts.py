@@ -24,14 +24,24 @@ class Verdict(NamedTuple):
 
 
 def verdict(
-    request: Request, settings: Settings, rules: Rules, remembered: tuple[Rule, ...]
+    request: Request,
+    settings: Settings,
+    rules: Rules,
+    remembered: tuple[Rule, ...],
+    *,
+    trusted: bool = False,
 ) -> Verdict | None:
-    """None if the client must be asked."""
-    return answer(request, settings, judge(rules, request), remembered)
+    """None if the client must be asked. `trusted`: nobody needs to be asked unless a rule says so."""
+    return answer(request, settings, judge(rules, request), remembered, trusted=trusted)
 
 
 def answer(
-    request: Request, settings: Settings, judged: Judged, remembered: tuple[Rule, ...]
+    request: Request,
+    settings: Settings,
+    judged: Judged,
+    remembered: tuple[Rule, ...],
+    *,
+    trusted: bool = False,
 ) -> Verdict | None:
     """What the rules' answer means in this mode."""
     ask = request.ask
@@ -47,7 +57,7 @@ def answer(
         return Verdict(Decision("once"), "daemon")
     if modes.remembers(ask, remembered):
         return Verdict(Decision("once"), "rule")
-    return None
+    return Verdict(Decision("once"), "daemon") if trusted else None
 
 
 def denial(request: Request, rules: Rules) -> Verdict | None:

@@ -18,6 +18,7 @@ from ..agents.scribe import Scribe
 from ..errors import Internal, SandboxAgentError, Unavailable
 from ..schema.features import Catalogue
 from ..schema.inputs import Settings
+from ..schema.tools import Tool
 from ..session import effects, inputs
 from ..session.effects import Effect
 from ..session.inputs import HEARD, Input, TimerKind
@@ -84,6 +85,14 @@ class LiveSession:
     def settings(self) -> Settings:
         """What the client has chosen; its agent may be told something stricter."""
         return self._core.record.settings
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        return self._core.record.tools
+
+    @property
+    def tool_timeout_ms(self) -> int | None:
+        return self._core.record.tool_timeout_ms
 
     # -- what it is asked ---------------------------------------------------------------------
 

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from ..agents.scribe import Ask, Pending
 from ..errors import Conflict, InvalidRequest, NotFound, PermissionDenied
-from ..policy import STATUS, Rules, Verdict, denial, out_of_plan, plan_answer, remember, verdict
+from ..policy import (
+    STATUS,
+    Rules,
+    Verdict,
+    denial,
+    is_client_tool,
+    out_of_plan,
+    plan_answer,
+    remember,
+    verdict,
+)
 from ..policy.rules import Request
 from ..schema.events import PermissionRequested, QuestionRequested
 from ..schema.inputs import Answer, Decision
+from ..schema.tools import ToolRequest
 from .core import Core
 from .effects import GiveAnswer, GiveDecision, LookUpAsked
 from .inputs import AskedBefore, Decide, Reply
 
 TOO_MANY = "too many requests are pending"
 
-Requested = type[PermissionRequested] | type[QuestionRequested]
+RequestType = type[PermissionRequested] | type[QuestionRequested] | type[ToolRequest]
 
 
 def judge(core: Core) -> list[GiveDecision | GiveAnswer]:
@@ -26,10 +37,11 @@ def judge(core: Core) -> list[GiveDecision | GiveAnswer]:
     for pending in core.scribe.pending.values() if asked else ():
         judged = None
         if pending.id in asked and pending.ask is not None:
-            request = _request(core, pending.ask)
-            judged = verdict(request, core.record.settings, rules_of(core), core.record.rules)
+            judged = _judge(core, pending.ask)
         if judged is not None:
             replies.append(_decide(core, pending, judged))
+        elif isinstance(pending.requested, ToolRequest):
+            pass  # their number is limited where they arrive
         elif waiting < core.limits.pending:
             waiting += 1
         elif isinstance(pending.requested, PermissionRequested):
@@ -38,6 +50,12 @@ def judge(core: Core) -> list[GiveDecision | GiveAnswer]:
             core.scribe.answer(pending.key, None, "daemon", TOO_MANY)
             replies.append(GiveAnswer(pending.key, Answer(None, TOO_MANY)))
     return replies
+
+
+def _judge(core: Core, ask: Ask) -> Verdict | None:
+    record = core.record
+    trusted = is_client_tool(ask, record.tools)
+    return verdict(_request(core, ask), record.settings, rules_of(core), record.rules, trusted=trusted)
 
 
 def _decide(core: Core, pending: Pending, judged: Verdict) -> GiveDecision:
@@ -56,7 +74,7 @@ def _request(core: Core, ask: Ask) -> Request:
 
 
 def decide(core: Core, command: Decide) -> None:
-    pending = _find(core, command.id, command.permission, PermissionRequested)
+    pending = find(core, command.id, command.permission, PermissionRequested)
     if pending is None:
         return
     before, decision = core.snapshot(), command.decision
@@ -81,7 +99,7 @@ def _denied_now(core: Core, pending: Pending) -> PermissionDenied | None:
 
 
 def reply(core: Core, command: Reply) -> None:
-    pending = _find(core, command.id, command.question, QuestionRequested)
+    pending = find(core, command.id, command.question, QuestionRequested)
     if pending is None:
         return
     asked = pending.requested
@@ -103,7 +121,7 @@ def reply(core: Core, command: Reply) -> None:
     core.say(GiveAnswer(pending.key, answer), after=number)
 
 
-def _find(core: Core, command: int, id: str, kind: Requested) -> Pending | None:
+def find(core: Core, command: int, id: str, kind: RequestType) -> Pending | None:
     """The pending request with this id. If there is none, ask the store whether there ever was."""
     pending = next((pending for pending in core.scribe.pending.values() if pending.id == id), None)
     if pending is None:
