@@ -25,7 +25,11 @@ from .conftest import TOKEN, Cli, command
 def test_every_operation_has_a_command() -> None:
     for op in OPERATIONS.values():
         group, verb = op.name.split(".")
-        words = [group, verb.replace("_", "-"), *(f"x{n}" for n, _ in enumerate(op.path_fields))]
+        words = [
+            group.replace("_", "-"),
+            verb.replace("_", "-"),
+            *(f"x{n}" for n, _ in enumerate(op.path_fields)),
+        ]
         words += ["path"] if op.takes_bytes else []
         words += op.words
         words += ["--agent", "mock"] if "agent" in op.body_fields else []
