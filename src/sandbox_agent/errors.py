@@ -3,13 +3,13 @@
 SandboxAgentError
 ├── InvalidRequest 400          ├── Conflict 409                ├── RateLimited 429
 ├── UnsupportedAgent 400        ├── SessionAlreadyExists 409    ├── Internal 500
-├── ModeNotSupported 400        ├── PreconditionFailed 412      ├── InstallFailed 500
-├── TokenInvalid 401            ├── PayloadTooLarge 413         ├── AgentProcessExited 500
-├── PermissionDenied 403        ├── UnsupportedMediaType 415    ├── StreamError 502
-├── AgentNotInstalled 404       ├── RangeNotSatisfiable 416     ├── Unavailable 503
-├── SessionNotFound 404         ├── MisdirectedHost 421         └── Timeout 504
-├── NotFound 404                ├── IdempotencyMismatch 422
-└── MethodNotAllowed 405
+├── ModeNotSupported 400        ├── LimitReached 409            ├── InstallFailed 500
+├── TokenInvalid 401            ├── PreconditionFailed 412      ├── AgentProcessExited 500
+├── PermissionDenied 403        ├── PayloadTooLarge 413         ├── StreamError 502
+├── AgentNotInstalled 404       ├── UnsupportedMediaType 415    ├── Unavailable 503
+├── SessionNotFound 404         ├── RangeNotSatisfiable 416     └── Timeout 504
+├── NotFound 404                ├── MisdirectedHost 421
+└── MethodNotAllowed 405        ├── IdempotencyMismatch 422
 """
 
 from __future__ import annotations
@@ -104,6 +104,10 @@ class Conflict(SandboxAgentError):
 
 class SessionAlreadyExists(SandboxAgentError):
     type, status, title = "session_already_exists", 409, "Session already exists"
+
+
+class LimitReached(SandboxAgentError):
+    type, status, title = "limit_reached", 409, "Limit reached"
 
 
 class PreconditionFailed(SandboxAgentError):

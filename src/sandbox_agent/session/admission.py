@@ -10,7 +10,7 @@ from msgspec import Struct
 from ..errors import Conflict, IdempotencyMismatch, NotFound, RateLimited, SandboxAgentError
 from ..schema.inputs import Settings
 from ..store.base import Change, Dequeue, Enqueue, KeyRow, QueuedHead, QueuedMessage, RememberKey
-from . import life, turns
+from . import enforcement, life, turns
 from .core import Core
 from .effects import LookUpKey
 from .inputs import Configure, KeyFound, Send, Withdraw
@@ -79,6 +79,9 @@ def _admit(core: Core, command: Send) -> None:
         case Ended() | Ending():
             _settle(core)
             core.answer(command.id, Conflict("the session has ended", sessionId=core.record.session_id))
+        case _ if enforcement.holds_back(core):
+            _settle(core)
+            core.answer(command.id, enforcement.refusal(core))
         case Idle() if not core.queue and core.startable:
             _begin_or_try(core, command)
         case _:
@@ -214,14 +217,15 @@ def configure(core: Core, command: Configure) -> None:
         for name in ("model", "variant", "agent_mode", "permission_mode")
         if (value := getattr(command, name)) is not None
     }
-    if core.record.ended and wanted:
+    if core.record.ended and (wanted or command.limits):
         core.answer(command.id, Conflict("the session has ended", sessionId=core.record.session_id))
         return
     before = core.snapshot()
     settings: Settings = msgspec.structs.replace(core.record.settings, **wanted)
     title = core.record.title if command.title is None else command.title
-    if (settings, title) == (core.record.settings, core.record.title):
+    limits = command.limits.applied_to(core.record.limits) if command.limits else core.record.limits
+    if (settings, title, limits) == (core.record.settings, core.record.title, core.record.limits):
         core.answer(command.id)
         return
-    core.change(settings=settings, title=title)
+    core.change(settings=settings, title=title, limits=limits)
     core.answer(command.id, after=core.propose(command.id, before))

@@ -11,6 +11,7 @@ from ..agents.failures import Failure
 from ..errors import SandboxAgentError
 from ..schema.events import Event, Stderr
 from ..schema.inputs import Answer, Decision, PermissionMode, Prompt
+from ..schema.limits import LimitChanges
 from ..store.base import KeyRow, QueuedHead, QueuedMessage, Secrets
 
 # -- commands: `id` is the runtime's handle for the caller -----------------------------------------
@@ -59,6 +60,7 @@ class Configure(Struct, frozen=True):
     variant: str | None = None
     agent_mode: str | None = None
     permission_mode: PermissionMode | None = None
+    limits: LimitChanges | None = None
 
 
 class Terminate(Struct, frozen=True):
@@ -217,13 +219,13 @@ HEARD = Heard()
 
 # -- from the clock ---------------------------------------------------------------------------
 
-TimerKind = Literal["turn", "cancel", "patience", "idle"]
+TimerKind = Literal["turn", "session", "cancel", "patience", "idle"]
 
 
 class Timer(Struct, frozen=True):
     kind: TimerKind
     tag: str = ""
-    """Which turn; for `idle`, whether the conversation is `resumable`."""
+    """Which turn, and for a time limit its value; for `idle`, whether the conversation is `resumable`."""
 
 
 Input = (

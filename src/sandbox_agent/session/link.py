@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..agents.failures import Failure
 from ..errors import SandboxAgentError
 from ..store.base import QueuedMessage
-from . import admission, life, turns
+from . import admission, enforcement, life, turns
 from .core import Core
 from .effects import Arm, Connect, Disarm, Switch
 from .inputs import Closed, Dying, Exited, Leaving, OpenFailed, Ready, Stale, Timer, Unsaid
@@ -33,7 +33,12 @@ def proceed(core: Core) -> bool:
     """The only place that starts work. Returns whether it started any."""
     phase, link = core.phase, core.link
     if isinstance(phase, Idle) and core.queue and core.startable and core.admission != "probing":
-        turns.start_next(core)
+        if not enforcement.holds_back(core):
+            turns.start_next(core)
+            return True
+    elif isinstance(phase, Starting) and phase.message is not None and enforcement.holds_back(core):
+        core.enter(Idle())  # the message stays in the queue
+        turns.answer_cancels(core)
         return True
     if _wants_link(core):
         match link:

@@ -22,6 +22,7 @@ from msgspec import Struct, field
 from ..errors import Unavailable
 from ..schema.events import Usage
 from ..schema.inputs import McpServer, Prompt, Rule, Settings
+from ..schema.limits import ReachedLimit, SessionLimits
 from ..schema.sessions import Used
 
 
@@ -57,6 +58,14 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     open_since: int | None = None
     """The first sequence at which something may be open: recovery reads from here."""
     usage: Usage | None = None
+    """The sum of the turns that have ended."""
+    turn_usage: Usage | None = None
+    """What the running turn has spent so far."""
+    turns: int = 0
+    """The number of turns that have started."""
+    limits: SessionLimits = SessionLimits()
+    limit_reached: ReachedLimit | None = None
+    """The limit that keeps further turns from starting, as it was announced."""
     used: Used | None = None
     """What the agent reports to work with; shown unless the client chose something."""
     rules: tuple[Rule, ...] = ()
@@ -121,6 +130,37 @@ class KeyRow(Struct, frozen=True):
 
     digest: bytes
     turn_id: str
+
+
+class LedgerRow(Struct, frozen=True):
+    """What a turn has spent. It outlives the session: the money is spent."""
+
+    session_id: str
+    turn_id: str
+    agent: str
+    model: str | None
+    ended_at: str
+    usage: Usage | None
+    """None if the agent reported nothing."""
+
+
+UsageGroup = Literal["agent", "model", "session", "day"]
+
+
+class LedgerSum(Struct, frozen=True):
+    """What a group of turns has spent: sums of what is known, and how many turns are missing from them."""
+
+    key: str | None
+    """The agent, model, session or day; None if the model is unknown, and in the total."""
+    turns: int = 0
+    turns_without_tokens: int = 0
+    turns_without_cost: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost_usd: float | None = None
 
 
 # -- changes ----------------------------------------------------------------------------------
@@ -195,6 +235,15 @@ class RememberCalls(NamedTuple):
     call_ids: Sequence[str]
 
 
+class RecordUsage(NamedTuple):
+    """Add a turn to the ledger, whether or not its session exists. Beyond `MOST_LEDGER_ROWS`, the oldest are dropped."""
+
+    row: LedgerRow
+
+
+MOST_LEDGER_ROWS = 1_000_000
+
+
 class Probe(NamedTuple):
     """A small write, which fails as long as writing fails."""
 
@@ -211,7 +260,7 @@ SessionChange = (
     | RememberKey
     | RememberCalls
 )
-Change = SaveSession | DeleteSession | Bury | SessionChange | Probe
+Change = SaveSession | DeleteSession | Bury | RecordUsage | SessionChange | Probe
 
 
 class StoreCorrupt(Exception):
@@ -324,6 +373,13 @@ class Store(ABC):
 
     @abstractmethod
     def call_ids(self, session_id: str) -> list[str]: ...
+
+    @abstractmethod
+    def usage(self, since: str, before: str, by: UsageGroup | None, limit: int) -> list[LedgerSum]:
+        """What turns that ended in this half-open range of times have spent, by group; None sums up everything.
+
+        Days are ascending, other groups descend by cost, then by tokens.
+        """
 
     @abstractmethod
     def size(self) -> int:
