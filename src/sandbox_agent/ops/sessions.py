@@ -17,6 +17,7 @@ from ..errors import (
     IdempotencyMismatch,
     InstallFailed,
     InvalidRequest,
+    LimitReached,
     ModeNotSupported,
     NotFound,
     PermissionDenied,
@@ -33,6 +34,7 @@ from ..runtime.daemon import Daemon
 from ..schema.answers import CreatedSession, Queue, QueuedMessageInfo, SentMessage, SessionPage
 from ..schema.ids import random_id
 from ..schema.inputs import Attachment, McpServer, PermissionMode, Prompt, Settings
+from ..schema.limits import LimitChanges
 from ..schema.sessions import SessionInfo
 from ..session.admission import Accepted
 from ..session.inputs import Cancel, Configure, Delete, Send, Terminate, Withdraw
@@ -88,6 +90,12 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
         Annotated[int, Meta(gt=0)] | None,
         Meta(description="Cancel a turn that takes longer (default: no limit)."),
     ] = None
+    limits: Annotated[
+        LimitChanges | None,
+        Meta(
+            description="Limits of the session. The daemon's own limits apply to the others; null removes one."
+        ),
+    ] = None
 
 
 class CreateSession(SessionSettings, frozen=True, kw_only=True):
@@ -116,6 +124,9 @@ class UpdateSession(Struct, frozen=True, rename="camel"):
     variant: Name | None = None
     agent_mode: Name | None = None
     permission_mode: PermissionMode | None = None
+    limits: Annotated[
+        LimitChanges | None, Meta(description="Limits to change; null removes one, the others stay.")
+    ] = None
 
 
 class SendMessage(Struct, frozen=True, rename="camel"):
@@ -197,6 +208,7 @@ async def _create(daemon: Daemon, session_id: str, request: SessionSettings) -> 
         title=request.title,
         pinned_version=request.agent_version,
         turn_timeout_ms=request.turn_timeout_ms,
+        limits=request.limits,
     )
     native_id, problem = created.native_id, created.problem
     error = problem.problem() if problem else None
@@ -245,17 +257,24 @@ async def get(daemon: Daemon, request: OneSession) -> SessionInfo:
     Conflict,
     Unavailable,
     name="sessions.update",
-    examples=('sandbox-agent sessions update demo --title "Release" --permission-mode plan',),
+    examples=(
+        'sandbox-agent sessions update demo --title "Release" --permission-mode plan',
+        "sandbox-agent sessions update demo --limits maxCostUsd=5 --limits maxTurns=none",
+    ),
 )
 async def update(daemon: Daemon, request: UpdateSession) -> SessionInfo:
-    """Change the title, model, variant or modes of a session; while it runs if the agent supports that."""
+    """Change the title, model, variant, modes or limits of a session; while it runs if the agent supports that.
+
+    Queued messages that a limit kept waiting start as soon as it is raised.
+    """
     changes = {
         name: value
-        for name in ("title", "model", "variant", "agent_mode", "permission_mode")
+        for name in ("title", "model", "variant", "agent_mode", "permission_mode", "limits")
         if (value := getattr(request, name)) is not None
     }
-    if changes.keys() - {"title"}:
-        await _check_change(daemon, request.session_id, changes)
+    chosen = {name: value for name, value in changes.items() if name not in ("title", "limits")}
+    if chosen:
+        await _check_change(daemon, request.session_id, chosen)
     await daemon.sessions.ask(request.session_id, lambda id: Configure(id, **changes))
     return (await daemon.sessions.show(request.session_id)).info
 
@@ -264,12 +283,11 @@ async def _check_change(daemon: Daemon, session_id: str, changes: dict[str, Any]
     record = (await daemon.sessions.show(session_id)).view.record
     if record.ended:
         raise Conflict("the session has ended", sessionId=session_id)
-    changed = {name: value for name, value in changes.items() if name != "title"}
-    settings = msgspec.structs.replace(record.settings, **changed)
+    settings = msgspec.structs.replace(record.settings, **changes)
     await daemon.check(record, settings)
     env = (await daemon.sessions.secrets(session_id)).env
     await daemon.check_choice(
-        daemon.agent(record.agent), settings, changed, listed=not env, version=record.pinned_version
+        daemon.agent(record.agent), settings, changes, listed=not env, version=record.pinned_version
     )
 
 
@@ -284,6 +302,7 @@ MESSAGE_ERRORS: tuple[type[SandboxAgentError], ...] = (
     UnsupportedAgent,
     SessionNotFound,
     Conflict,
+    LimitReached,
     IdempotencyMismatch,
     RateLimited,
     Unavailable,

@@ -24,6 +24,7 @@ from ..schema.events import Usage
 from ..schema.inputs import McpServer, Prompt, Rule, Settings
 from ..schema.limits import ReachedLimit, SessionLimits
 from ..schema.sessions import Used
+from ..schema.usage import UsageGroup, UsageSum
 
 
 class Secrets(Struct, frozen=True, omit_defaults=True):
@@ -142,25 +143,6 @@ class LedgerRow(Struct, frozen=True):
     ended_at: str
     usage: Usage | None
     """None if the agent reported nothing."""
-
-
-UsageGroup = Literal["agent", "model", "session", "day"]
-
-
-class LedgerSum(Struct, frozen=True):
-    """What a group of turns has spent: sums of what is known, and how many turns are missing from them."""
-
-    key: str | None
-    """The agent, model, session or day; None if the model is unknown, and in the total."""
-    turns: int = 0
-    turns_without_tokens: int = 0
-    turns_without_cost: int = 0
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    cost_usd: float | None = None
 
 
 # -- changes ----------------------------------------------------------------------------------
@@ -375,7 +357,7 @@ class Store(ABC):
     def call_ids(self, session_id: str) -> list[str]: ...
 
     @abstractmethod
-    def usage(self, since: str, before: str, by: UsageGroup | None, limit: int) -> list[LedgerSum]:
+    def usage(self, since: str, before: str, by: UsageGroup | None, limit: int) -> list[UsageSum]:
         """What turns that ended in this half-open range of times have spent, by group; None sums up everything.
 
         Days are ascending, other groups descend by cost, then by tokens.

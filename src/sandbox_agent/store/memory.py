@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from ..schema.events import Usage
+from ..schema.usage import UsageGroup, UsageSum
 from .base import (
     MOST_LEDGER_ROWS,
     MOST_TOMBSTONES,
@@ -24,7 +25,6 @@ from .base import (
     EventRow,
     KeyRow,
     LedgerRow,
-    LedgerSum,
     PendingRow,
     Probe,
     QueuedHead,
@@ -40,7 +40,6 @@ from .base import (
     SessionRecord,
     Store,
     StoredEvent,
-    UsageGroup,
     bounded,
 )
 
@@ -241,7 +240,7 @@ class MemoryStore(Store):
             kept = self._sessions.get(session_id)
             return list(kept.call_ids) if kept else []
 
-    def usage(self, since: str, before: str, by: UsageGroup | None, limit: int) -> list[LedgerSum]:
+    def usage(self, since: str, before: str, by: UsageGroup | None, limit: int) -> list[UsageSum]:
         groups: dict[str | None, list[LedgerRow]] = {}
         with self._lock:
             for row in self._ledger:
@@ -280,10 +279,10 @@ def _ledger_key(row: LedgerRow, by: UsageGroup | None) -> str | None:
     return None
 
 
-def _ledger_sum(key: str | None, rows: list[LedgerRow]) -> LedgerSum:
+def _ledger_sum(key: str | None, rows: list[LedgerRow]) -> UsageSum:
     usages = [row.usage or Usage() for row in rows]
     total = sum(usages, Usage())
-    return LedgerSum(
+    return UsageSum(
         key,
         len(rows),
         sum(usage.input_tokens is None and usage.output_tokens is None for usage in usages),
@@ -292,7 +291,7 @@ def _ledger_sum(key: str | None, rows: list[LedgerRow]) -> LedgerSum:
     )
 
 
-def _spending(each: LedgerSum) -> tuple[bool, float, int]:
+def _spending(each: UsageSum) -> tuple[bool, float, int]:
     """Known costs first, the highest at the end."""
     return (
         each.cost_usd is not None,

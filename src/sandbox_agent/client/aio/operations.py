@@ -148,6 +148,7 @@ class AsyncSessions(AsyncGuard):
         env: Mapping[str, str] | None = None,
         mcp: Mapping[str, McpServer] | None = None,
         turn_timeout_ms: int | None = None,
+        limits: LimitChanges | None = None,
     ) -> AsyncSession:
         """Create a session with the given id and start its agent.
 
@@ -166,6 +167,7 @@ class AsyncSessions(AsyncGuard):
         - `env`: Environment variables for the agent; readable only by the owner, never returned.
         - `mcp`: MCP servers by name.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
+        - `limits`: Limits of the session. The daemon's own limits apply to the others; null removes one.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `AgentNotInstalled`, `SessionAlreadyExists`, `InstallFailed`, `AgentProcessExited`, `StreamError`,
@@ -185,6 +187,7 @@ class AsyncSessions(AsyncGuard):
                 "env": env,
                 "mcp": mcp,
                 "turnTimeoutMs": turn_timeout_ms,
+                "limits": limits,
             },
         )
 
@@ -202,6 +205,7 @@ class AsyncSessions(AsyncGuard):
         env: Mapping[str, str] | None = None,
         mcp: Mapping[str, McpServer] | None = None,
         turn_timeout_ms: int | None = None,
+        limits: LimitChanges | None = None,
     ) -> AsyncSession:
         """Create a session with a generated id.
 
@@ -219,6 +223,7 @@ class AsyncSessions(AsyncGuard):
         - `env`: Environment variables for the agent; readable only by the owner, never returned.
         - `mcp`: MCP servers by name.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
+        - `limits`: Limits of the session. The daemon's own limits apply to the others; null removes one.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `AgentNotInstalled`, `SessionAlreadyExists`, `InstallFailed`, `AgentProcessExited`, `StreamError`,
@@ -238,6 +243,7 @@ class AsyncSessions(AsyncGuard):
                 "env": env,
                 "mcp": mcp,
                 "turnTimeoutMs": turn_timeout_ms,
+                "limits": limits,
             },
         )
 
@@ -269,8 +275,11 @@ class AsyncSessions(AsyncGuard):
         variant: str | None = None,
         agent_mode: str | None = None,
         permission_mode: PermissionMode | None = None,
+        limits: LimitChanges | None = None,
     ) -> SessionInfo:
-        """Change the title, model, variant or modes of a session; while it runs if the agent supports that.
+        """Change the title, model, variant, modes or limits of a session; while it runs if the agent supports that.
+
+        Queued messages that a limit kept waiting start as soon as it is raised.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
         - `title`: Title to display.
@@ -279,6 +288,7 @@ class AsyncSessions(AsyncGuard):
         - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
         - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
           not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+        - `limits`: Limits to change; null removes one, the others stay.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `SessionNotFound`, `Conflict`, `Unavailable`.
@@ -293,6 +303,7 @@ class AsyncSessions(AsyncGuard):
                     "variant": variant,
                     "agentMode": agent_mode,
                     "permissionMode": permission_mode,
+                    "limits": limits,
                 },
             ),
             SessionInfo,
@@ -326,8 +337,9 @@ class AsyncSessions(AsyncGuard):
         - `idempotency_key`: A repeated key returns the same turn.
         - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
 
-        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
-        `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
+        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `LimitReached`,
+        `IdempotencyMismatch`, `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`,
+        `StreamError`, `Timeout`.
         """
         return await self._client.ask(
             call(
@@ -424,8 +436,9 @@ class AsyncSessions(AsyncGuard):
         - `fresh`: Start a new conversation if the agent no longer has this one.
         - `idempotency_key`: A repeated key returns the same turn.
 
-        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
-        `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
+        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `LimitReached`,
+        `IdempotencyMismatch`, `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`,
+        `StreamError`, `Timeout`.
         """
         return await self._client.ask(
             call(
@@ -443,8 +456,9 @@ class AsyncSessions(AsyncGuard):
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
         - `idempotency_key`: A repeated key returns the same turn.
 
-        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
-        `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
+        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `LimitReached`,
+        `IdempotencyMismatch`, `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`,
+        `StreamError`, `Timeout`.
         """
         return await self._client.ask(
             call(
@@ -513,8 +527,9 @@ class AsyncSessions(AsyncGuard):
         - `idempotency_key`: A repeated key returns the same turn.
         - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
 
-        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
-        `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
+        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `LimitReached`,
+        `IdempotencyMismatch`, `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`,
+        `StreamError`, `Timeout`.
         """
         return self._client.session(session_id).prompt(
             message, attachments=attachments, fresh=fresh, idempotency_key=idempotency_key
@@ -1273,6 +1288,35 @@ class AsyncProcesses(AsyncGuard):
         return AsyncTerminal(self._client.transport, process_id)
 
 
+class AsyncUsage(AsyncGuard):
+    """Show what turns have spent."""
+
+    def __init__(self, client: AsyncSandboxAgent) -> None:
+        self._client = client
+
+    async def get(
+        self,
+        *,
+        by: Literal["agent", "model", "session", "day"] = "day",
+        since: str | None = None,
+        until: str | None = None,
+    ) -> UsageReport:
+        """Sum up tokens and cost, as the agents reported them.
+
+        Unknown is not zero: `turnsWithoutCost` says how many turns a sum leaves out, and a sum without any
+        known value is absent. Turns of deleted sessions are included.
+
+        - `by`: How to group the turns.
+        - `since`: Only turns that ended at this time or later: ISO 8601, UTC unless it has an offset.
+        - `until`: Only turns that ended before this time.
+
+        Raises `InvalidRequest`, `Unavailable`.
+        """
+        return await self._client.ask(
+            call("GET", "/v1/usage", query={"by": by, "from": since, "to": until}), UsageReport
+        )
+
+
 class AsyncSystem(AsyncGuard):
     """Health and metrics of the daemon."""
 
@@ -1309,4 +1353,5 @@ class AsyncOperations(AsyncGuard):
         self.changes = AsyncChanges(client)
         self.fs = AsyncFs(client)
         self.processes = AsyncProcesses(client)
+        self.usage = AsyncUsage(client)
         self.system = AsyncSystem(client)

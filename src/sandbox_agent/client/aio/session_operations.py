@@ -190,8 +190,11 @@ class AsyncSessionOperations(AsyncGuard):
         variant: str | None = None,
         agent_mode: str | None = None,
         permission_mode: PermissionMode | None = None,
+        limits: LimitChanges | None = None,
     ) -> SessionInfo:
-        """Change the title, model, variant or modes of a session; while it runs if the agent supports that.
+        """Change the title, model, variant, modes or limits of a session; while it runs if the agent supports that.
+
+        Queued messages that a limit kept waiting start as soon as it is raised.
 
         - `title`: Title to display.
         - `model`: Model to use.
@@ -199,6 +202,7 @@ class AsyncSessionOperations(AsyncGuard):
         - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
         - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
           not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+        - `limits`: Limits to change; null removes one, the others stay.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `SessionNotFound`, `Conflict`, `Unavailable`.
@@ -210,6 +214,7 @@ class AsyncSessionOperations(AsyncGuard):
             variant=variant,
             agent_mode=agent_mode,
             permission_mode=permission_mode,
+            limits=limits,
         )
 
     async def delete(self) -> None:
@@ -236,8 +241,9 @@ class AsyncSessionOperations(AsyncGuard):
         - `idempotency_key`: A repeated key returns the same turn.
         - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
 
-        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
-        `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
+        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `LimitReached`,
+        `IdempotencyMismatch`, `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`,
+        `StreamError`, `Timeout`.
         """
         return await self.client.sessions.send_message(
             self.id,
@@ -314,8 +320,9 @@ class AsyncSessionOperations(AsyncGuard):
         - `fresh`: Start a new conversation if the agent no longer has this one.
         - `idempotency_key`: A repeated key returns the same turn.
 
-        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
-        `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
+        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `LimitReached`,
+        `IdempotencyMismatch`, `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`,
+        `StreamError`, `Timeout`.
         """
         return await self.client.sessions.run_command(
             self.id, name, arguments=arguments, fresh=fresh, idempotency_key=idempotency_key
@@ -326,7 +333,8 @@ class AsyncSessionOperations(AsyncGuard):
 
         - `idempotency_key`: A repeated key returns the same turn.
 
-        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
-        `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
+        Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `LimitReached`,
+        `IdempotencyMismatch`, `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`,
+        `StreamError`, `Timeout`.
         """
         return await self.client.sessions.compact(self.id, idempotency_key=idempotency_key)

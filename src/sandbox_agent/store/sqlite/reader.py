@@ -10,9 +10,9 @@ from pathlib import Path
 import apsw
 import msgspec
 
+from ...schema.usage import UsageGroup, UsageSum
 from ..base import (
     KeyRow,
-    LedgerSum,
     PendingRow,
     QueuedHead,
     QueuedMessage,
@@ -21,7 +21,6 @@ from ..base import (
     Store,
     StoredEvent,
     StoreGone,
-    UsageGroup,
     bounded,
 )
 from .connection import connect, leave_wal
@@ -193,7 +192,7 @@ class Reader(Store):
     def call_ids(self, session_id: str) -> list[str]:
         return [row[0] for row in self._of_session("SELECT call_id FROM calls", session_id)]
 
-    def usage(self, since: str, before: str, by: UsageGroup | None, limit: int) -> list[LedgerSum]:
+    def usage(self, since: str, before: str, by: UsageGroup | None, limit: int) -> list[UsageSum]:
         key = _LEDGER_KEYS[by] if by else "NULL"
         order = "1 DESC" if by == "day" else "cost DESC, tokens DESC, 1"
         rows = self._reader().execute(
@@ -204,7 +203,7 @@ class Reader(Store):
             f"FROM ledger WHERE ended_at >= ? AND ended_at < ? GROUP BY 1 ORDER BY {order} LIMIT ?",
             (since, before, limit),
         )
-        return [LedgerSum(*row[:-1]) for row in rows]
+        return [UsageSum(*row[:-1]) for row in rows]
 
     def size(self) -> int:
         return sum(file.stat().st_size for file in (self._path, self._files.wal) if file.exists())
