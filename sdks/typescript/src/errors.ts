@@ -147,6 +147,12 @@ export class NotFound extends Problem {}
 export class MethodNotAllowed extends Problem {}
 export class Conflict extends Problem {}
 export class SessionAlreadyExists extends Problem {}
+export class LimitReached extends Problem {
+  /** The limit, e.g. `maxCostUsd`. */
+  get limit(): string | null {
+    return text(this.facts.limit);
+  }
+}
 export class PreconditionFailed extends Problem {}
 export class PayloadTooLarge extends Problem {}
 export class UnsupportedMediaType extends Problem {}
@@ -181,6 +187,7 @@ export const PROBLEMS = {
   method_not_allowed: MethodNotAllowed,
   conflict: Conflict,
   session_already_exists: SessionAlreadyExists,
+  limit_reached: LimitReached,
   precondition_failed: PreconditionFailed,
   payload_too_large: PayloadTooLarge,
   unsupported_media_type: UnsupportedMediaType,

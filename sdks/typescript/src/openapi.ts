@@ -1741,7 +1741,7 @@ export interface components {
              * @description Limits of the session. The daemon's own limits apply to the others; null removes one.
              * @default null
              */
-            limits?: components["schemas"]["LimitChanges"] | null;
+            limits?: components["schemas"]["Limits"] | null;
         };
         /**
          * McpServer
@@ -1764,10 +1764,10 @@ export interface components {
             };
         };
         /**
-         * LimitChanges
+         * Limits
          * @description Limits to set. An absent one stays as it is; null removes it.
          */
-        LimitChanges: {
+        Limits: {
             /** @description Turns that may start. */
             maxTurns?: number | null;
             /** @description Cost of all turns in US dollars, as the agent reports it. */
@@ -1842,7 +1842,7 @@ export interface components {
              * @description Limits of the session. The daemon's own limits apply to the others; null removes one.
              * @default null
              */
-            limits?: components["schemas"]["LimitChanges"] | null;
+            limits?: components["schemas"]["Limits"] | null;
         };
         /** UpdateSessionBody */
         UpdateSessionBody: {
@@ -1860,7 +1860,7 @@ export interface components {
              * @description Limits to change; null removes one, the others stay.
              * @default null
              */
-            limits?: components["schemas"]["LimitChanges"] | null;
+            limits?: components["schemas"]["Limits"] | null;
         };
         /** SendMessageBody */
         SendMessageBody: {

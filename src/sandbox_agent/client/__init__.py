@@ -15,6 +15,7 @@ from ..errors import (
     InstallFailed,
     Internal,
     InvalidRequest,
+    LimitReached,
     MethodNotAllowed,
     MisdirectedHost,
     ModeNotSupported,
@@ -55,7 +56,9 @@ from ..schema.events import (
 from ..schema.files import FileChange, FileEntry, FileStat
 from ..schema.inputs import Answer, Attachment, Decision, McpServer, Reply
 from ..schema.items import FileRef, Image, Item, Json, Reasoning, StatusPart, Text, ToolCall, ToolResult
+from ..schema.limits import Limits, ReachedLimit, SessionLimits
 from ..schema.sessions import SessionInfo
+from ..schema.usage import UsageReport, UsageSum
 from .asking import OnPermission, OnQuestion, PermissionAnswer, QuestionAnswer
 from .blocking.client import SandboxAgent
 from .blocking.session import Session
@@ -128,6 +131,8 @@ __all__ = [
     "ItemDelta",
     "ItemStarted",
     "Json",
+    "LimitReached",
+    "Limits",
     "McpServer",
     "Message",
     "MethodNotAllowed",
@@ -152,6 +157,7 @@ __all__ = [
     "RangeNotSatisfiable",
     "RateLimited",
     "RawResponse",
+    "ReachedLimit",
     "Reasoning",
     "Reply",
     "Retry",
@@ -161,6 +167,7 @@ __all__ = [
     "SessionAlreadyExists",
     "SessionEnded",
     "SessionInfo",
+    "SessionLimits",
     "SessionNotFound",
     "SessionStarted",
     "StatusPart",
@@ -184,6 +191,8 @@ __all__ = [
     "UnsupportedAgent",
     "UnsupportedMediaType",
     "Usage",
+    "UsageReport",
+    "UsageSum",
     "VersionMismatch",
 ]
 

@@ -34,7 +34,7 @@ from ..runtime.daemon import Daemon
 from ..schema.answers import CreatedSession, Queue, QueuedMessageInfo, SentMessage, SessionPage
 from ..schema.ids import random_id
 from ..schema.inputs import Attachment, McpServer, PermissionMode, Prompt, Settings
-from ..schema.limits import LimitChanges
+from ..schema.limits import Limits
 from ..schema.sessions import SessionInfo
 from ..session.admission import Accepted
 from ..session.inputs import Cancel, Configure, Delete, Send, Terminate, Withdraw
@@ -91,7 +91,7 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
         Meta(description="Cancel a turn that takes longer (default: no limit)."),
     ] = None
     limits: Annotated[
-        LimitChanges | None,
+        Limits | None,
         Meta(
             description="Limits of the session. The daemon's own limits apply to the others; null removes one."
         ),
@@ -125,7 +125,7 @@ class UpdateSession(Struct, frozen=True, rename="camel"):
     agent_mode: Name | None = None
     permission_mode: PermissionMode | None = None
     limits: Annotated[
-        LimitChanges | None, Meta(description="Limits to change; null removes one, the others stay.")
+        Limits | None, Meta(description="Limits to change; null removes one, the others stay.")
     ] = None
 
 

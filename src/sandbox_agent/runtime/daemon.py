@@ -34,7 +34,7 @@ from ..processes.guarded import sweep
 from ..processes.processes import Processes
 from ..schema.features import Catalogue, Command, Mode
 from ..schema.inputs import Settings
-from ..schema.limits import LimitChanges
+from ..schema.limits import Limits
 from ..schema.world import REAL, World
 from ..session.life import Created
 from ..store.base import Secrets, SessionRecord, Store
@@ -174,7 +174,7 @@ class Daemon:
         title: str | None = None,
         pinned_version: str | None = None,
         turn_timeout_ms: int | None = None,
-        limits: LimitChanges | None = None,
+        limits: Limits | None = None,
     ) -> Created:
         """Create a session and start its agent. If this raises, nothing was created; a returned error ended the session."""
         self.require_open()
@@ -200,7 +200,7 @@ class Daemon:
             pinned_version=pinned,
             native_id=agent.choose_native_id(self._world),
             turn_timeout_ms=turn_timeout_ms,
-            limits=(limits or LimitChanges()).applied_to(self.config.limits),
+            limits=(limits or Limits()).applied_to(self.config.limits),
             folder=self.attachments.new_folder(),
         )
         await self.changes.begin(record.folder, settings.directory)

@@ -32,7 +32,7 @@ class SessionLimits(Struct, frozen=True, omit_defaults=True, rename="camel"):
     max_session_seconds: SessionSeconds = None
 
 
-class LimitChanges(Struct, frozen=True, omit_defaults=True, rename="camel", forbid_unknown_fields=True):
+class Limits(Struct, frozen=True, omit_defaults=True, rename="camel", forbid_unknown_fields=True):
     """Limits to set. An absent one stays as it is; null removes it."""
 
     max_turns: Turns | UnsetType = UNSET

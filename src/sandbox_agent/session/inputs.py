@@ -11,7 +11,7 @@ from ..agents.failures import Failure
 from ..errors import SandboxAgentError
 from ..schema.events import Event, Stderr
 from ..schema.inputs import Answer, Decision, PermissionMode, Prompt
-from ..schema.limits import LimitChanges
+from ..schema.limits import Limits
 from ..store.base import KeyRow, QueuedHead, QueuedMessage, Secrets
 
 # -- commands: `id` is the runtime's handle for the caller -----------------------------------------
@@ -60,7 +60,7 @@ class Configure(Struct, frozen=True):
     variant: str | None = None
     agent_mode: str | None = None
     permission_mode: PermissionMode | None = None
-    limits: LimitChanges | None = None
+    limits: Limits | None = None
 
 
 class Terminate(Struct, frozen=True):

@@ -35,6 +35,7 @@ from ...schema.files import (
     Unpacked,
 )
 from ...schema.inputs import Attachment, McpServer, PermissionMode
+from ...schema.limits import Limits
 from ...schema.processes import (
     BytesWritten,
     LogEntry,
@@ -47,6 +48,7 @@ from ...schema.processes import (
     TerminalSize,
 )
 from ...schema.sessions import SessionInfo
+from ...schema.usage import UsageReport
 from ..call import Answer, call, new_key, segment
 from ..events import Event
 from ..misuse import AsyncGuard
@@ -148,7 +150,7 @@ class AsyncSessions(AsyncGuard):
         env: Mapping[str, str] | None = None,
         mcp: Mapping[str, McpServer] | None = None,
         turn_timeout_ms: int | None = None,
-        limits: LimitChanges | None = None,
+        limits: Limits | None = None,
     ) -> AsyncSession:
         """Create a session with the given id and start its agent.
 
@@ -205,7 +207,7 @@ class AsyncSessions(AsyncGuard):
         env: Mapping[str, str] | None = None,
         mcp: Mapping[str, McpServer] | None = None,
         turn_timeout_ms: int | None = None,
-        limits: LimitChanges | None = None,
+        limits: Limits | None = None,
     ) -> AsyncSession:
         """Create a session with a generated id.
 
@@ -275,7 +277,7 @@ class AsyncSessions(AsyncGuard):
         variant: str | None = None,
         agent_mode: str | None = None,
         permission_mode: PermissionMode | None = None,
-        limits: LimitChanges | None = None,
+        limits: Limits | None = None,
     ) -> SessionInfo:
         """Change the title, model, variant, modes or limits of a session; while it runs if the agent supports that.
 

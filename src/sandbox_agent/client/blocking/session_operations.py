@@ -17,6 +17,7 @@ from ...schema.answers import (
 )
 from ...schema.changes import ChangeList, Reverted
 from ...schema.inputs import Attachment, PermissionMode
+from ...schema.limits import Limits
 from ...schema.sessions import SessionInfo
 from ..call import Answer
 from ..misuse import Guard
@@ -190,7 +191,7 @@ class SessionOperations(Guard):
         variant: str | None = None,
         agent_mode: str | None = None,
         permission_mode: PermissionMode | None = None,
-        limits: LimitChanges | None = None,
+        limits: Limits | None = None,
     ) -> SessionInfo:
         """Change the title, model, variant, modes or limits of a session; while it runs if the agent supports that.
 
