@@ -27,10 +27,12 @@ from tests.session.world import (
     end_turn,
     prompt,
     say,
+    spend,
     too_deep,
 )
 
 from sandbox_agent.schema.inputs import Answer, Decision
+from sandbox_agent.schema.limits import Limits
 from sandbox_agent.session import inputs
 from sandbox_agent.session.phases import Gone, Open, Opening, Resting
 
@@ -112,6 +114,25 @@ class Walk(RuleBasedStateMachine):
     )
     def configure(self, name: str, mode: Any, title: str | None, model: str | None) -> None:
         self._ask(name, lambda id: inputs.Configure(id, title, model, permission_mode=mode))
+
+    @rule(
+        name=NAMES,
+        turns=st.sampled_from([None, 1, 3]),
+        cost=st.sampled_from([None, 0.02, 1.0]),
+        seconds=st.sampled_from([None, 500.0]),
+    )
+    def limit(self, name: str, turns: int | None, cost: float | None, seconds: float | None) -> None:
+        limits = Limits(max_turns=turns, max_cost_usd=cost, max_session_seconds=seconds)
+        self._ask(name, lambda id: inputs.Configure(id, limits=limits))
+
+    @rule(name=NAMES)
+    def lift_the_limits(self, name: str) -> None:
+        self.limit(name, None, None, None)
+        self.world.settle()
+
+    @rule(name=NAMES)
+    def spends(self, name: str) -> None:
+        self._speak(name, lambda scribe: spend(0.01)(scribe) if scribe.turn else None)
 
     @rule(name=NAMES)
     def terminate(self, name: str) -> None:
@@ -282,7 +303,7 @@ class Walk(RuleBasedStateMachine):
     def the_store_answers(self) -> None:
         self.world.answer_lookups()
 
-    @rule(name=NAMES, kind=st.sampled_from(["turn", "cancel", "patience", "idle"]))
+    @rule(name=NAMES, kind=st.sampled_from(["turn", "session", "cancel", "patience", "idle"]))
     def a_timer_fires(self, name: str, kind: Any) -> None:
         actor = self._actor(name)
         if actor is not None and kind in actor.timers:

@@ -64,7 +64,7 @@ class MemoryStore(Store):
         self._sessions: dict[str, _Session] = {}
         self._log: dict[int, tuple[str, EventRow]] = {}
         self._tombstones: dict[int, bytes] = {}
-        self._ledger: deque[LedgerRow] = deque(maxlen=MOST_LEDGER_ROWS)
+        self.ledger: deque[LedgerRow] = deque(maxlen=MOST_LEDGER_ROWS)
         self._ordinal = 0
         self._queue_ordinal = 0
         self._position = 0
@@ -93,7 +93,7 @@ class MemoryStore(Store):
                 while len(self._tombstones) > MOST_TOMBSTONES:
                     del self._tombstones[next(iter(self._tombstones))]
             case RecordUsage(row):
-                self._ledger.append(row)
+                self.ledger.append(row)
             case Probe():
                 pass
             case _:
@@ -243,7 +243,7 @@ class MemoryStore(Store):
     def usage(self, since: str, before: str, by: UsageGroup | None, limit: int) -> list[UsageSum]:
         groups: dict[str | None, list[LedgerRow]] = {}
         with self._lock:
-            for row in self._ledger:
+            for row in self.ledger:
                 if since <= row.ended_at < before:
                     groups.setdefault(_ledger_key(row, by), []).append(row)
         sums = [_ledger_sum(key, rows) for key, rows in groups.items()]
