@@ -161,7 +161,7 @@ def test_what_was_spent_stays_in_the_ledger_when_the_session_is_deleted(client: 
     session = client.create()
     client.turn(session, "hi")
     client.sessions.remove(session)
-    done(client.delete(f"/v1/sessions/{session}"))
+    assert client.delete(f"/v1/sessions/{session}").status_code == 204
     assert session in [row["key"] for row in usage(client, by="session")["rows"]]
 
 
