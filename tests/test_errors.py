@@ -30,6 +30,7 @@ TABLE = {
     "method_not_allowed": 405,
     "conflict": 409,
     "session_already_exists": 409,
+    "limit_reached": 409,
     "precondition_failed": 412,
     "payload_too_large": 413,
     "unsupported_media_type": 415,

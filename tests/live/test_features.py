@@ -489,7 +489,7 @@ def test_reports_a_turns_usage(live: Live) -> None:
 @feature("budget")
 def test_a_budget_ends_the_turn_that_spends_it(live: Live) -> None:
     session = live.session(permissionMode="bypass", limits={"maxTokens": 30_000, "maxCostUsd": 0.03})
-    turn = session.run(live.say("spend", "8", ""))
+    turn = session.run(live.say("spend", "5", ""))
     assert turn.stop_reason == "limit"
     assert len(turn.calls) in (3, 4)
     assert turn.usage is not None
