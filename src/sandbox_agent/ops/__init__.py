@@ -13,6 +13,7 @@ from . import (
     processes,
     sessions,
     system,
+    tool_calls,
     usage,
 )
 from .groups import GROUPS
@@ -32,5 +33,6 @@ __all__ = [
     "processes",
     "sessions",
     "system",
+    "tool_calls",
     "usage",
 ]
