@@ -144,6 +144,9 @@ def try_failed(core: Core, problem: SandboxAgentError, gone: bool) -> None:
     if gone:
         core.refuse(command.id, _gone(core, problem))
         return
+    if enforcement.holds_back(core):  # a limit was lowered meanwhile
+        core.answer(command.id, enforcement.refusal(core))
+        return
     before = core.snapshot()
     message = _message(core, command)
     turns.write_beginning(core, message, heard=False)

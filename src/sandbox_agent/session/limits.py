@@ -24,17 +24,19 @@ class TimeLimits(NamedTuple):
 def reached_limit(record: SessionRecord, now: Now) -> ReachedLimit | None:
     """The limit that keeps further turns from starting."""
     limits = record.limits
-    if limits.max_turns is not None and record.turns >= limits.max_turns:
+    spent = _spent_limit(record, now)
+    if spent is None and limits.max_turns is not None and record.turns >= limits.max_turns:
         return ReachedLimit("maxTurns", limits.max_turns, record.turns)
-    return _spent_limit(record, now)
+    return spent
 
 
 def exceeded_limit(record: SessionRecord, now: Now) -> ReachedLimit | None:
     """The limit that ends the running turn. The last turn that `maxTurns` allows may run to its end."""
     limits = record.limits
-    if limits.max_turns is not None and record.turns > limits.max_turns:
+    spent = _spent_limit(record, now)
+    if spent is None and limits.max_turns is not None and record.turns > limits.max_turns:
         return ReachedLimit("maxTurns", limits.max_turns, record.turns)
-    return _spent_limit(record, now)
+    return spent
 
 
 def _spent_limit(record: SessionRecord, now: Now) -> ReachedLimit | None:
