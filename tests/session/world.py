@@ -825,4 +825,7 @@ def _is_tool_request(item: Item) -> bool:
 
 def call_tool(key: str) -> Callable[[Scribe], object]:
     """The agent announces a call of the client's tool."""
-    return lambda scribe: scribe.end_call(key, "mcp__client_tools__look", f'{{"key":"{key}"}}', kind="mcp")
+    arguments = f'{{"key":"{key}"}}'
+    return lambda scribe: (
+        scribe.end_call(key, "mcp__client_tools__look", arguments, kind="mcp") if scribe.turn else None
+    )
