@@ -50,6 +50,7 @@ SAMPLE = frozenset(
 )
 NO_QUESTIONS = "it offers its model no tool for questions over ACP"
 NO_PLANS = "it offers its model no tool to leave plan mode: the plan is a message"
+LATE_USAGE = "it reports what it has spent when the turn is over: the next message is refused"
 RETRIES = (
     "it reports the failure after five more tries without any message, which take over a minute; "
     "a cancel or `turnTimeoutMs` ends such a turn earlier"
@@ -60,7 +61,7 @@ ACP_PROGRAMS = {
         "claude-agent-acp",
         ("claude", "claude-agent-acp"),
         ("ANTHROPIC_*", "CLAUDE_*"),
-        {"rule_read": "it reads files in its directory without asking"},
+        {"rule_read": "it reads files in its directory without asking", "budget": LATE_USAGE},
         msgspec.structs.replace(
             scripted(AGENTS["claude"]),
             other_model=("haiku", "claude-haiku-5-5"),
@@ -85,6 +86,7 @@ ACP_PROGRAMS = {
             "plan_rejected": NO_PLANS,
             "subagent": "it shows nothing of a sub-agent and does not pass on its requests: the turn waits until it is cancelled",
             "error_cut": RETRIES,
+            "budget": LATE_USAGE,
         },
         msgspec.structs.replace(scripted(AGENTS["opencode"]), reports_arguments=False, tells_reasons=False),
         SAMPLE,

@@ -91,7 +91,10 @@ export interface paths {
         delete: operations["sessions.delete"];
         options?: never;
         head?: never;
-        /** Change the title, model, variant, modes or rules of a session; while it runs if the agent supports that. */
+        /**
+         * Change the title, model, variant, modes, rules or limits of a session; while it runs if the agent supports that.
+         * @description Queued messages that a limit kept waiting start as soon as it is raised.
+         */
         patch: operations["sessions.update"];
         trace?: never;
     };
@@ -1015,6 +1018,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sum up tokens and cost, as the agents reported them.
+         * @description Unknown is not zero: `turnsWithoutCost` says how many turns a sum leaves out, and a sum without any known value is absent.
+         *     Turns of deleted sessions are included.
+         */
+        get: operations["usage.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1167,10 +1191,16 @@ export interface components {
             /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             updatedAt: string;
             usage: components["schemas"]["SessionUsage"];
+            /** @default 0 */
+            turns?: number;
+            /** @default {} */
+            limits?: components["schemas"]["SessionLimits"];
+            /** @default null */
+            limitReached?: components["schemas"]["ReachedLimit"] | null;
         };
         /**
          * SessionUsage
-         * @description The sum of a session's turns, in camelCase like all REST bodies; for the context, the latest value.
+         * @description The sum of a session's turns, including the running one, in camelCase like all REST bodies; for the context, the latest value.
          */
         SessionUsage: {
             /** @default null */
@@ -1189,6 +1219,47 @@ export interface components {
             contextTokens?: number | null;
             /** @default null */
             contextWindow?: number | null;
+        };
+        /**
+         * SessionLimits
+         * @description The limits of a session; what is absent is not limited.
+         */
+        SessionLimits: {
+            /**
+             * @description Turns that may start.
+             * @default null
+             */
+            maxTurns?: number | null;
+            /**
+             * @description Cost of all turns in US dollars, as the agent reports it.
+             * @default null
+             */
+            maxCostUsd?: number | null;
+            /**
+             * @description Input and output tokens of all turns.
+             * @default null
+             */
+            maxTokens?: number | null;
+            /**
+             * @description Seconds that a turn may take.
+             * @default null
+             */
+            maxTurnSeconds?: number | null;
+            /**
+             * @description Seconds from the creation of the session.
+             * @default null
+             */
+            maxSessionSeconds?: number | null;
+        };
+        /**
+         * ReachedLimit
+         * @description A limit that a session has reached.
+         */
+        ReachedLimit: {
+            /** @enum {unknown} */
+            limit: "maxCostUsd" | "maxSessionSeconds" | "maxTokens" | "maxTurnSeconds" | "maxTurns";
+            value: number;
+            used: number;
         };
         /** SentMessage */
         SentMessage: {
@@ -1728,6 +1799,48 @@ export interface components {
             name: string;
             arguments: unknown;
         };
+        /** UsageReport */
+        UsageReport: {
+            /** @enum {unknown} */
+            by: "agent" | "day" | "model" | "session";
+            /** @description Days in order; other groups by cost, the highest first. */
+            rows: components["schemas"]["UsageSum"][];
+            total: components["schemas"]["UsageSum"];
+            /** @default null */
+            from?: string | null;
+            /** @default null */
+            to?: string | null;
+            /**
+             * @description There are more rows. The total includes them.
+             * @default false
+             */
+            truncated?: boolean;
+        };
+        /**
+         * UsageSum
+         * @description What some turns have spent. A sum is absent if nothing is known; otherwise it leaves out the turns without it.
+         */
+        UsageSum: {
+            /** @description The agent, model, session or day (UTC); null if the model is unknown, and in the total. */
+            key: string | null;
+            turns: number;
+            /** @description Turns whose tokens are unknown. */
+            turnsWithoutTokens: number;
+            /** @description Turns whose cost is unknown. */
+            turnsWithoutCost: number;
+            /** @default null */
+            inputTokens?: number | null;
+            /** @default null */
+            outputTokens?: number | null;
+            /** @default null */
+            cacheReadTokens?: number | null;
+            /** @default null */
+            cacheWriteTokens?: number | null;
+            /** @default null */
+            reasoningTokens?: number | null;
+            /** @default null */
+            costUsd?: number | null;
+        };
         /**
          * Progress
          * @description One step of an installation.
@@ -1842,6 +1955,11 @@ export interface components {
              */
             policy?: components["schemas"]["PolicyRule"][];
             /**
+             * @description Limits of the session. The daemon's own limits apply to the others; null removes one.
+             * @default null
+             */
+            limits?: components["schemas"]["Limits"] | null;
+            /**
              * @description Tools of the client that the agent may call; see `tool-calls`.
              * @default []
              */
@@ -1873,6 +1991,22 @@ export interface components {
             };
             /** @default null */
             timeout_ms?: number | null;
+        };
+        /**
+         * Limits
+         * @description Limits to set. An absent one stays as it is; null removes it.
+         */
+        Limits: {
+            /** @description Turns that may start. */
+            maxTurns?: number | null;
+            /** @description Cost of all turns in US dollars, as the agent reports it. */
+            maxCostUsd?: number | null;
+            /** @description Input and output tokens of all turns. */
+            maxTokens?: number | null;
+            /** @description Seconds that a turn may take. */
+            maxTurnSeconds?: number | null;
+            /** @description Seconds from the creation of the session. */
+            maxSessionSeconds?: number | null;
         };
         /**
          * Tool
@@ -1954,6 +2088,11 @@ export interface components {
              */
             policy?: components["schemas"]["PolicyRule"][];
             /**
+             * @description Limits of the session. The daemon's own limits apply to the others; null removes one.
+             * @default null
+             */
+            limits?: components["schemas"]["Limits"] | null;
+            /**
              * @description Tools of the client that the agent may call; see `tool-calls`.
              * @default []
              */
@@ -1981,6 +2120,11 @@ export interface components {
              * @default null
              */
             policy?: components["schemas"]["PolicyRule"][] | null;
+            /**
+             * @description Limits to change; null removes one, the others stay.
+             * @default null
+             */
+            limits?: components["schemas"]["Limits"] | null;
         };
         /** SendMessageBody */
         SendMessageBody: {
@@ -7059,6 +7203,60 @@ export interface operations {
             };
         };
     };
+    "usage.get": {
+        parameters: {
+            query?: {
+                /** @description How to group the turns. */
+                by?: "agent" | "day" | "model" | "session";
+                /** @description Only turns that ended at this time or later: ISO 8601, UTC unless it has an offset. */
+                from?: string | null;
+                /** @description Only turns that ended before this time. */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageReport"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
 }
 
 /** Method and path of every operation. */
@@ -7127,4 +7325,5 @@ export const ROUTES = {
   "system.metrics": "GET /metrics",
   "tool_calls.list": "GET /v1/sessions/{session_id}/tool-calls",
   "tool_calls.reply": "POST /v1/sessions/{session_id}/tool-calls/{call_id}/reply",
+  "usage.get": "GET /v1/usage",
 } as const satisfies Record<keyof operations, string>;

@@ -42,6 +42,13 @@ export type Revert = Schemas["RevertChangesBody"];
 export type Reverted = Schemas["Reverted"];
 export type StoredAttachment = Schemas["StoredAttachment"];
 export type EventPage = { events: Event[]; hasMore: boolean };
+export type UsageQuery = QueryOf<"usage.get">;
+export type UsageReport = Schemas["UsageReport"];
+/** What some turns have spent. What is unknown is absent, not zero. */
+export type UsageSum = Schemas["UsageSum"];
+/** Limits to set: an absent one stays as it is, null removes it. */
+export type Limits = Schemas["Limits"];
+export type ReachedLimit = Schemas["ReachedLimit"];
 export type Health = Schemas["Health"];
 export type Readiness = Schemas["Readiness"];
 
@@ -344,6 +351,11 @@ export class Operations {
     return this.http.json("system.health", options);
   }
 
+  /** Sum up what turns have spent, by day unless `by` says otherwise. What is unknown is absent, not zero. */
+  getUsage(query: UsageQuery = {}, options: CallOptions = {}): Promise<UsageReport> {
+    return this.http.json("usage.get", { query, ...options });
+  }
+
   /** Say whether new work is taken: the log can be written and the daemon is not stopping. */
   getReadiness(options: CallOptions = {}): Promise<Readiness> {
     return this.http.json("system.ready", options);
@@ -417,6 +429,7 @@ export const METHODS = {
   "processes.input": "processes.input",
   "processes.resize": "processes.resize",
   "processes.terminal": "processes.terminal",
+  "usage.get": "getUsage",
   "system.health": "getHealth",
   "system.ready": "getReadiness",
   "system.metrics": "getMetrics",

@@ -11,6 +11,7 @@ Kind = Literal[
     "switch",
     "list",  # repeatable
     "pairs",  # repeatable KEY=VALUE
+    "limits",  # repeatable NAME=VALUE, or JSON
     "mcp",  # repeatable NAME='command args', NAME=URL or JSON
     "answers",  # repeatable "label,label", or all as JSON
     "attachments",  # repeatable PATH

@@ -100,6 +100,12 @@ def add_run(commands: Subparsers[Parser]) -> None:
         "--timeout", metavar="TIME", help="Cancel the turn and fail after this time: 90, 90s, 10m, 2h."
     )
     run.add_argument(
+        "--max-cost-usd",
+        type=float,
+        metavar="USD",
+        help="End the turn when the session has cost this much, as the agent reports it.",
+    )
+    run.add_argument(
         "--env",
         action="append",
         metavar="KEY[=VALUE]",

@@ -55,8 +55,10 @@ from ..schema.events import (
 from ..schema.files import FileChange, FileEntry, FileStat
 from ..schema.inputs import Answer, Attachment, Decision, McpServer, Reply
 from ..schema.items import FileRef, Image, Item, Json, Reasoning, StatusPart, Text, ToolCall, ToolResult
+from ..schema.limits import Limits, ReachedLimit, SessionLimits
 from ..schema.policy import PolicyRule
 from ..schema.sessions import SessionInfo
+from ..schema.usage import UsageReport, UsageSum
 from .asking import OnPermission, OnQuestion, PermissionAnswer, QuestionAnswer
 from .blocking.client import SandboxAgent
 from .blocking.session import Session
@@ -129,6 +131,7 @@ __all__ = [
     "ItemDelta",
     "ItemStarted",
     "Json",
+    "Limits",
     "McpServer",
     "Message",
     "MethodNotAllowed",
@@ -154,6 +157,7 @@ __all__ = [
     "RangeNotSatisfiable",
     "RateLimited",
     "RawResponse",
+    "ReachedLimit",
     "Reasoning",
     "Reply",
     "Retry",
@@ -163,6 +167,7 @@ __all__ = [
     "SessionAlreadyExists",
     "SessionEnded",
     "SessionInfo",
+    "SessionLimits",
     "SessionNotFound",
     "SessionStarted",
     "StatusPart",
@@ -186,6 +191,8 @@ __all__ = [
     "UnsupportedAgent",
     "UnsupportedMediaType",
     "Usage",
+    "UsageReport",
+    "UsageSum",
     "VersionMismatch",
 ]
 

@@ -15,6 +15,7 @@ from . import (
     sessions,
     system,
     tool_calls,
+    usage,
 )
 from .groups import GROUPS
 from .operation import OPERATIONS, Operation
@@ -35,4 +36,5 @@ __all__ = [
     "sessions",
     "system",
     "tool_calls",
+    "usage",
 ]

@@ -14,5 +14,6 @@ GROUPS = {
     "changes": "Show and revert what a session has changed in its directory.",
     "fs": "List, read, write, search and watch files on the daemon's machine.",
     "processes": "Run processes and terminals on the daemon's machine.",
+    "usage": "Show what turns have spent.",
     "system": "Health and metrics of the daemon.",
 }

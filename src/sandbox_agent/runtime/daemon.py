@@ -38,6 +38,7 @@ from ..processes.guarded import sweep
 from ..processes.processes import Processes
 from ..schema.features import Catalogue, Command, Mode
 from ..schema.inputs import Settings
+from ..schema.limits import Limits
 from ..schema.policy import PolicyRule
 from ..schema.tools import Tool
 from ..schema.world import REAL, World
@@ -184,6 +185,7 @@ class Daemon:
         pinned_version: str | None = None,
         turn_timeout_ms: int | None = None,
         policy: tuple[PolicyRule, ...] = (),
+        limits: Limits | None = None,
         tools: tuple[Tool, ...] = (),
         tool_timeout_ms: int | None = None,
     ) -> Created:
@@ -214,6 +216,7 @@ class Daemon:
             native_id=agent.choose_native_id(self.world),
             turn_timeout_ms=turn_timeout_ms,
             policy=policy,
+            limits=(limits or Limits()).applied_to(self.config.limits),
             tools=tools,
             tool_timeout_ms=tool_timeout_ms,
             folder=self.attachments.new_folder(),

@@ -36,6 +36,7 @@ from ...schema.files import (
     Unpacked,
 )
 from ...schema.inputs import Attachment, McpServer, PermissionMode
+from ...schema.limits import Limits
 from ...schema.policy import PolicyList, PolicyRule, PolicyVerdict
 from ...schema.processes import (
     BytesWritten,
@@ -50,6 +51,7 @@ from ...schema.processes import (
 )
 from ...schema.sessions import SessionInfo
 from ...schema.tools import Tool, ToolImage
+from ...schema.usage import UsageReport
 from ..call import Answer, call, new_key, segment
 from ..events import Event
 from ..misuse import AsyncGuard
@@ -152,6 +154,7 @@ class AsyncSessions(AsyncGuard):
         mcp: Mapping[str, McpServer] | None = None,
         turn_timeout_ms: int | None = None,
         policy: Sequence[PolicyRule] = (),
+        limits: Limits | None = None,
         tools: Sequence[Tool] = (),
         tool_timeout_ms: int | None = None,
     ) -> AsyncSession:
@@ -173,6 +176,7 @@ class AsyncSessions(AsyncGuard):
         - `mcp`: MCP servers by name.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
         - `policy`: Rules for what the agent may do, after the operator's.
+        - `limits`: Limits of the session. The daemon's own limits apply to the others; null removes one.
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
         - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
 
@@ -195,6 +199,7 @@ class AsyncSessions(AsyncGuard):
                 "mcp": mcp,
                 "turnTimeoutMs": turn_timeout_ms,
                 "policy": policy,
+                "limits": limits,
                 "tools": tools,
                 "toolTimeoutMs": tool_timeout_ms,
             },
@@ -215,6 +220,7 @@ class AsyncSessions(AsyncGuard):
         mcp: Mapping[str, McpServer] | None = None,
         turn_timeout_ms: int | None = None,
         policy: Sequence[PolicyRule] = (),
+        limits: Limits | None = None,
         tools: Sequence[Tool] = (),
         tool_timeout_ms: int | None = None,
     ) -> AsyncSession:
@@ -235,6 +241,7 @@ class AsyncSessions(AsyncGuard):
         - `mcp`: MCP servers by name.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
         - `policy`: Rules for what the agent may do, after the operator's.
+        - `limits`: Limits of the session. The daemon's own limits apply to the others; null removes one.
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
         - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
 
@@ -257,6 +264,7 @@ class AsyncSessions(AsyncGuard):
                 "mcp": mcp,
                 "turnTimeoutMs": turn_timeout_ms,
                 "policy": policy,
+                "limits": limits,
                 "tools": tools,
                 "toolTimeoutMs": tool_timeout_ms,
             },
@@ -291,8 +299,11 @@ class AsyncSessions(AsyncGuard):
         agent_mode: str | None = None,
         permission_mode: PermissionMode | None = None,
         policy: Sequence[PolicyRule] | None = None,
+        limits: Limits | None = None,
     ) -> SessionInfo:
-        """Change the title, model, variant, modes or rules of a session; while it runs if the agent supports that.
+        """Change the title, model, variant, modes, rules or limits of a session; while it runs if the agent supports that.
+
+        Queued messages that a limit kept waiting start as soon as it is raised.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
         - `title`: Title to display.
@@ -302,6 +313,7 @@ class AsyncSessions(AsyncGuard):
         - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
           not for plain edits inside the directory, `bypass` never; `plan` is read-only.
         - `policy`: Replaces the session's rules.
+        - `limits`: Limits to change; null removes one, the others stay.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `SessionNotFound`, `Conflict`, `Unavailable`.
@@ -317,6 +329,7 @@ class AsyncSessions(AsyncGuard):
                     "agentMode": agent_mode,
                     "permissionMode": permission_mode,
                     "policy": policy,
+                    "limits": limits,
                 },
             ),
             SessionInfo,
@@ -1404,6 +1417,35 @@ class AsyncProcesses(AsyncGuard):
         return AsyncTerminal(self._client.transport, process_id)
 
 
+class AsyncUsage(AsyncGuard):
+    """Show what turns have spent."""
+
+    def __init__(self, client: AsyncSandboxAgent) -> None:
+        self._client = client
+
+    async def get(
+        self,
+        *,
+        by: Literal["agent", "model", "session", "day"] = "day",
+        since: str | None = None,
+        until: str | None = None,
+    ) -> UsageReport:
+        """Sum up tokens and cost, as the agents reported them.
+
+        Unknown is not zero: `turnsWithoutCost` says how many turns a sum leaves out, and a sum without any
+        known value is absent. Turns of deleted sessions are included.
+
+        - `by`: How to group the turns.
+        - `since`: Only turns that ended at this time or later: ISO 8601, UTC unless it has an offset.
+        - `until`: Only turns that ended before this time.
+
+        Raises `InvalidRequest`, `Unavailable`.
+        """
+        return await self._client.ask(
+            call("GET", "/v1/usage", query={"by": by, "from": since, "to": until}), UsageReport
+        )
+
+
 class AsyncSystem(AsyncGuard):
     """Health and metrics of the daemon."""
 
@@ -1442,4 +1484,5 @@ class AsyncOperations(AsyncGuard):
         self.changes = AsyncChanges(client)
         self.fs = AsyncFs(client)
         self.processes = AsyncProcesses(client)
+        self.usage = AsyncUsage(client)
         self.system = AsyncSystem(client)
