@@ -16,7 +16,7 @@ import msgspec
 
 from sandbox_agent.ops import GROUPS, OPERATIONS, Operation
 from sandbox_agent.ops.operation import Content, Dialogue, Download, Incoming, Stream
-from sandbox_agent.schema import answers, changes, files, inputs, processes
+from sandbox_agent.schema import answers, changes, files, inputs, mcp, processes, skills
 from sandbox_agent.schema.answers import CreatedSession, EventPage, Progress
 
 CLIENT = Path(__file__).parents[1] / "src" / "sandbox_agent" / "client"
@@ -194,7 +194,9 @@ def _imports() -> str:
         f"from ...schema.files import EntryPage, FileChange, {declared_in(files)}\n"
         f"from ...schema.processes import LogEntry, LogStream, {declared_in(processes)}\n"
         "from ...schema.inputs import Attachment, McpServer, PermissionMode\n"
+        f"from ...schema.mcp import {declared_in(mcp)}\n"
         "from ...schema.sessions import SessionInfo\n"
+        f"from ...schema.skills import SkillSource, {declared_in(skills)}\n"
     )
 
 

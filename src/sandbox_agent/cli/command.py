@@ -12,6 +12,8 @@ Kind = Literal[
     "list",  # repeatable
     "pairs",  # repeatable KEY=VALUE
     "mcp",  # repeatable NAME='command args', NAME=URL or JSON
+    "sources",  # repeatable PATH, URL, OWNER/NAME or JSON
+    "skills",  # the same, in an object
     "answers",  # repeatable "label,label", or all as JSON
     "attachments",  # repeatable PATH
     "file",  # the path of a file to send

@@ -12,6 +12,7 @@ from ..config import Config
 from ..ops import GROUPS, OPERATIONS, Operation
 from ..ops.operation import Content, Dialogue, Download, Stream
 from ..schema.inputs import Attachment, McpServer
+from ..schema.skills import SkillsConfig, SkillSource
 from .command import Answer, Argument, Command, Kind, Place
 
 HEADER = '''\
@@ -148,6 +149,10 @@ def _kind(info: types.Type) -> Kind:
             return "file"
         case types.VarTupleType(item_type=types.StructType(cls=cls)) if cls is Attachment:
             return "attachments"
+        case types.VarTupleType(item_type=types.StructType(cls=cls)) if cls is SkillSource:
+            return "sources"
+        case types.StructType(cls=cls) if cls is SkillsConfig:
+            return "skills"
         case types.VarTupleType(item_type=types.VarTupleType()):
             return "answers"
         case types.VarTupleType():

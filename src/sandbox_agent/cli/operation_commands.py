@@ -53,6 +53,8 @@ def _add_field(parser: Parser, command: Command, field: Argument) -> None:
             parser.add_argument(field.flag, action="append", metavar="KEY[=VALUE]", help=escaped(text))
         case "mcp":
             add_mcp(parser, field.help)
+        case "sources" | "skills":
+            add_sources(parser, field)
         case "answers":
             either = parser.add_mutually_exclusive_group(required=field.required)
             text = "The chosen labels of one question, separated by commas; repeat for each question."
@@ -71,6 +73,14 @@ def _add_field(parser: Parser, command: Command, field: Argument) -> None:
 def add_mcp(parser: Parser, about: str) -> None:
     text = f"{about} NAME='command args', NAME=URL, or JSON ({{name: {{command, args, env}}}}); repeatable."
     parser.add_argument("--mcp", action="append", metavar="SERVER", help=escaped(text))
+
+
+def add_sources(parser: Parser, field: Argument) -> None:
+    text = f"{field.help} A folder of the daemon's machine, a URL of a repository, OWNER/NAME on GitHub, or JSON ({{type, source, ref, subpath, skills}}); repeatable."
+    flag = "--source" if field.kind == "sources" else field.flag
+    parser.add_argument(
+        flag, dest=field.name, action="append", required=field.required, metavar="SOURCE", help=escaped(text)
+    )
 
 
 def add_flag(parser: Parser, field: Argument) -> None:

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from . import agents, approvals, attachments, changes, commands, events, files, processes, sessions, system
+from . import (
+    agents,
+    approvals,
+    attachments,
+    changes,
+    commands,
+    config,
+    events,
+    files,
+    processes,
+    sessions,
+    system,
+)
 from .groups import GROUPS
 from .operation import OPERATIONS, Operation
 
@@ -15,6 +27,7 @@ __all__ = [
     "attachments",
     "changes",
     "commands",
+    "config",
     "events",
     "files",
     "processes",

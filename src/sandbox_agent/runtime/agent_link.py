@@ -8,6 +8,7 @@ import logging
 import os
 import stat
 from collections import deque
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,11 +18,13 @@ from ..agents.scribe import Scribe
 from ..errors import AgentProcessExited, Internal, SandboxAgentError, Timeout
 from ..schema.events import TurnStarted
 from ..schema.features import Catalogue
-from ..schema.inputs import Settings
+from ..schema.inputs import McpServer, Settings
+from ..schema.mcp import McpState
 from ..session import inputs
 from ..session.effects import Connect, GiveAnswer, GiveDecision, GivePrompt, Interrupt, Switch, Words
 from .host import Host
 from .hosts import HostRequest
+from .mcp import granted, servers_for
 from .process import Exit
 from .programs import Program
 
@@ -128,7 +131,17 @@ class AgentLink:
             raise Timeout(text, agent=agent.name) from None
 
     def _settings(self, settings: Settings) -> Settings:
-        return msgspec.structs.replace(settings, mcp=self._live.secrets.mcp)
+        """The settings with what no client may read, and with what is on disk."""
+        return msgspec.structs.replace(settings, mcp=self._mcp_servers(settings), skills=self._live.skills)
+
+    def _mcp_servers(self, settings: Settings) -> dict[str, McpServer]:
+        live, secrets = self._live, self._live.secrets
+        environ = {**granted(live.sessions.config.mcp_env, os.environ), **secrets.env}
+        return servers_for(live.agent, secrets.mcp, settings.directory, environ)
+
+    def mcp(self) -> Mapping[str, McpState]:
+        """What the agent has said about its MCP servers."""
+        return {} if self._conversation is None else self._conversation.mcp
 
     async def _release(self) -> None:
         host, self._host = self._host, None

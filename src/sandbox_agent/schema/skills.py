@@ -28,9 +28,7 @@ class SkillSource(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     ] = None
 
 
-Sources = Annotated[
-    tuple[SkillSource, ...], Meta(max_length=20, description="Where the skills come from.")
-]
+Sources = Annotated[tuple[SkillSource, ...], Meta(max_length=20, description="Where the skills come from.")]
 
 
 class SkillsConfig(Struct, frozen=True, forbid_unknown_fields=True):

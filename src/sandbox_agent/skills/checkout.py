@@ -67,13 +67,11 @@ class Checkout:
         """Write the files below a folder of the repository. Returns the commit."""
         if shutil.which("git") is None:
             raise SourceRefused("git is not installed on the daemon's machine")
-        self._git_dir.mkdir(mode=0o700)
-        self.tree.mkdir(mode=0o700)
-        await self._git("init", "--quiet", "--bare", "--template=", str(self._git_dir))
-        (self._git_dir / "info").mkdir(exist_ok=True)
-        (self._git_dir / "info" / "attributes").write_text(_ATTRIBUTES)
+        self._create()
         url, _, ref = self._repository
-        await self._git("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", url, ref)
+        await self._git(
+            "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", url, ref
+        )
         commit = (await self._git("rev-parse", "--verify", "FETCH_HEAD^{commit}")).decode().strip()
         tree = f"{commit}:{subpath}" if subpath else commit
         _check_sizes(await self._git("ls-tree", "-r", "-l", "-z", tree, "--"))
@@ -82,14 +80,30 @@ class Checkout:
         await asyncio.to_thread(shutil.rmtree, self._git_dir, ignore_errors=True)
         return commit
 
+    def _create(self) -> None:
+        """A repository without hooks and settings, as no template has touched it."""
+        for folder in ("objects", "refs", "info"):
+            (self._git_dir / folder).mkdir(parents=True, mode=0o700)
+        (self._git_dir / "HEAD").write_text("ref: refs/heads/none\n")
+        (self._git_dir / "config").write_text("[core]\n\trepositoryformatversion = 0\n\tbare = false\n")
+        (self._git_dir / "info" / "attributes").write_text(_ATTRIBUTES)
+        self.tree.mkdir(mode=0o700)
+
     async def _git(self, *words: str) -> bytes:
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
             code = await self._run(words, output.fileno(), errors.fileno())
             errors.seek(0)
             output.seek(0)
+            if code != 0 and self._is_full():
+                raise SourceRefused(f"it is larger than {MOST_FETCHED_BYTES >> 20} MiB")
             if code != 0:
                 raise SourceRefused(_reason(errors.read(4_000)) or f"`git {words[0]}` failed")
             return output.read(MOST_BYTES)
+
+    def _is_full(self) -> bool:
+        """A file has reached the limit, so git was killed."""
+        packs = self._git_dir.glob("objects/pack/*")
+        return any(pack.stat().st_size >= MOST_FETCHED_BYTES for pack in packs)
 
     async def _run(self, words: tuple[str, ...], output: int, errors: int) -> int | None:
         gone = asyncio.Event()

@@ -58,7 +58,9 @@ class SkillFolder:
         if not self._is_inside(self._start):
             raise SourceRefused(f"`{subpath}` is outside the source")
         if not os.path.isdir(self._start):
-            raise SourceRefused(f"there is no folder `{subpath}` in it" if subpath else f"there is no folder {path}")
+            raise SourceRefused(
+                f"there is no folder `{subpath}` in it" if subpath else f"there is no folder {path}"
+            )
 
     def find(self, name: str) -> list[FoundSkill]:
         """Every skill, sorted by path. `name` is the name of the source, for a skill that is the whole of it."""
@@ -85,7 +87,12 @@ class SkillFolder:
                 continue
             for entry in entries:
                 real = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
-                if entry.name != ".git" and real not in seen and self._is_inside(real) and os.path.isdir(real):
+                if (
+                    entry.name != ".git"
+                    and real not in seen
+                    and self._is_inside(real)
+                    and os.path.isdir(real)
+                ):
                     seen.add(real)
                     below.append(real)
             waiting += sorted(below, reverse=True)

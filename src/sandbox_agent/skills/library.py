@@ -179,9 +179,9 @@ def _told(chosen: _Chosen) -> Skill:
 
 
 def _copy(chosen: Sequence[_Chosen], destination: Path, budget: Budget) -> None:
-    manifest = destination / ".claude-plugin" / "plugin.json"
-    manifest.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    manifest, skills = destination / ".claude-plugin" / "plugin.json", destination / "skills"
+    for folder in (destination, manifest.parent, skills):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     manifest.write_bytes(msgspec.json.encode({"name": PLUGIN, "version": "1.0.0"}))
-    (destination / "skills").mkdir(exist_ok=True, mode=0o700)
     for each in chosen:
-        each.folder.copy(each.skill, destination / "skills" / each.skill.name, budget)
+        each.folder.copy(each.skill, skills / each.skill.name, budget)

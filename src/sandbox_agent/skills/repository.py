@@ -51,6 +51,8 @@ def repository_of(source: SkillSource) -> Repository:
 def _scheme(url: str) -> Scheme:
     if _SCP.fullmatch(url):
         return "ssh"
+    if not url.isascii() or not url.isprintable() or " " in url:
+        raise SourceRefused("it is not a URL")  # the parser below would leave some of these out
     try:
         parts = urlsplit(url)
         _ = parts.port  # raises if it is not a number
@@ -58,7 +60,9 @@ def _scheme(url: str) -> Scheme:
         raise SourceRefused("it is not a URL") from None
     scheme = parts.scheme
     if scheme not in ("https", "ssh", "http") or not url.startswith(f"{scheme}://"):
-        raise SourceRefused("a repository is reached by `https://` or `ssh://`, or by `http://` on this machine")
+        raise SourceRefused(
+            "a repository is reached by `https://` or `ssh://`, or by `http://` on this machine"
+        )
     _check_parts(parts)
     if scheme == "http" and not _is_loopback(parts.hostname or ""):
         raise SourceRefused("`http://` is allowed on this machine only; use `https://`")

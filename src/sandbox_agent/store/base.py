@@ -23,6 +23,7 @@ from ..errors import Unavailable
 from ..schema.events import Usage
 from ..schema.inputs import McpServer, Prompt, Rule, Settings
 from ..schema.sessions import Used
+from ..schema.skills import Skill
 
 
 class Secrets(Struct, frozen=True, omit_defaults=True):
@@ -61,6 +62,7 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     """What the agent reports to work with; shown unless the client chose something."""
     rules: tuple[Rule, ...] = ()
     turn_timeout_ms: int | None = None
+    skills: tuple[Skill, ...] = ()
     folder: str = ""
     """The folder of the session's files: a random name, so that a later session with the same id never sees them."""
 

@@ -28,6 +28,7 @@ class Acp(Agent):
     modes = (BUILD,)
     # We do not know where it keeps its keys; a program that needs a login says so when it starts.
     credentials = None
+    reaches_sse = True
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,

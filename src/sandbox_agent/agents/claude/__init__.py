@@ -25,6 +25,7 @@ class Claude(Agent):
     executables = ("claude",)
     env_families = ("ANTHROPIC_", "CLAUDE_")
     credentials = SOURCES
+    reaches_sse = True
     modes = MODES
     reads_from_workspace = "`.claude/settings.json` and `.claude/settings.local.json` (permissions, hooks that run commands), `.mcp.json`, `CLAUDE.md`"
     capabilities = Capabilities(
@@ -69,6 +70,8 @@ class Claude(Agent):
             path = place.data_dir / "launch" / f"claude-mcp-{hashlib.sha256(config).hexdigest()[:16]}.json"
             files[str(path)] = config
             argv.append(f"--mcp-config={path}")
+        if settings.skills is not None:
+            argv.append(f"--plugin-dir={settings.skills.root}")
         return Launch(argv, ENVIRONMENT, files=files)
 
     def wire(self, world: World) -> Wire:
@@ -99,6 +102,7 @@ def mcp_config(servers: Mapping[str, McpServer]) -> bytes:
 
 
 def _mcp_server(server: McpServer) -> dict[str, Any]:
+    timeout = {} if server.timeout_ms is None else {"timeout": server.timeout_ms}
     if server.url is not None:
-        return {"type": "http", "url": server.url, "headers": server.headers}
-    return {"type": "stdio", "command": server.command, "args": server.args, "env": server.env}
+        return {"type": server.transport or "http", "url": server.url, "headers": server.headers, **timeout}
+    return {"type": "stdio", "command": server.command, "args": server.args, "env": server.env, **timeout}

@@ -10,7 +10,7 @@ from ...schema.inputs import Settings
 from ...schema.world import World
 from ..base import Agent, HttpServer, Launch, Place, Wire
 from .credentials import sources
-from .settings import settings_files, with_schema
+from .settings import settings_files, with_schema, with_skills
 
 READY = r"opencode server listening on (http://\S+)"
 EVENTS = "/global/event"
@@ -58,6 +58,7 @@ class OpenCode(Agent):
     env_families = ("OPENCODE_", *PROVIDER_KEYS)
     credentials = sources(PROVIDER_KEYS)
     needs_credentials = False
+    reaches_sse = True
     reads_from_workspace = (
         "`opencode.json`, `.opencode/` (agents, commands, plugins that run code), `AGENTS.md`"
     )
@@ -112,7 +113,14 @@ class OpenCode(Agent):
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_EMBEDDED_WEB_UI": "1",
         }
+        if settings.skills is not None:
+            given = place.environ.get("OPENCODE_CONFIG_CONTENT", "")
+            env["OPENCODE_CONFIG_CONTENT"] = with_skills(given, settings.skills.folder)
         return Launch(argv, env, server)
+
+    def server_settings(self, settings: Settings) -> str:
+        # Skills belong to the server: its sessions all see them.
+        return "" if settings.skills is None else settings.skills.root
 
     def wire(self, world: World) -> Wire:
         from .wire import OpenCodeWire
