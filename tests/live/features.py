@@ -63,6 +63,7 @@ FEATURES = {
         Feature("image", "Image"),
         Feature("file_attachment", "File attachment"),
         Feature("mcp", "MCP tool"),
+        Feature("skills", "Skills", NO_LOG),
         Feature("subagent", "Sub-agent"),
         Feature("usage", "Usage"),
         Feature("error_401", "Model error: 401", NO_ERRORS),

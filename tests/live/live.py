@@ -70,6 +70,15 @@ def _numbers(words: int) -> str:
     return f"the numbers from 1 to {words * 20} in words, all of them"
 
 
+def contents(folder: Path) -> dict[str, tuple[bytes, bool]]:
+    """Every file, with whether it is executable."""
+    return {
+        str(file.relative_to(folder)): (file.read_bytes(), bool(file.stat().st_mode & 0o100))
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
 class Live:
     """One agent on one daemon, with a workspace."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 Condition = Literal["connected", "failed", "pending", "needs_auth", "disabled", "unknown"]
 
@@ -13,7 +13,7 @@ class McpState(Struct, frozen=True, omit_defaults=True):
     state: Annotated[
         Condition,
         Meta(description="`unknown` if the agent has not said, does not say, or does not run."),
-    ] = "unknown"
+    ] = field(default_factory=lambda: "unknown")  # a factory: it is always on the wire
     error: Annotated[str | None, Meta(description="Why it failed.")] = None
     tools: Annotated[
         tuple[str, ...] | None, Meta(description="Names of its tools, if the agent says them.")
