@@ -25,6 +25,7 @@ from sandbox_agent.schema.events import (
     TurnEnded,
     TurnStarted,
 )
+from sandbox_agent.schema.ids import random_id
 from sandbox_agent.schema.items import Item, StatusPart, Text, ToolResult
 
 from .client import (
@@ -215,13 +216,15 @@ def test_reports_a_change_as_a_diff(live: Live) -> None:
 @feature("mcp")
 def test_calls_a_tool_of_an_mcp_server(live: Live) -> None:
     servers = {"demo": {"command": sys.executable, "args": [MCP_SERVER]}}
-    turn = live.session(permissionMode="bypass", mcp=servers).run(
-        live.say("mcp", "", "Add 2 and 3 with the tool add of the MCP server demo.")
-    )
+    session = live.session(permissionMode="bypass", mcp=servers)
+    turn = session.run(live.say("mcp", "", "Add 2 and 3 with the tool add of the MCP server demo."))
     calls = [call for call in turn.calls if "add" in call.name]
     assert [msgspec.json.decode(call.arguments) for call in calls] == [{"a": 2, "b": 3}]
     (result,) = (result for result in turn.results if result.call_id == calls[0].call_id)
     assert "5" in result.output
+    (server,) = session.call("GET", "/mcp")["servers"]
+    assert server["state"] == ("connected" if live.behaviour.reports_mcp else "unknown")
+    assert server.get("tools", ["add"]) == ["add"]
 
 
 @feature("skills")
@@ -237,7 +240,7 @@ def test_the_model_is_told_of_a_skill(live: Live, tmp_path: Path) -> None:
     with_skill = live.session(skills={"sources": [{"type": "local", "source": str(skill.parent)}]})
     without = live.session()
     for session, expected in ((with_skill, told), (without, ())):
-        mark = new_mark()
+        mark = random_id("prompt")
         session.run(live.echo(f"The prompt {mark}."))
         asked = [each for each in live.model.requests if each.kind == "turn" and mark in each.prompt]
         assert {each.found for each in asked} == {frozenset(expected)}

@@ -64,6 +64,7 @@ ACP_PROGRAMS = {
         msgspec.structs.replace(
             scripted(AGENTS["claude"]),
             other_model=("haiku", "claude-haiku-5-5"),
+            reports_mcp=False,
             reports_exit_codes=False,  # only in the text that reports a failed command
         ),
         SAMPLE
@@ -84,7 +85,7 @@ ACP_PROGRAMS = {
             "subagent": "it shows nothing of a sub-agent and does not pass on its requests: the turn waits until it is cancelled",
             "error_cut": RETRIES,
         },
-        msgspec.structs.replace(scripted(AGENTS["opencode"]), reports_arguments=False),
+        msgspec.structs.replace(scripted(AGENTS["opencode"]), reports_arguments=False, reports_mcp=False),
         SAMPLE,
     ),
 }

@@ -56,6 +56,7 @@ from ..schema.files import FileChange, FileEntry, FileStat
 from ..schema.inputs import Answer, Attachment, Decision, McpServer, Reply
 from ..schema.items import FileRef, Image, Item, Json, Reasoning, StatusPart, Text, ToolCall, ToolResult
 from ..schema.sessions import SessionInfo
+from ..schema.skills import SkillsConfig, SkillSource
 from .asking import OnPermission, OnQuestion, PermissionAnswer, QuestionAnswer
 from .blocking.client import SandboxAgent
 from .blocking.session import Session
@@ -163,6 +164,8 @@ __all__ = [
     "SessionInfo",
     "SessionNotFound",
     "SessionStarted",
+    "SkillSource",
+    "SkillsConfig",
     "StatusPart",
     "StreamError",
     "Text",
