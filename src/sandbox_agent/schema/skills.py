@@ -51,7 +51,7 @@ class SkillList(Struct, frozen=True):
 class SessionSkills(Struct, frozen=True):
     """A session's skills on disk, as its agent is told of them.
 
-    `root` is laid out as a plugin: `skills/<name>/SKILL.md`, and a manifest in `.claude-plugin/plugin.json`.
+    `root` is laid out as a plugin, `skills/<name>/SKILL.md`. It has no manifest: with one, Codex does not find them.
     """
 
     root: str

@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
-import msgspec
-
 from ..errors import InvalidRequest, Unavailable
 from ..files.work import Files
 from ..schema.skills import Skill, SkillSource
@@ -31,8 +29,6 @@ FRESH_SECONDS = 600.0
 MOST_KEPT = 16
 MOST_FETCHES = 4
 MOST_SKILLS = 100
-PLUGIN = "session"
-"""The name of the plugin that a session's skills are laid out as; Claude Code shows it before a skill's name."""
 
 
 class Fetched:
@@ -179,9 +175,8 @@ def _told(chosen: _Chosen) -> Skill:
 
 
 def _copy(chosen: Sequence[_Chosen], destination: Path, budget: Budget) -> None:
-    manifest, skills = destination / ".claude-plugin" / "plugin.json", destination / "skills"
-    for folder in (destination, manifest.parent, skills):
+    skills = destination / "skills"
+    for folder in (destination, skills):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    manifest.write_bytes(msgspec.json.encode({"name": PLUGIN, "version": "1.0.0"}))
     for each in chosen:
         each.folder.copy(each.skill, skills / each.skill.name, budget)
