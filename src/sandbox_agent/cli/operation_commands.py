@@ -53,8 +53,10 @@ def _add_field(parser: Parser, command: Command, field: Argument) -> None:
             parser.add_argument(field.flag, action="append", metavar="KEY[=VALUE]", help=escaped(text))
         case "mcp":
             add_mcp(parser, field.help)
-        case "sources" | "skills":
-            add_sources(parser, field)
+        case "skills":
+            add_sources(parser, field.help)
+        case "sources":
+            add_sources(parser, field.help, "--source", field.name, required=field.required)
         case "answers":
             either = parser.add_mutually_exclusive_group(required=field.required)
             text = "The chosen labels of one question, separated by commas; repeat for each question."
@@ -75,11 +77,15 @@ def add_mcp(parser: Parser, about: str) -> None:
     parser.add_argument("--mcp", action="append", metavar="SERVER", help=escaped(text))
 
 
-def add_sources(parser: Parser, field: Argument) -> None:
-    text = f"{field.help} A folder of the daemon's machine, a URL of a repository, OWNER/NAME on GitHub, or JSON ({{type, source, ref, subpath, skills}}); repeatable."
-    flag = "--source" if field.kind == "sources" else field.flag
+def add_sources(
+    parser: Parser, about: str, flag: str = "--skills", name: str = "skills", *, required: bool = False
+) -> None:
+    text = (
+        f"{about} A folder of the daemon's machine, a repository's URL, OWNER/NAME on GitHub, or JSON "
+        "({type, source, ref, subpath, skills}); repeatable."
+    )
     parser.add_argument(
-        flag, dest=field.name, action="append", required=field.required, metavar="SOURCE", help=escaped(text)
+        flag, dest=name, action="append", required=required, metavar="SOURCE", help=escaped(text)
     )
 
 
