@@ -28,7 +28,7 @@ from .client import (
     new_mark,
     wait_for_end,
 )
-from .live import HELLO, PLAN_WORDS, QUESTION_WORDS, SUBAGENT_WORDS, Live
+from .live import HELLO, PLAN_WORDS, QUESTION_WORDS, SKILL_WORDS, SUBAGENT_WORDS, Live
 
 Check = Callable[[Live], None]
 
@@ -321,7 +321,17 @@ def refuses_to_compact(live: Live) -> None:
     assert "compact" not in [command["name"] for command in session.call("GET", "/commands")["commands"]]
 
 
+def is_told_of_skills_in_its_first_message(live: Live) -> None:
+    session = live.skilled_session()
+    live.model.look_for("<skills>")
+    mark = random_id("prompt")
+    session.run(live.echo(f"The prompt {mark}."))
+    asked = [each for each in live.model.requests if each.kind == "turn" and mark in each.prompt]
+    assert {each.found for each in asked} == {frozenset((*SKILL_WORDS, "<skills>"))}
+
+
 WITHOUT: dict[str, Check] = {
+    "skills": is_told_of_skills_in_its_first_message,
     "prompt_template": offers_no_template_of_the_workspace,
     "compact": refuses_to_compact,
     "deltas": sends_whole_messages,

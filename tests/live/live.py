@@ -41,6 +41,8 @@ SUBAGENT_WORDS = (
     "Start a sub-agent whose only job is to run the shell command: touch inner.txt && echo inner-output"
 )
 
+SKILL_WORDS = ("zebra-care", "Groom a striped horse.")
+
 
 def _twice(command: str) -> list[Step]:
     return [Command(command), Text("Once more."), Command(command), Text("Done twice.")]
@@ -100,6 +102,15 @@ class Live:
         assert created["healthy"], created
         self.sessions.append(session)
         return session
+
+    def skilled_session(self) -> Session:
+        """A session with a skill, of which the model should be told `SKILL_WORDS`."""
+        name, description = SKILL_WORDS
+        folder = self.workspace.with_name(f"{self.workspace.name}-skills") / name
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: {description}\n---\nBrush it.\n")
+        self.model.look_for(*SKILL_WORDS)
+        return self.session(skills={"sources": [{"type": "local", "source": str(folder.parent)}]})
 
     def say(self, scenario: str, argument: str, words: str) -> str:
         """A prompt: a marker for the scripted model, or text that makes a real one do the same."""

@@ -43,7 +43,7 @@ from .client import (
 )
 from .features import FEATURES, feature
 from .gaps import OWN_WAYS, WITHOUT, check_of
-from .live import HELLO, PLAN_WORDS, QUESTION_WORDS, SUBAGENT_WORDS, Live, contents
+from .live import HELLO, PLAN_WORDS, QUESTION_WORDS, SKILL_WORDS, SUBAGENT_WORDS, Live, contents
 from .tried import TRIED
 
 MCP_SERVER = str(Path(__file__).with_name("mcp_server.py"))
@@ -228,23 +228,15 @@ def test_calls_a_tool_of_an_mcp_server(live: Live) -> None:
 
 
 @feature("skills")
-def test_the_model_is_told_of_a_skill(live: Live, tmp_path: Path) -> None:
-    skill = tmp_path / "source" / "zebra-care"
-    skill.mkdir(parents=True)
-    (skill / "SKILL.md").write_text(
-        "---\nname: zebra-care\ndescription: Groom a striped horse.\n---\nBrush it.\n"
-    )
-    told = ("zebra-care", "Groom a striped horse.")
-    live.model.look_for(*told)
+def test_the_model_is_told_of_a_skill(live: Live) -> None:
     before = contents(live.workspace)
-    with_skill = live.session(skills={"sources": [{"type": "local", "source": str(skill.parent)}]})
-    without = live.session()
-    for session, expected in ((with_skill, told), (without, ())):
+    with_skill, without = live.skilled_session(), live.session()
+    for session, expected in ((with_skill, SKILL_WORDS), (without, ())):
         mark = random_id("prompt")
         session.run(live.echo(f"The prompt {mark}."))
         asked = [each for each in live.model.requests if each.kind == "turn" and mark in each.prompt]
         assert {each.found for each in asked} == {frozenset(expected)}
-    assert [each["name"] for each in with_skill.call("GET", "/skills")["skills"]] == ["zebra-care"]
+    assert [each["name"] for each in with_skill.call("GET", "/skills")["skills"]] == [SKILL_WORDS[0]]
     assert contents(live.workspace) == before
 
 

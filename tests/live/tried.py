@@ -50,6 +50,7 @@ SAMPLE = frozenset(
 )
 NO_QUESTIONS = "it offers its model no tool for questions over ACP"
 NO_PLANS = "it offers its model no tool to leave plan mode: the plan is a message"
+NO_SKILLS = "the protocol has none: the first message of a session tells the agent of them"
 RETRIES = (
     "it reports the failure after five more tries without any message, which take over a minute; "
     "a cancel or `turnTimeoutMs` ends such a turn earlier"
@@ -60,7 +61,7 @@ ACP_PROGRAMS = {
         "claude-agent-acp",
         ("claude", "claude-agent-acp"),
         ("ANTHROPIC_*", "CLAUDE_*"),
-        {},
+        {"skills": NO_SKILLS},
         msgspec.structs.replace(
             scripted(AGENTS["claude"]),
             other_model=("haiku", "claude-haiku-5-5"),
@@ -77,6 +78,7 @@ ACP_PROGRAMS = {
         ("OPENCODE_*", "ANTHROPIC_*", "OPENAI_*"),
         {
             "compact": "it offers no such command over ACP",
+            "skills": NO_SKILLS,
             "question_answered": NO_QUESTIONS,
             "question_multi_select": NO_QUESTIONS,
             "question_rejected": NO_QUESTIONS,
