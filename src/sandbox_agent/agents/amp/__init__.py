@@ -111,7 +111,7 @@ class Amp(Agent):
         own = _settings(user_settings(place.environ), helper, bypass)
         if settings.skills is not None:
             paths = (own.get("amp.skills.path"), settings.skills.folder)
-            own["amp.skills.path"] = ":".join(path for path in paths if path)
+            own["amp.skills.path"] = ":".join(path for path in paths if isinstance(path, str) and path)
         config = msgspec.json.encode(own)
         config_path = _named(folder, "settings", config)
         files = {config_path: config, helper: _launcher()}
