@@ -64,6 +64,7 @@ FEATURES = {
         Feature("file_attachment", "File attachment"),
         Feature("mcp", "MCP tool"),
         Feature("skills", "Skills", NO_LOG),
+        Feature("client_tool", "Tool of the client"),
         Feature("subagent", "Sub-agent"),
         Feature("usage", "Usage"),
         Feature("error_401", "Model error: 401", NO_ERRORS),

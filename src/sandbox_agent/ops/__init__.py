@@ -14,6 +14,7 @@ from . import (
     processes,
     sessions,
     system,
+    tool_calls,
 )
 from .groups import GROUPS
 from .operation import OPERATIONS, Operation
@@ -33,4 +34,5 @@ __all__ = [
     "processes",
     "sessions",
     "system",
+    "tool_calls",
 ]

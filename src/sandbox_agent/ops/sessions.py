@@ -36,6 +36,7 @@ from ..schema.inputs import Attachment, McpServer, PermissionMode, Prompt, Setti
 from ..schema.mcp import McpServerList
 from ..schema.sessions import SessionInfo
 from ..schema.skills import SkillList, SkillsConfig
+from ..schema.tools import Tool
 from ..session.admission import Accepted
 from ..session.inputs import Cancel, Configure, Delete, Send, Terminate, Withdraw
 from ..store.base import Secrets, SessionRecord
@@ -92,6 +93,14 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
     turn_timeout_ms: Annotated[
         Annotated[int, Meta(gt=0)] | None,
         Meta(description="Cancel a turn that takes longer (default: no limit)."),
+    ] = None
+    tools: Annotated[
+        tuple[Tool, ...],
+        Meta(description="Tools of the client that the agent may call; see `tool-calls`."),
+    ] = ()
+    tool_timeout_ms: Annotated[
+        Annotated[int, Meta(gt=0, le=86_400_000)] | None,
+        Meta(description="How long a call of one waits for a client's answer (default: 10 minutes)."),
     ] = None
 
 
@@ -204,6 +213,8 @@ async def _create(daemon: Daemon, session_id: str, request: SessionSettings) -> 
         pinned_version=request.agent_version,
         turn_timeout_ms=request.turn_timeout_ms,
         skills=request.skills.sources if request.skills else (),
+        tools=request.tools,
+        tool_timeout_ms=request.tool_timeout_ms,
     )
     native_id, problem = created.native_id, created.problem
     error = problem.problem() if problem else None

@@ -37,21 +37,23 @@ from ..processes.processes import Processes
 from ..schema.features import Catalogue, Command, Mode
 from ..schema.inputs import Settings
 from ..schema.skills import Skill, SkillSource
+from ..schema.tools import Tool
 from ..schema.world import REAL, World
 from ..session.life import Created
 from ..skills.library import Library
 from ..store.base import Secrets, SessionRecord, Store
 from .attachments import Attachments
 from .changes import SessionChanges
-from .delegate import remove_leftovers
 from .directories import Directories
 from .folder import DataFolder
 from .hosts import HostRequest, Hosts
 from .installs import InstallRequest, Installs
 from .log import Log
 from .mcp import granted, servers_for
+from .private_folder import remove_leftovers
 from .programs import Program, Programs
 from .sessions import Sessions
+from .tool_schemas import check_tools
 
 logger = logging.getLogger("sandbox_agent.daemon")
 
@@ -183,12 +185,16 @@ class Daemon:
         pinned_version: str | None = None,
         turn_timeout_ms: int | None = None,
         skills: tuple[SkillSource, ...] = (),
+        tools: tuple[Tool, ...] = (),
+        tool_timeout_ms: int | None = None,
     ) -> Created:
         """Create a session and start its agent. If this raises, nothing was created; a returned error ended the session."""
         self.require_open()
         self.log.require_writable()
         agent = self.agent(agent_name)
         self._check_settings(agent, settings)
+        if tools:
+            check_tools(tools)
         check_version(pinned_version)
         config = await self.directories.read(settings.directory)
         secrets = msgspec.structs.replace(secrets, mcp={**config.mcp, **secrets.mcp})
@@ -214,6 +220,8 @@ class Daemon:
             native_id=agent.choose_native_id(self._world),
             turn_timeout_ms=turn_timeout_ms,
             skills=laid_out,
+            tools=tools,
+            tool_timeout_ms=tool_timeout_ms,
             folder=folder,
         )
         try:

@@ -19,6 +19,7 @@ from ..errors import Internal, SandboxAgentError, Unavailable
 from ..schema.features import Catalogue
 from ..schema.mcp import McpState
 from ..schema.skills import SessionSkills
+from ..schema.tools import Tool
 from ..session import effects, inputs
 from ..session.effects import Effect
 from ..session.inputs import HEARD, Input, TimerKind
@@ -87,6 +88,14 @@ class LiveSession:
         record = self._core.record
         root = self.sessions.attachments.skills_folder(record.folder)
         return SessionSkills(str(root), record.skills) if record.skills else None
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        return self._core.record.tools
+
+    @property
+    def tool_timeout_ms(self) -> int | None:
+        return self._core.record.tool_timeout_ms
 
     # -- what it is asked ---------------------------------------------------------------------
 

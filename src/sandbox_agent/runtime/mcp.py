@@ -12,6 +12,7 @@ from ..agents.base import Agent
 from ..errors import InvalidRequest
 from ..schema.inputs import McpServer
 from ..schema.mcp import McpServerInfo, McpState
+from ..schema.tools import CLIENT_SERVER
 
 _LOCAL, _REMOTE = ("local", "stdio"), ("remote", "http")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
@@ -25,6 +26,8 @@ def granted(names: Iterable[str], environ: Mapping[str, str]) -> dict[str, str]:
 
 def check_server(name: str, server: McpServer) -> None:
     """Refuse what can never work."""
+    if name == CLIENT_SERVER:
+        raise InvalidRequest(f"`{name}` is the name of the server for `tools`", field="mcp")
     if (server.command is None) == (server.url is None):
         raise _refusal(name, "needs either `command` or `url`")
     if server.type is not None and server.type not in (_LOCAL if server.command is not None else _REMOTE):
