@@ -61,12 +61,13 @@ ACP_PROGRAMS = {
         "claude-agent-acp",
         ("claude", "claude-agent-acp"),
         ("ANTHROPIC_*", "CLAUDE_*"),
-        {"skills": NO_SKILLS},
+        {"rule_read": "it reads files in its directory without asking", "skills": NO_SKILLS},
         msgspec.structs.replace(
             scripted(AGENTS["claude"]),
             other_model=("haiku", "claude-haiku-5-5"),
             reports_mcp=False,
             reports_exit_codes=False,  # only in the text that reports a failed command
+            tells_reasons=False,  # the protocol has no text for a rejected request
         ),
         SAMPLE
         | {"tools", "permission_reject", "switch_model", "cancel_stream", "daemon_killed", "terminate"},
@@ -79,6 +80,7 @@ ACP_PROGRAMS = {
         {
             "compact": "it offers no such command over ACP",
             "skills": NO_SKILLS,
+            "rule_read": "it reads files in its directory without asking",
             "question_answered": NO_QUESTIONS,
             "question_multi_select": NO_QUESTIONS,
             "question_rejected": NO_QUESTIONS,
@@ -87,7 +89,9 @@ ACP_PROGRAMS = {
             "subagent": "it shows nothing of a sub-agent and does not pass on its requests: the turn waits until it is cancelled",
             "error_cut": RETRIES,
         },
-        msgspec.structs.replace(scripted(AGENTS["opencode"]), reports_arguments=False, reports_mcp=False),
+        msgspec.structs.replace(
+            scripted(AGENTS["opencode"]), reports_arguments=False, reports_mcp=False, tells_reasons=False
+        ),
         SAMPLE,
     ),
 }

@@ -153,6 +153,10 @@ def _kind(info: types.Type) -> Kind:
             return "sources"
         case types.StructType(cls=cls) if cls is SkillsConfig:
             return "skills"
+        case types.AnyType():
+            return "json_or_text"
+        case types.VarTupleType(item_type=types.StructType()):
+            return "json"
         case types.VarTupleType(item_type=types.VarTupleType()):
             return "answers"
         case types.VarTupleType():

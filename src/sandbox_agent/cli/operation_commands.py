@@ -57,6 +57,8 @@ def _add_field(parser: Parser, command: Command, field: Argument) -> None:
             add_sources(parser, field.help)
         case "sources":
             add_sources(parser, field.help, "--source", field.name, required=field.required)
+        case "json" | "json_or_text":
+            parser.add_argument(field.flag, metavar="JSON", required=field.required, help=escaped(field.help))
         case "answers":
             either = parser.add_mutually_exclusive_group(required=field.required)
             text = "The chosen labels of one question, separated by commas; repeat for each question."

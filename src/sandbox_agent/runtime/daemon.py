@@ -32,10 +32,13 @@ from ..files.vault import Vault
 from ..files.work import Files
 from ..install.publishers import RECIPES
 from ..install.version import LATEST, check_version
+from ..policy.operator import OperatorRules
+from ..policy.rules import Rules
 from ..processes.guarded import sweep
 from ..processes.processes import Processes
 from ..schema.features import Catalogue, Command, Mode
 from ..schema.inputs import Settings
+from ..schema.policy import PolicyRule
 from ..schema.skills import Skill, SkillSource
 from ..schema.tools import Tool
 from ..schema.world import REAL, World
@@ -99,7 +102,10 @@ class Daemon:
         )
         self.draining = False
         self.started_at = time.monotonic()
-        self._world = world
+        if config.policy is not None:
+            # Read first: a daemon whose rules are broken must not start.
+            world = msgspec.structs.replace(world, operator_rules=OperatorRules(config.policy).current)
+        self.world = world
         self._data = DataFolder(config.data_path)
         self.folder = folder = self._data.path.resolve()
         store = open_store(config, folder)
@@ -185,6 +191,7 @@ class Daemon:
         pinned_version: str | None = None,
         turn_timeout_ms: int | None = None,
         skills: tuple[SkillSource, ...] = (),
+        policy: tuple[PolicyRule, ...] = (),
         tools: tuple[Tool, ...] = (),
         tool_timeout_ms: int | None = None,
     ) -> Created:
@@ -207,7 +214,7 @@ class Daemon:
         await self.check_choice(agent, settings, listed=not secrets.env, version=pinned)
         folder = self.attachments.new_folder()
         laid_out = await self._lay_out(skills + config.sources(), folder)
-        moment = self._world.now()
+        moment = self.world.now()
         record = SessionRecord(
             session_id,
             agent_name,
@@ -217,9 +224,10 @@ class Daemon:
             title,
             agent_version=program.version,
             pinned_version=pinned,
-            native_id=agent.choose_native_id(self._world),
+            native_id=agent.choose_native_id(self.world),
             turn_timeout_ms=turn_timeout_ms,
             skills=laid_out,
+            policy=policy,
             tools=tools,
             tool_timeout_ms=tool_timeout_ms,
             folder=folder,
@@ -244,6 +252,10 @@ class Daemon:
         """Refuse MCP servers that the agent could not be told of, or that lack a variable."""
         environ = {**granted(self.config.mcp_env, os.environ), **secrets.env}
         servers_for(agent, secrets.mcp, settings.directory, environ)
+
+    def rules(self, session: tuple[PolicyRule, ...]) -> Rules:
+        """The rules of a session, with the operator's as they are now."""
+        return Rules(self.world.operator_rules(), session)
 
     def agent(self, name: str) -> Agent:
         agent = self.agents.get(name)
@@ -359,7 +371,7 @@ class Daemon:
         program = await self.programs.program(agent, version)
         settings = Settings(directory, agent.modes[0].id)
         host = await self.hosts.get(
-            HostRequest(agent, program, settings, {}, agent.choose_native_id(self._world), False)
+            HostRequest(agent, program, settings, {}, agent.choose_native_id(self.world), False)
         )
         try:
             catalogue = await host.catalogue(directory, self.config.start_seconds)

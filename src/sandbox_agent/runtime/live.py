@@ -17,6 +17,7 @@ from ..agents.base import Agent
 from ..agents.scribe import Scribe
 from ..errors import Internal, SandboxAgentError, Unavailable
 from ..schema.features import Catalogue
+from ..schema.inputs import Settings
 from ..schema.mcp import McpState
 from ..schema.skills import SessionSkills
 from ..schema.tools import Tool
@@ -88,6 +89,11 @@ class LiveSession:
         record = self._core.record
         root = self.sessions.attachments.skills_folder(record.folder)
         return SessionSkills(str(root), record.skills) if record.skills else None
+
+    @property
+    def settings(self) -> Settings:
+        """What the client has chosen; its agent may be told something stricter."""
+        return self._core.record.settings
 
     @property
     def tools(self) -> tuple[Tool, ...]:

@@ -13,6 +13,7 @@ from ...schema.inputs import McpServer, Settings
 from ...schema.tools import CLIENT_SERVER
 from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
+from ..scribe import Ask
 from .credentials import SOURCES
 from .modes import MODES
 
@@ -28,6 +29,11 @@ class Claude(Agent):
     credentials = SOURCES
     reaches_sse = True
     modes = MODES
+    unasked = (
+        "reads and searches files in its directory, runs commands that it knows to be read-only (`ls`, `echo`), and "
+        "whatever the user's or the workspace's own settings allow (`permissions.allow`, hooks)"
+    )
+    gaps = {"rule_read": "it reads files in its directory without asking"}
     reads_from_workspace = "`.claude/settings.json` and `.claude/settings.local.json` (permissions, hooks that run commands), `.mcp.json`, `CLAUDE.md`"
     capabilities = Capabilities(
         text_messages=True,
@@ -74,6 +80,12 @@ class Claude(Agent):
         if settings.skills is not None:
             argv.append(f"--plugin-dir={settings.skills.root}")
         return Launch(argv, ENVIRONMENT, files=files)
+
+    def ask_about(self, tool: str, input: Any) -> Ask:
+        from .frames import CanUseTool
+        from .tools import ask_of
+
+        return ask_of(CanUseTool(tool, input if isinstance(input, dict) else {}), None)
 
     def wire(self, world: World) -> Wire:
         from .wire import ClaudeWire
