@@ -97,6 +97,12 @@ class Config(Struct, frozen=True, kw_only=True):
             description="NAME=VARIABLE: pass a variable of the daemon, or a family (`AWS_*`), to that ACP agent; repeatable."
         ),
     ] = ()
+    mcp_env: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="VARIABLE of the daemon that MCP servers may use for a header; any client can send it to a URL; repeatable."
+        ),
+    ] = ()
     no_processes: Annotated[
         bool, Meta(description="Disable the operations for processes and terminals; agents still run.")
     ] = False

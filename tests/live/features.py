@@ -66,6 +66,7 @@ FEATURES = {
         Feature("image", "Image"),
         Feature("file_attachment", "File attachment"),
         Feature("mcp", "MCP tool"),
+        Feature("skills", "Skills", NO_LOG),
         Feature("client_tool", "Tool of the client"),
         Feature("subagent", "Sub-agent"),
         Feature("usage", "Usage"),

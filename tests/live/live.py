@@ -42,6 +42,8 @@ SUBAGENT_WORDS = (
     "Start a sub-agent whose only job is to run the shell command: touch inner.txt && echo inner-output"
 )
 
+SKILL_WORDS = ("zebra-care", "Groom a striped horse.")
+
 
 def _twice(command: str) -> list[Step]:
     return [Command(command), Text("Once more."), Command(command), Text("Done twice.")]
@@ -80,6 +82,15 @@ def _numbers(words: int) -> str:
     return f"the numbers from 1 to {words * 20} in words, all of them"
 
 
+def contents(folder: Path) -> dict[str, tuple[bytes, bool]]:
+    """Every file, with whether it is executable."""
+    return {
+        str(file.relative_to(folder)): (file.read_bytes(), bool(file.stat().st_mode & 0o100))
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
 class Live:
     """One agent on one daemon, with a workspace."""
 
@@ -101,6 +112,15 @@ class Live:
         assert created["healthy"], created
         self.sessions.append(session)
         return session
+
+    def skilled_session(self) -> Session:
+        """A session with a skill, of which the model should be told `SKILL_WORDS`."""
+        name, description = SKILL_WORDS
+        folder = self.workspace.with_name(f"{self.workspace.name}-skills") / name
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: {description}\n---\nBrush it.\n")
+        self.model.look_for(*SKILL_WORDS)
+        return self.session(skills={"sources": [{"type": "local", "source": str(folder.parent)}]})
 
     def say(self, scenario: str, argument: str, words: str) -> str:
         """A prompt: a marker for the scripted model, or text that makes a real one do the same."""

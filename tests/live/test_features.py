@@ -25,6 +25,7 @@ from sandbox_agent.schema.events import (
     TurnEnded,
     TurnStarted,
 )
+from sandbox_agent.schema.ids import random_id
 from sandbox_agent.schema.items import Item, StatusPart, Text, ToolResult
 from sandbox_agent.schema.policy import RuleReference
 
@@ -43,7 +44,7 @@ from .client import (
 )
 from .features import FEATURES, feature
 from .gaps import OWN_WAYS, WITHOUT, check_of
-from .live import HELLO, PLAN_WORDS, QUESTION_WORDS, SUBAGENT_WORDS, Live
+from .live import HELLO, PLAN_WORDS, QUESTION_WORDS, SKILL_WORDS, SUBAGENT_WORDS, Live, contents
 from .tried import TRIED
 
 MCP_SERVER = str(Path(__file__).with_name("mcp_server.py"))
@@ -216,13 +217,28 @@ def test_reports_a_change_as_a_diff(live: Live) -> None:
 @feature("mcp")
 def test_calls_a_tool_of_an_mcp_server(live: Live) -> None:
     servers = {"demo": {"command": sys.executable, "args": [MCP_SERVER]}}
-    turn = live.session(permissionMode="bypass", mcp=servers).run(
-        live.say("mcp", "", "Add 2 and 3 with the tool add of the MCP server demo.")
-    )
+    session = live.session(permissionMode="bypass", mcp=servers)
+    turn = session.run(live.say("mcp", "", "Add 2 and 3 with the tool add of the MCP server demo."))
     calls = [call for call in turn.calls if "add" in call.name]
     assert [msgspec.json.decode(call.arguments) for call in calls] == [{"a": 2, "b": 3}]
     (result,) = (result for result in turn.results if result.call_id == calls[0].call_id)
     assert "5" in result.output
+    (server,) = session.call("GET", "/mcp")["servers"]
+    assert server["state"] == ("connected" if live.behaviour.reports_mcp else "unknown")
+    assert server.get("tools", ["add"]) == ["add"]
+
+
+@feature("skills")
+def test_the_model_is_told_of_a_skill(live: Live) -> None:
+    before = contents(live.workspace)
+    with_skill, without = live.skilled_session(), live.session()
+    for session, expected in ((with_skill, SKILL_WORDS), (without, ())):
+        mark = random_id("prompt")
+        session.run(live.echo(f"The prompt {mark}."))
+        asked = [each for each in live.model.requests if each.kind == "turn" and mark in each.prompt]
+        assert {each.found for each in asked} == {frozenset(expected)}
+    assert [each["name"] for each in with_skill.call("GET", "/skills")["skills"]] == [SKILL_WORDS[0]]
+    assert contents(live.workspace) == before
 
 
 WEATHER = {

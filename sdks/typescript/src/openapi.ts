@@ -188,6 +188,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions/{session_id}/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List a session's MCP servers, with the state and the tools that its agent reports. */
+        get: operations["sessions.mcp"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{session_id}/skills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List a session's skills, with their sources and commits. */
+        get: operations["sessions.skills"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions/{session_id}/queue": {
         parameters: {
             query?: never;
@@ -443,6 +477,50 @@ export interface paths {
         /** Replace the conversation so far with a summary, as a turn. Refused if the agent does not support it. */
         post: operations["sessions.compact"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/config/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show an MCP server of a directory. */
+        get: operations["config.get_mcp"];
+        /**
+         * Add an MCP server to a directory, or replace it.
+         * @description Sessions that are created in the directory from then on get it, unless they have a server of that name.
+         */
+        put: operations["config.set_mcp"];
+        post?: never;
+        /** Remove an MCP server from a directory. Sessions that have it keep it. */
+        delete: operations["config.delete_mcp"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/config/skills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show an entry of the skills of a directory. */
+        get: operations["config.get_skills"];
+        /**
+         * Add skills to a directory, or replace them.
+         * @description Sessions that are created in the directory from then on get them. Their sources are read at that time.
+         */
+        put: operations["config.set_skills"];
+        post?: never;
+        /** Remove skills from a directory. Sessions that have them keep them. */
+        delete: operations["config.delete_skills"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1266,6 +1344,55 @@ export interface components {
             turnId: string;
             queued: boolean;
         };
+        /** McpServerList */
+        McpServerList: {
+            servers: components["schemas"]["McpServerInfo"][];
+        };
+        /**
+         * McpServerInfo
+         * @description An MCP server of a session.
+         */
+        McpServerInfo: {
+            /**
+             * @description `unknown` if the agent has not said, does not say, or does not run.
+             * @enum {unknown}
+             */
+            state?: "connected" | "disabled" | "failed" | "needs_auth" | "pending" | "unknown";
+            /**
+             * @description Why it failed.
+             * @default null
+             */
+            error?: string | null;
+            /**
+             * @description Names of its tools, if the agent says them.
+             * @default null
+             */
+            tools?: string[] | null;
+            name: string;
+        };
+        /** SkillList */
+        SkillList: {
+            skills: components["schemas"]["Skill"][];
+        };
+        /**
+         * Skill
+         * @description A skill that a session has.
+         */
+        Skill: {
+            name: string;
+            /** @default  */
+            description?: string;
+            /**
+             * @description The source it comes from.
+             * @default
+             */
+            source?: string;
+            /**
+             * @description The commit, if the source is a repository.
+             * @default null
+             */
+            commit?: string | null;
+        };
         /** Queue */
         Queue: {
             messages: components["schemas"]["QueuedMessageInfo"][];
@@ -1465,6 +1592,96 @@ export interface components {
              * @default
              */
             arguments?: string;
+        };
+        /**
+         * McpServer
+         * @description An MCP server: a command to run, or a URL to reach.
+         */
+        McpServer: {
+            /** @default null */
+            command?: string | null;
+            /** @default [] */
+            args?: string[];
+            /** @default {} */
+            env?: {
+                [key: string]: string;
+            };
+            /** @default null */
+            url?: string | null;
+            /** @default {} */
+            headers?: {
+                [key: string]: string;
+            };
+            /**
+             * @description `local` (or `stdio`) with `command`, `remote` (or `http`) with `url`; optional.
+             * @default null
+             */
+            type?: ("http" | "local" | "remote" | "stdio") | null;
+            /**
+             * @description Working directory of the command, relative to the session's.
+             * @default null
+             */
+            cwd?: string | null;
+            /**
+             * @description `false` leaves the server out.
+             * @default null
+             */
+            enabled?: boolean | null;
+            /**
+             * @description How long one call of a tool may take, if the agent lets clients choose it.
+             * @default null
+             */
+            timeoutMs?: number | null;
+            /**
+             * @description How to talk to the URL (default: `http`).
+             * @default null
+             */
+            transport?: ("http" | "sse") | null;
+            /**
+             * @description Variable with the token for the header `Authorization`.
+             * @default null
+             */
+            bearerTokenEnvVar?: string | null;
+            /**
+             * @description Headers whose values are in variables: header to variable.
+             * @default {}
+             */
+            envHeaders?: {
+                [key: string]: string;
+            };
+        };
+        /** SkillsConfig */
+        SkillsConfig: {
+            /** @description Where the skills come from. */
+            sources: components["schemas"]["SkillSource"][];
+        };
+        /**
+         * SkillSource
+         * @description Where skills come from: a folder, or a git repository.
+         */
+        SkillSource: {
+            /**
+             * @description `local`: a folder of the daemon's machine. `git`: a URL. `github`: `owner/name`.
+             * @enum {unknown}
+             */
+            type: "git" | "github" | "local";
+            /** @description The folder, URL or repository. */
+            source: string;
+            /**
+             * @description Branch, tag or commit of a repository (default: its default branch).
+             * @default null
+             */
+            ref?: string | null;
+            /**
+             * @description Folder inside the source.
+             * @default null
+             */
+            subpath?: string | null;
+            /**
+             * @description Names of the skills to take (default: all).
+             * @default null
+             */
+            skills?: string[] | null;
         };
         /** EventPage */
         EventPage: {
@@ -1945,6 +2162,11 @@ export interface components {
                 [key: string]: components["schemas"]["McpServer"];
             };
             /**
+             * @description Skills: folders with a `SKILL.md`, and where they come from.
+             * @default null
+             */
+            skills?: components["schemas"]["SkillsConfig"] | null;
+            /**
              * @description Cancel a turn that takes longer (default: no limit).
              * @default null
              */
@@ -1969,28 +2191,6 @@ export interface components {
              * @default null
              */
             toolTimeoutMs?: number | null;
-        };
-        /**
-         * McpServer
-         * @description An MCP server: a command to run, or a URL to reach.
-         */
-        McpServer: {
-            /** @default null */
-            command?: string | null;
-            /** @default [] */
-            args?: string[];
-            /** @default {} */
-            env?: {
-                [key: string]: string;
-            };
-            /** @default null */
-            url?: string | null;
-            /** @default {} */
-            headers?: {
-                [key: string]: string;
-            };
-            /** @default null */
-            timeout_ms?: number | null;
         };
         /**
          * Limits
@@ -2077,6 +2277,11 @@ export interface components {
             mcp?: {
                 [key: string]: components["schemas"]["McpServer"];
             };
+            /**
+             * @description Skills: folders with a `SKILL.md`, and where they come from.
+             * @default null
+             */
+            skills?: components["schemas"]["SkillsConfig"] | null;
             /**
              * @description Cancel a turn that takes longer (default: no limit).
              * @default null
@@ -2196,6 +2401,87 @@ export interface components {
              * @default false
              */
             fresh?: boolean;
+        };
+        /** SetMcpBody */
+        SetMcpBody: {
+            /**
+             * @description `local` with `command`, or `remote` with `url`.
+             * @default null
+             */
+            type?: ("http" | "local" | "remote" | "stdio") | null;
+            /**
+             * @description Program of a local server.
+             * @default null
+             */
+            command?: string | null;
+            /**
+             * @description Arguments of the program.
+             * @default null
+             */
+            args?: string[] | null;
+            /**
+             * @description Environment variables of the program.
+             * @default null
+             */
+            env?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description Working directory of the program, relative to the session's.
+             * @default null
+             */
+            cwd?: string | null;
+            /**
+             * @description URL of a remote server.
+             * @default null
+             */
+            url?: string | null;
+            /**
+             * @description How to talk to the URL (default: `http`).
+             * @default null
+             */
+            transport?: ("http" | "sse") | null;
+            /**
+             * @description Headers for the URL.
+             * @default null
+             */
+            headers?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description Headers whose values are in variables.
+             * @default null
+             */
+            envHeaders?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description Variable with the token for the header `Authorization`.
+             * @default null
+             */
+            bearerTokenEnvVar?: string | null;
+            /**
+             * @description `false` leaves the server out.
+             * @default null
+             */
+            enabled?: boolean | null;
+            /**
+             * @description How long one call of a tool may take, if the agent lets clients choose it.
+             * @default null
+             */
+            timeoutMs?: number | null;
+            /**
+             * @description Not supported: send a token in a header.
+             * @default null
+             */
+            oauth?: {
+                [key: string]: string;
+            } | null;
+        };
+        /** SetSkillsBody */
+        SetSkillsBody: {
+            /** @description Where the skills come from. */
+            sources: components["schemas"]["SkillSource"][];
         };
         /** MoveEntryBody */
         MoveEntryBody: {
@@ -3837,6 +4123,88 @@ export interface operations {
             };
         };
     };
+    "sessions.mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServerList"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "sessions.skills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillList"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "sessions.queue": {
         parameters: {
             query?: {
@@ -4895,6 +5263,354 @@ export interface operations {
             };
             /** @description `timeout` */
             504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "config.get_mcp": {
+        parameters: {
+            query?: {
+                /** @description Absolute path of the directory. */
+                directory?: string;
+                /** @description Name of the MCP server. */
+                mcpName?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServer"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "config.set_mcp": {
+        parameters: {
+            query?: {
+                /** @description Absolute path of the directory. */
+                directory?: string;
+                /** @description Name of the MCP server. */
+                mcpName?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SetMcpBody"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "config.delete_mcp": {
+        parameters: {
+            query?: {
+                /** @description Absolute path of the directory. */
+                directory?: string;
+                /** @description Name of the MCP server. */
+                mcpName?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "config.get_skills": {
+        parameters: {
+            query?: {
+                /** @description Absolute path of the directory. */
+                directory?: string;
+                /** @description Name of the entry. */
+                skillName?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillsConfig"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "config.set_skills": {
+        parameters: {
+            query?: {
+                /** @description Absolute path of the directory. */
+                directory?: string;
+                /** @description Name of the entry. */
+                skillName?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetSkillsBody"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "config.delete_skills": {
+        parameters: {
+            query?: {
+                /** @description Absolute path of the directory. */
+                directory?: string;
+                /** @description Name of the entry. */
+                skillName?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7275,6 +7991,8 @@ export const ROUTES = {
   "sessions.cancel": "POST /v1/sessions/{session_id}/cancel",
   "sessions.terminate": "POST /v1/sessions/{session_id}/terminate",
   "sessions.suspend": "POST /v1/sessions/{session_id}/suspend",
+  "sessions.mcp": "GET /v1/sessions/{session_id}/mcp",
+  "sessions.skills": "GET /v1/sessions/{session_id}/skills",
   "sessions.queue": "GET /v1/sessions/{session_id}/queue",
   "sessions.withdraw": "DELETE /v1/sessions/{session_id}/queue/{turn_id}",
   "permissions.list": "GET /v1/sessions/{session_id}/permissions",
@@ -7290,6 +8008,12 @@ export const ROUTES = {
   "sessions.commands": "GET /v1/sessions/{session_id}/commands",
   "sessions.run_command": "POST /v1/sessions/{session_id}/commands/{name}",
   "sessions.compact": "POST /v1/sessions/{session_id}/compact",
+  "config.get_mcp": "GET /v1/config/mcp",
+  "config.set_mcp": "PUT /v1/config/mcp",
+  "config.delete_mcp": "DELETE /v1/config/mcp",
+  "config.get_skills": "GET /v1/config/skills",
+  "config.set_skills": "PUT /v1/config/skills",
+  "config.delete_skills": "DELETE /v1/config/skills",
   "sessions.events": "GET /v1/sessions/{session_id}/events",
   "sessions.events_sse": "GET /v1/sessions/{session_id}/events/sse",
   "events.sse": "GET /v1/events/sse",

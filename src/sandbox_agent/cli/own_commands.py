@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .operation_commands import DIRECTORY, add_flag, add_mcp
+from .operation_commands import DIRECTORY, add_flag, add_mcp, add_sources
 from .parser import Parser, Subparsers, add_command, add_data_dir, add_group, add_json
 from .table import AGENTS, COMMANDS, SETTINGS
 
@@ -117,6 +117,7 @@ def add_run(commands: Subparsers[Parser]) -> None:
         help="Send the agent's own variables even to a daemon of another user or on another machine.",
     )
     add_mcp(run, "MCP servers for a new session.")
+    add_sources(run, "Skills for a new session.")
     run.add_argument(
         "--attach",
         dest="attachments",

@@ -26,6 +26,7 @@ GROUPS: dict[str, str] = {
     'attachments': 'Upload and read files for messages.',
     'events': 'Follow the events of all sessions.',
     'changes': 'Show and revert what a session has changed in its directory.',
+    'config': 'MCP servers and skills for all sessions of a directory.',
     'fs': "List, read, write, search and watch files on the daemon's machine.",
     'processes': "Run processes and terminals on the daemon's machine.",
     'usage': 'Show what turns have spent.',
@@ -76,6 +77,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('title', 'string', 'body', 'title', 'Title to display.'),
             Argument('env', 'pairs', 'body', 'env', 'Environment variables for the agent; readable only by the owner, never returned.'),
             Argument('mcp', 'mcp', 'body', 'mcp', 'MCP servers by name.'),
+            Argument('skills', 'skills', 'body', 'skills', 'Skills: folders with a `SKILL.md`, and where they come from.'),
             Argument('turn_timeout_ms', 'integer', 'body', 'turnTimeoutMs', 'Cancel a turn that takes longer (default: no limit).'),
             Argument('policy', 'json', 'body', 'policy', "Rules for what the agent may do, after the operator's."),
             Argument('limits', 'limits', 'body', 'limits', "Limits of the session. The daemon's own limits apply to the others; null removes one."),
@@ -83,7 +85,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('tool_timeout_ms', 'integer', 'body', 'toolTimeoutMs', "How long a call of one waits for a client's answer (default: 10 minutes)."),
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
-        "sandbox-agent sessions create demo --agent claude --permission-mode acceptEdits\nsandbox-agent sessions create --agent mock --env DEBUG=1 --env API_KEY\nsandbox-agent sessions create docs --agent codex --mcp files='npx some-server /srv' --mcp web=https://host/mcp",
+        "sandbox-agent sessions create demo --agent claude --permission-mode acceptEdits\nsandbox-agent sessions create --agent mock --env DEBUG=1 --env API_KEY\nsandbox-agent sessions create docs --agent codex --mcp files='npx some-server /srv' --mcp web=https://host/mcp\nsandbox-agent sessions create pdf --agent claude --skills /srv/skills --skills owner/name",
     ),
     Command(
         'sessions', 'new', (), 'POST', '/v1/sessions', 'Create a session with a generated id.', '', 'json', '',
@@ -98,6 +100,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('title', 'string', 'body', 'title', 'Title to display.'),
             Argument('env', 'pairs', 'body', 'env', 'Environment variables for the agent; readable only by the owner, never returned.'),
             Argument('mcp', 'mcp', 'body', 'mcp', 'MCP servers by name.'),
+            Argument('skills', 'skills', 'body', 'skills', 'Skills: folders with a `SKILL.md`, and where they come from.'),
             Argument('turn_timeout_ms', 'integer', 'body', 'turnTimeoutMs', 'Cancel a turn that takes longer (default: no limit).'),
             Argument('policy', 'json', 'body', 'policy', "Rules for what the agent may do, after the operator's."),
             Argument('limits', 'limits', 'body', 'limits', "Limits of the session. The daemon's own limits apply to the others; null removes one."),
@@ -170,6 +173,20 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         'sessions', 'suspend', (), 'POST', '/v1/sessions/{session_id}/suspend', 'Stop the process of an idle agent; the next message resumes the conversation.', 'The daemon does the same after `--idle-seconds`. It has no effect while a turn runs or a message is queued, or if the\nagent could not resume the conversation.', 'nothing', '',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+        ),
+        '',
+    ),
+    Command(
+        'sessions', 'mcp', (), 'GET', '/v1/sessions/{session_id}/mcp', "List a session's MCP servers, with the state and the tools that its agent reports.", '', 'json', '',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+        ),
+        '',
+    ),
+    Command(
+        'sessions', 'skills', (), 'GET', '/v1/sessions/{session_id}/skills', "List a session's skills, with their sources and commits.", '', 'json', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
@@ -298,6 +315,68 @@ COMMANDS: tuple[Command, ...] = (
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('idempotency_key', 'string', 'header', 'Idempotency-Key', 'A repeated key returns the same turn.'),
+        ),
+        '',
+    ),
+    Command(
+        'config', 'get-mcp', (), 'GET', '/v1/config/mcp', 'Show an MCP server of a directory.', '', 'json', '',
+        (
+            Argument('directory', 'string', 'query', 'directory', 'Absolute path of the directory.', required=True, is_word=True),
+            Argument('mcp_name', 'string', 'query', 'mcpName', 'Name of the MCP server.', required=True, is_word=True),
+        ),
+        '',
+    ),
+    Command(
+        'config', 'set-mcp', (), 'PUT', '/v1/config/mcp', 'Add an MCP server to a directory, or replace it.', 'Sessions that are created in the directory from then on get it, unless they have a server of that name.', 'nothing', '',
+        (
+            Argument('directory', 'string', 'query', 'directory', 'Absolute path of the directory.', required=True, is_word=True),
+            Argument('mcp_name', 'string', 'query', 'mcpName', 'Name of the MCP server.', required=True, is_word=True),
+            Argument('type', 'string', 'body', 'type', '`local` with `command`, or `remote` with `url`.', choices=('http', 'local', 'remote', 'stdio')),
+            Argument('command', 'string', 'body', 'command', 'Program of a local server.'),
+            Argument('args', 'list', 'body', 'args', 'Arguments of the program.'),
+            Argument('env', 'pairs', 'body', 'env', 'Environment variables of the program.'),
+            Argument('cwd', 'string', 'body', 'cwd', "Working directory of the program, relative to the session's."),
+            Argument('url', 'string', 'body', 'url', 'URL of a remote server.'),
+            Argument('transport', 'string', 'body', 'transport', 'How to talk to the URL (default: `http`).', choices=('http', 'sse')),
+            Argument('headers', 'pairs', 'body', 'headers', 'Headers for the URL.'),
+            Argument('env_headers', 'pairs', 'body', 'envHeaders', 'Headers whose values are in variables.'),
+            Argument('bearer_token_env_var', 'string', 'body', 'bearerTokenEnvVar', 'Variable with the token for the header `Authorization`.'),
+            Argument('enabled', 'switch', 'body', 'enabled', '`false` leaves the server out.'),
+            Argument('timeout_ms', 'integer', 'body', 'timeoutMs', 'How long one call of a tool may take, if the agent lets clients choose it.'),
+            Argument('oauth', 'pairs', 'body', 'oauth', 'Not supported: send a token in a header.'),
+        ),
+        'sandbox-agent config set-mcp /srv/app files --command npx --args some-server --args /srv\nsandbox-agent config set-mcp /srv/app web --url https://host/mcp --bearer-token-env-var WEB_TOKEN',
+    ),
+    Command(
+        'config', 'delete-mcp', (), 'DELETE', '/v1/config/mcp', 'Remove an MCP server from a directory. Sessions that have it keep it.', '', 'nothing', '',
+        (
+            Argument('directory', 'string', 'query', 'directory', 'Absolute path of the directory.', required=True, is_word=True),
+            Argument('mcp_name', 'string', 'query', 'mcpName', 'Name of the MCP server.', required=True, is_word=True),
+        ),
+        '',
+    ),
+    Command(
+        'config', 'get-skills', (), 'GET', '/v1/config/skills', 'Show an entry of the skills of a directory.', '', 'json', '',
+        (
+            Argument('directory', 'string', 'query', 'directory', 'Absolute path of the directory.', required=True, is_word=True),
+            Argument('skill_name', 'string', 'query', 'skillName', 'Name of the entry.', required=True, is_word=True),
+        ),
+        '',
+    ),
+    Command(
+        'config', 'set-skills', (), 'PUT', '/v1/config/skills', 'Add skills to a directory, or replace them.', 'Sessions that are created in the directory from then on get them. Their sources are read at that time.', 'nothing', '',
+        (
+            Argument('directory', 'string', 'query', 'directory', 'Absolute path of the directory.', required=True, is_word=True),
+            Argument('skill_name', 'string', 'query', 'skillName', 'Name of the entry.', required=True, is_word=True),
+            Argument('sources', 'sources', 'body', 'sources', 'Where the skills come from.', required=True),
+        ),
+        'sandbox-agent config set-skills /srv/app house --source /srv/skills --source owner/name',
+    ),
+    Command(
+        'config', 'delete-skills', (), 'DELETE', '/v1/config/skills', 'Remove skills from a directory. Sessions that have them keep them.', '', 'nothing', '',
+        (
+            Argument('directory', 'string', 'query', 'directory', 'Absolute path of the directory.', required=True, is_word=True),
+            Argument('skill_name', 'string', 'query', 'skillName', 'Name of the entry.', required=True, is_word=True),
         ),
         '',
     ),
@@ -650,6 +729,7 @@ SETTINGS: tuple[Argument, ...] = (
     Argument('synchronous', 'string', 'body', 'synchronous', '`full` survives a power cut; `normal` is faster but survives only a crash of the daemon. Default: full.', choices=('full', 'normal')),
     Argument('acp_agent', 'list', 'body', 'acp_agent', "NAME='command args': add an agent that speaks ACP; repeatable. In the environment, one per line."),
     Argument('acp_env', 'list', 'body', 'acp_env', 'NAME=VARIABLE: pass a variable of the daemon, or a family (`AWS_*`), to that ACP agent; repeatable.'),
+    Argument('mcp_env', 'list', 'body', 'mcp_env', 'VARIABLE of the daemon that MCP servers may use for a header; any client can send it to a URL; repeatable.'),
     Argument('no_processes', 'switch', 'body', 'no_processes', 'Disable the operations for processes and terminals; agents still run.'),
     Argument('no_install', 'switch', 'body', 'no_install', 'Never download agents: a session with a missing agent is refused.'),
     Argument('mirror', 'string', 'body', 'mirror', 'Directory or URL to download agents from, instead of all other sources; see docs/install.md for its layout.'),

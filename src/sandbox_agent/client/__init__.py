@@ -58,6 +58,7 @@ from ..schema.items import FileRef, Image, Item, Json, Reasoning, StatusPart, Te
 from ..schema.limits import Limits, ReachedLimit, SessionLimits
 from ..schema.policy import PolicyRule
 from ..schema.sessions import SessionInfo
+from ..schema.skills import SkillsConfig, SkillSource
 from ..schema.usage import UsageReport, UsageSum
 from .asking import OnPermission, OnQuestion, PermissionAnswer, QuestionAnswer
 from .blocking.client import SandboxAgent
@@ -170,6 +171,8 @@ __all__ = [
     "SessionLimits",
     "SessionNotFound",
     "SessionStarted",
+    "SkillSource",
+    "SkillsConfig",
     "StatusPart",
     "StreamError",
     "Text",

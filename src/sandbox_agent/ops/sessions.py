@@ -34,9 +34,11 @@ from ..schema.answers import CreatedSession, Queue, QueuedMessageInfo, SentMessa
 from ..schema.ids import random_id
 from ..schema.inputs import Attachment, McpServer, PermissionMode, Prompt, Settings
 from ..schema.limits import Limits
+from ..schema.mcp import McpServerList
 from ..schema.policy import MOST_RULES, PolicyRule
 from ..schema.sessions import SessionInfo
-from ..schema.tools import CLIENT_SERVER, Tool
+from ..schema.skills import SkillList, SkillsConfig
+from ..schema.tools import Tool
 from ..session.admission import Accepted
 from ..session.inputs import Cancel, Configure, Delete, Send, Terminate, Withdraw
 from ..store.base import Secrets, SessionRecord
@@ -87,6 +89,9 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
     mcp: Annotated[dict[str, McpServer], Meta(description="MCP servers by name.")] = field(
         default_factory=dict
     )
+    skills: Annotated[
+        SkillsConfig | None, Meta(description="Skills: folders with a `SKILL.md`, and where they come from.")
+    ] = None
     turn_timeout_ms: Annotated[
         Annotated[int, Meta(gt=0)] | None,
         Meta(description="Cancel a turn that takes longer (default: no limit)."),
@@ -191,6 +196,7 @@ CREATE_ERRORS: tuple[type[SandboxAgentError], ...] = (
         "sandbox-agent sessions create demo --agent claude --permission-mode acceptEdits",
         "sandbox-agent sessions create --agent mock --env DEBUG=1 --env API_KEY",
         "sandbox-agent sessions create docs --agent codex --mcp files='npx some-server /srv' --mcp web=https://host/mcp",
+        "sandbox-agent sessions create pdf --agent claude --skills /srv/skills --skills owner/name",
     ),
 )
 async def create(daemon: Daemon, request: CreateSession) -> CreatedSession:
@@ -225,6 +231,7 @@ async def _create(daemon: Daemon, session_id: str, request: SessionSettings) -> 
         title=request.title,
         pinned_version=request.agent_version,
         turn_timeout_ms=request.turn_timeout_ms,
+        skills=request.skills.sources if request.skills else (),
         policy=request.policy,
         limits=request.limits,
         tools=request.tools,
@@ -239,11 +246,6 @@ def _check_environment(request: SessionSettings) -> None:
     for name, value in request.env.items():
         if not name or "=" in name or "\0" in name + value:
             raise InvalidRequest(f"`{name}` is not a valid variable: bad name or value", field="env")
-    for name, server in request.mcp.items():
-        if (server.command is None) == (server.url is None):
-            raise InvalidRequest(f"MCP server `{name}` needs either `command` or `url`", field="mcp")
-        if name == CLIENT_SERVER:
-            raise InvalidRequest(f"`{name}` is the name of the server for `tools`", field="mcp")
 
 
 @operation("GET", "/v1/sessions", InvalidRequest, name="sessions.list")
@@ -427,6 +429,19 @@ async def suspend(daemon: Daemon, request: OneSession) -> None:
     agent could not resume the conversation.
     """
     await daemon.sessions.suspend(request.session_id)
+
+
+@operation("GET", "/v1/sessions/{session_id}/mcp", SessionNotFound, name="sessions.mcp")
+async def mcp(daemon: Daemon, request: OneSession) -> McpServerList:
+    """List a session's MCP servers, with the state and the tools that its agent reports."""
+    return McpServerList(await daemon.sessions.mcp(request.session_id))
+
+
+@operation("GET", "/v1/sessions/{session_id}/skills", SessionNotFound, name="sessions.skills")
+async def skills(daemon: Daemon, request: OneSession) -> SkillList:
+    """List a session's skills, with their sources and commits."""
+    record = (await daemon.sessions.show(request.session_id)).view.record
+    return SkillList(list(record.skills))
 
 
 @operation("GET", "/v1/sessions/{session_id}/queue", InvalidRequest, SessionNotFound, name="sessions.queue")

@@ -40,16 +40,20 @@ from ..schema.features import Catalogue, Command, Mode
 from ..schema.inputs import Settings
 from ..schema.limits import Limits
 from ..schema.policy import PolicyRule
+from ..schema.skills import Skill, SkillSource
 from ..schema.tools import Tool
 from ..schema.world import REAL, World
 from ..session.life import Created
+from ..skills.library import Library
 from ..store.base import Secrets, SessionRecord, Store
 from .attachments import Attachments
 from .changes import SessionChanges
+from .directories import Directories
 from .folder import DataFolder
 from .hosts import HostRequest, Hosts
 from .installs import InstallRequest, Installs
 from .log import Log
+from .mcp import granted, servers_for
 from .private_folder import remove_leftovers
 from .programs import Program, Programs
 from .sessions import Sessions
@@ -116,6 +120,8 @@ class Daemon:
         # mounting the data directory, and the inode sets a copy apart.
         self._instance = f"{store.identity}-{folder.stat().st_ino & 0xFFFFFFFF:x}"
         self.processes = Processes(folder / "processes", self._instance, self.spawn)
+        self.library = Library(folder / "skills", self._instance, self.files)
+        self.directories = Directories(folder / "directories", self.files)
         self.hosts = Hosts(self.log, folder, self._instance, world)
         self.sessions = Sessions(
             config,
@@ -137,6 +143,7 @@ class Daemon:
         remove_leftovers(self._instance)
         self._data.remove_launch_files()
         self.spawn(self._remove_leftover_files())
+        await self.library.clear()
         await self.processes.start()
         await self.sessions.resume()
 
@@ -184,6 +191,7 @@ class Daemon:
         title: str | None = None,
         pinned_version: str | None = None,
         turn_timeout_ms: int | None = None,
+        skills: tuple[SkillSource, ...] = (),
         policy: tuple[PolicyRule, ...] = (),
         limits: Limits | None = None,
         tools: tuple[Tool, ...] = (),
@@ -197,12 +205,17 @@ class Daemon:
         if tools:
             check_tools(tools)
         check_version(pinned_version)
+        config = await self.directories.read(settings.directory)
+        secrets = msgspec.structs.replace(secrets, mcp={**config.mcp, **secrets.mcp})
+        self._check_servers(agent, settings, secrets)
         if await self.sessions.exists(session_id):
             raise SessionAlreadyExists(f"session {session_id} already exists", sessionId=session_id)
         program = await self.provide(agent, pinned_version)
         pinned = pinned_version and program.version
         await self._check_mode(agent, settings, program.version, pinned)
         await self.check_choice(agent, settings, listed=not secrets.env, version=pinned)
+        folder = self.attachments.new_folder()
+        laid_out = await self._lay_out(skills + config.sources(), folder)
         moment = self.world.now()
         record = SessionRecord(
             session_id,
@@ -215,18 +228,33 @@ class Daemon:
             pinned_version=pinned,
             native_id=agent.choose_native_id(self.world),
             turn_timeout_ms=turn_timeout_ms,
+            skills=laid_out,
             policy=policy,
             limits=(limits or Limits()).applied_to(self.config.limits),
             tools=tools,
             tool_timeout_ms=tool_timeout_ms,
-            folder=self.attachments.new_folder(),
+            folder=folder,
         )
-        await self.changes.begin(record.folder, settings.directory)
         try:
+            await self.changes.begin(folder, settings.directory)
             return await self.sessions.create(record, secrets)
         except SandboxAgentError:
-            await self.changes.discard(record.folder)
+            await self.attachments.remove(folder)
             raise
+
+    async def _lay_out(self, sources: tuple[SkillSource, ...], folder: str) -> tuple[Skill, ...]:
+        if not sources:
+            return ()
+        try:
+            return await self.library.lay_out(sources, self.attachments.skills_folder(folder))
+        except BaseException:
+            await self.attachments.remove(folder)
+            raise
+
+    def _check_servers(self, agent: Agent, settings: Settings, secrets: Secrets) -> None:
+        """Refuse MCP servers that the agent could not be told of, or that lack a variable."""
+        environ = {**granted(self.config.mcp_env, os.environ), **secrets.env}
+        servers_for(agent, secrets.mcp, settings.directory, environ)
 
     def rules(self, session: tuple[PolicyRule, ...]) -> Rules:
         """The rules of a session, with the operator's as they are now."""
@@ -305,9 +333,12 @@ class Daemon:
             text = f"{agent.title} has no variant {variant} of this model"
             raise InvalidRequest(text, field="variant", agent=agent.name)
 
-    def check_directory(self, directory: str) -> None:
-        if not os.path.isabs(directory):
+    def check_absolute(self, directory: str) -> None:
+        if not os.path.isabs(directory) or "\0" in directory:
             raise InvalidRequest(f"directory {directory} is not an absolute path", field="directory")
+
+    def check_directory(self, directory: str) -> None:
+        self.check_absolute(directory)
         # `os.path.isdir` also rejects impossible names.
         if not os.path.isdir(directory):
             raise InvalidRequest(f"there is no folder {directory}", field="directory")

@@ -25,6 +25,7 @@ from ..schema.inputs import McpServer, Prompt, Rule, Settings
 from ..schema.limits import ReachedLimit, SessionLimits
 from ..schema.policy import PolicyRule
 from ..schema.sessions import Used
+from ..schema.skills import Skill
 from ..schema.tools import Tool
 from ..schema.usage import UsageGroup, UsageSum
 
@@ -76,6 +77,7 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     policy: tuple[PolicyRule, ...] = ()
     """The session's own rules."""
     turn_timeout_ms: int | None = None
+    skills: tuple[Skill, ...] = ()
     tools: tuple[Tool, ...] = ()
     """Tools of the client that the agent may call."""
     tool_timeout_ms: int | None = None

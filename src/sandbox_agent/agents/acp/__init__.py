@@ -32,6 +32,7 @@ class Acp(Agent):
     modes = (BUILD,)
     # We do not know where it keeps its keys; a program that needs a login says so when it starts.
     credentials = None
+    reaches_sse = True
     unasked = "whatever the program does not ask for, which is up to the program"
     capabilities = Capabilities(
         text_messages=True,

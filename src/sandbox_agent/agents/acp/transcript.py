@@ -84,6 +84,8 @@ class AcpConversation(Conversation):
         self._messages = 0
         self._unprompted: list[Chunk] = []
         self._title: str | None = None
+        self.tells_skills = not start.resume
+        """The next prompt must say which skills there are."""
         self.commands: tuple[SlashCommand, ...] | None = None
         """What the session offers; None until the agent has sent it."""
         self._commands: tuple[str, ...] | None = None

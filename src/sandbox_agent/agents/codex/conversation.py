@@ -12,9 +12,11 @@ from ...schema.events import Usage
 from ...schema.inputs import PermissionMode, Prompt, Settings
 from ..base import Conversation, Start, Wire
 from .commands import (
+    CapabilityRoot,
     CollaborationMode,
     CollaborationSettings,
     McpConfig,
+    RootPlace,
     SandboxPolicy,
     StartTurn,
     ThreadConfig,
@@ -148,9 +150,22 @@ def plans(settings: Settings) -> bool:
     return "plan" in (settings.agent_mode, settings.permission_mode)
 
 
+def roots_of(settings: Settings) -> tuple[CapabilityRoot, ...]:
+    if settings.skills is None:
+        return ()
+    return (CapabilityRoot(id="session", location=RootPlace(path=settings.skills.root)),)
+
+
 def config_of(settings: Settings) -> ThreadConfig | None:
     servers = {
-        name: McpConfig(server.command, server.args, server.env, server.url, server.headers)
+        name: McpConfig(
+            server.command,
+            server.args,
+            server.env,
+            server.url,
+            server.headers,
+            None if server.timeout_ms is None else server.timeout_ms / 1000,
+        )
         for name, server in settings.mcp.items()
     }
     config = ThreadConfig(servers, settings.variant)

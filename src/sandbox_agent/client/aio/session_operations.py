@@ -19,8 +19,10 @@ from ...schema.answers import (
 from ...schema.changes import ChangeList, Reverted
 from ...schema.inputs import Attachment, PermissionMode
 from ...schema.limits import Limits
+from ...schema.mcp import McpServerList
 from ...schema.policy import PolicyList, PolicyRule
 from ...schema.sessions import SessionInfo
+from ...schema.skills import SkillList
 from ...schema.tools import ToolImage
 from ..call import Answer
 from ..misuse import AsyncGuard
@@ -337,6 +339,20 @@ class AsyncSessionOperations(AsyncGuard):
         Raises `SessionNotFound`.
         """
         await self.client.sessions.suspend(self.id)
+
+    async def mcp(self) -> McpServerList:
+        """List a session's MCP servers, with the state and the tools that its agent reports.
+
+        Raises `SessionNotFound`.
+        """
+        return await self.client.sessions.mcp(self.id)
+
+    async def skills(self) -> SkillList:
+        """List a session's skills, with their sources and commits.
+
+        Raises `SessionNotFound`.
+        """
+        return await self.client.sessions.skills(self.id)
 
     async def queue(self, *, limit: int = 50, cursor: str | None = None) -> Queue:
         """List queued messages, oldest first.

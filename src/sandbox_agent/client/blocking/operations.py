@@ -37,6 +37,7 @@ from ...schema.files import (
 )
 from ...schema.inputs import Attachment, McpServer, PermissionMode
 from ...schema.limits import Limits
+from ...schema.mcp import McpServerList
 from ...schema.policy import PolicyList, PolicyRule, PolicyVerdict
 from ...schema.processes import (
     BytesWritten,
@@ -50,6 +51,7 @@ from ...schema.processes import (
     TerminalSize,
 )
 from ...schema.sessions import SessionInfo
+from ...schema.skills import SkillList, SkillsConfig, SkillSource
 from ...schema.tools import Tool, ToolImage
 from ...schema.usage import UsageReport
 from ..call import Answer, call, new_key, segment
@@ -152,6 +154,7 @@ class Sessions(Guard):
         title: str | None = None,
         env: Mapping[str, str] | None = None,
         mcp: Mapping[str, McpServer] | None = None,
+        skills: SkillsConfig | None = None,
         turn_timeout_ms: int | None = None,
         policy: Sequence[PolicyRule] = (),
         limits: Limits | None = None,
@@ -174,6 +177,7 @@ class Sessions(Guard):
         - `title`: Title to display.
         - `env`: Environment variables for the agent; readable only by the owner, never returned.
         - `mcp`: MCP servers by name.
+        - `skills`: Skills: folders with a `SKILL.md`, and where they come from.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
         - `policy`: Rules for what the agent may do, after the operator's.
         - `limits`: Limits of the session. The daemon's own limits apply to the others; null removes one.
@@ -197,6 +201,7 @@ class Sessions(Guard):
                 "title": title,
                 "env": env,
                 "mcp": mcp,
+                "skills": skills,
                 "turnTimeoutMs": turn_timeout_ms,
                 "policy": policy,
                 "limits": limits,
@@ -218,6 +223,7 @@ class Sessions(Guard):
         title: str | None = None,
         env: Mapping[str, str] | None = None,
         mcp: Mapping[str, McpServer] | None = None,
+        skills: SkillsConfig | None = None,
         turn_timeout_ms: int | None = None,
         policy: Sequence[PolicyRule] = (),
         limits: Limits | None = None,
@@ -239,6 +245,7 @@ class Sessions(Guard):
         - `title`: Title to display.
         - `env`: Environment variables for the agent; readable only by the owner, never returned.
         - `mcp`: MCP servers by name.
+        - `skills`: Skills: folders with a `SKILL.md`, and where they come from.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
         - `policy`: Rules for what the agent may do, after the operator's.
         - `limits`: Limits of the session. The daemon's own limits apply to the others; null removes one.
@@ -262,6 +269,7 @@ class Sessions(Guard):
                 "title": title,
                 "env": env,
                 "mcp": mcp,
+                "skills": skills,
                 "turnTimeoutMs": turn_timeout_ms,
                 "policy": policy,
                 "limits": limits,
@@ -405,6 +413,24 @@ class Sessions(Guard):
         Raises `SessionNotFound`.
         """
         self._client.send(call("POST", f"/v1/sessions/{segment(session_id)}/suspend"))
+
+    def mcp(self, session_id: str) -> McpServerList:
+        """List a session's MCP servers, with the state and the tools that its agent reports.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `SessionNotFound`.
+        """
+        return self._client.ask(call("GET", f"/v1/sessions/{segment(session_id)}/mcp"), McpServerList)
+
+    def skills(self, session_id: str) -> SkillList:
+        """List a session's skills, with their sources and commits.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `SessionNotFound`.
+        """
+        return self._client.ask(call("GET", f"/v1/sessions/{segment(session_id)}/skills"), SkillList)
 
     def queue(self, session_id: str, *, limit: int = 50, cursor: str | None = None) -> Queue:
         """List queued messages, oldest first.
@@ -873,6 +899,153 @@ class Changes(Guard):
         """
         return self._client.ask(
             call("POST", f"/v1/sessions/{segment(session_id)}/changes/undo", body={}), Reverted
+        )
+
+
+class Config(Guard):
+    """MCP servers and skills for all sessions of a directory."""
+
+    def __init__(self, client: SandboxAgent) -> None:
+        self._client = client
+
+    def get_mcp(self, directory: str, mcp_name: str) -> McpServer:
+        """Show an MCP server of a directory.
+
+        - `directory`: Absolute path of the directory.
+        - `mcp_name`: Name of the MCP server.
+
+        Raises `InvalidRequest`, `NotFound`.
+        """
+        return self._client.ask(
+            call("GET", "/v1/config/mcp", query={"directory": directory, "mcpName": mcp_name}), McpServer
+        )
+
+    def set_mcp(
+        self,
+        directory: str,
+        mcp_name: str,
+        *,
+        type: Literal["local", "stdio", "remote", "http"] | None = None,
+        command: str | None = None,
+        args: Sequence[str] | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        url: str | None = None,
+        transport: Literal["http", "sse"] | None = None,
+        headers: Mapping[str, str] | None = None,
+        env_headers: Mapping[str, str] | None = None,
+        bearer_token_env_var: str | None = None,
+        enabled: bool | None = None,
+        timeout_ms: int | None = None,
+        oauth: Mapping[str, str] | None = None,
+    ) -> None:
+        """Add an MCP server to a directory, or replace it.
+
+        Sessions that are created in the directory from then on get it, unless they have a server of that
+        name.
+
+        - `directory`: Absolute path of the directory.
+        - `mcp_name`: Name of the MCP server.
+        - `type`: `local` with `command`, or `remote` with `url`.
+        - `command`: Program of a local server.
+        - `args`: Arguments of the program.
+        - `env`: Environment variables of the program.
+        - `cwd`: Working directory of the program, relative to the session's.
+        - `url`: URL of a remote server.
+        - `transport`: How to talk to the URL (default: `http`).
+        - `headers`: Headers for the URL.
+        - `env_headers`: Headers whose values are in variables.
+        - `bearer_token_env_var`: Variable with the token for the header `Authorization`.
+        - `enabled`: `false` leaves the server out.
+        - `timeout_ms`: How long one call of a tool may take, if the agent lets clients choose it.
+        - `oauth`: Not supported: send a token in a header.
+
+        Raises `InvalidRequest`, `Conflict`, `PayloadTooLarge`, `Unavailable`.
+        """
+        self._client.send(
+            call(
+                "PUT",
+                "/v1/config/mcp",
+                query={"directory": directory, "mcpName": mcp_name},
+                body={
+                    "type": type,
+                    "command": command,
+                    "args": args,
+                    "env": env,
+                    "cwd": cwd,
+                    "url": url,
+                    "transport": transport,
+                    "headers": headers,
+                    "envHeaders": env_headers,
+                    "bearerTokenEnvVar": bearer_token_env_var,
+                    "enabled": enabled,
+                    "timeoutMs": timeout_ms,
+                    "oauth": oauth,
+                },
+            )
+        )
+
+    def delete_mcp(self, directory: str, mcp_name: str) -> None:
+        """Remove an MCP server from a directory. Sessions that have it keep it.
+
+        - `directory`: Absolute path of the directory.
+        - `mcp_name`: Name of the MCP server.
+
+        Raises `InvalidRequest`, `Unavailable`.
+        """
+        self._client.send(
+            call("DELETE", "/v1/config/mcp", query={"directory": directory, "mcpName": mcp_name}, settled=404)
+        )
+
+    def get_skills(self, directory: str, skill_name: str) -> SkillsConfig:
+        """Show an entry of the skills of a directory.
+
+        - `directory`: Absolute path of the directory.
+        - `skill_name`: Name of the entry.
+
+        Raises `InvalidRequest`, `NotFound`.
+        """
+        return self._client.ask(
+            call("GET", "/v1/config/skills", query={"directory": directory, "skillName": skill_name}),
+            SkillsConfig,
+        )
+
+    def set_skills(self, directory: str, skill_name: str, sources: Sequence[SkillSource]) -> None:
+        """Add skills to a directory, or replace them.
+
+        Sessions that are created in the directory from then on get them. Their sources are read at that
+        time.
+
+        - `directory`: Absolute path of the directory.
+        - `skill_name`: Name of the entry.
+        - `sources`: Where the skills come from.
+
+        Raises `InvalidRequest`, `Conflict`, `PayloadTooLarge`, `Unavailable`.
+        """
+        self._client.send(
+            call(
+                "PUT",
+                "/v1/config/skills",
+                query={"directory": directory, "skillName": skill_name},
+                body={"sources": sources},
+            )
+        )
+
+    def delete_skills(self, directory: str, skill_name: str) -> None:
+        """Remove skills from a directory. Sessions that have them keep them.
+
+        - `directory`: Absolute path of the directory.
+        - `skill_name`: Name of the entry.
+
+        Raises `InvalidRequest`, `Unavailable`.
+        """
+        self._client.send(
+            call(
+                "DELETE",
+                "/v1/config/skills",
+                query={"directory": directory, "skillName": skill_name},
+                settled=404,
+            )
         )
 
 
@@ -1472,6 +1645,7 @@ class Operations(Guard):
         self.attachments = Attachments(client)
         self.events = Events(client)
         self.changes = Changes(client)
+        self.config = Config(client)
         self.fs = Fs(client)
         self.processes = Processes(client)
         self.usage = Usage(client)
