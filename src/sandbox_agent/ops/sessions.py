@@ -266,11 +266,7 @@ async def _check_change(daemon: Daemon, session_id: str, changes: dict[str, Any]
         raise Conflict("the session has ended", sessionId=session_id)
     changed = {name: value for name, value in changes.items() if name != "title"}
     settings = msgspec.structs.replace(record.settings, **changed)
-    await daemon.check(record, settings)
-    env = (await daemon.sessions.secrets(session_id)).env
-    await daemon.check_choice(
-        daemon.agent(record.agent), settings, changed, listed=not env, version=record.pinned_version
-    )
+    await daemon.check(record, settings, changed)
 
 
 @operation("DELETE", "/v1/sessions/{session_id}", SessionNotFound, Unavailable, name="sessions.delete")
