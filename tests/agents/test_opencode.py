@@ -211,8 +211,9 @@ def test_a_session_is_created_in_its_directory_with_its_mode_model_and_rules() -
 
 def test_bypass_asks_nothing_and_a_switch_back_asks_again() -> None:
     session = Session(settings=Settings("/ws", permission_mode="bypass"))
-    allow = [{"permission": name, "pattern": "*", "action": "allow"} for name in ("*", "external_directory")]
-    assert session.created["body"]["permission"] == allow
+    rules = {"*": "allow", "external_directory": "allow", "edit": "ask"}  # an edit is allowed by the adapter
+    expected = [{"permission": name, "pattern": "*", "action": action} for name, action in rules.items()]
+    assert session.created["body"]["permission"] == expected
     switched = msgspec.structs.replace(session.conversation.settings, permission_mode="default")
     assert session.wire.configure(session.conversation, switched)
     assert session.take() == [
@@ -880,6 +881,24 @@ def test_a_new_file_written_without_a_permission_has_its_diff() -> None:
     session.tool(state, "write")
     diff = "--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+one\n"
     assert session.items()[-1].content[1:] == (FileRef("/ws/n", "write", diff=diff),)
+
+
+def test_bypass_allows_an_edit_without_a_word_and_keeps_its_diff() -> None:
+    session = Session(settings=Settings("/ws", permission_mode="bypass"))
+    session.begin()
+    given = {"filePath": "/ws/n", "content": "new\n"}
+    session.tool({"status": "running", "input": given}, "write")
+    session.take()
+    diff = "--- n\n+++ n\n@@ -1 +1 @@\n-old\n+new\n"
+    session.ask("edit", metadata={"filepath": "/ws/n", "diff": diff})
+    (reply,) = session.take()
+    assert (reply["path"], reply["body"]) == ("/permission/per_1/reply?directory=/ws", {"reply": "once"})
+    session.event("permission.replied", requestID="per_1", reply="once")
+    done = {"status": "completed", "input": given, "output": "ok"}
+    session.tool({**done, "metadata": {"filepath": "/ws/n", "exists": True}}, "write")
+    written = "--- a/n\n+++ b/n\n@@ -1 +1 @@\n-old\n+new\n"
+    assert session.items()[-1].content[1:] == (FileRef("/ws/n", "write", diff=written),)
+    assert session.data(PermissionRequested, PermissionResolved) == []
 
 
 def test_metadata_of_any_shape_does_not_hide_a_result() -> None:

@@ -78,6 +78,5 @@ def _config(model_url: str) -> dict[str, Any]:
 SCRIPTED = Scripted(
     offline,
     other_model=("scripted-anthropic/scripted-a", "scripted-a"),
-    writes_unseen=True,
     ends_when_rejected=True,
 )
