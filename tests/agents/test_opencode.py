@@ -40,6 +40,7 @@ from sandbox_agent.agents.frames import (
     encode_frame,
 )
 from sandbox_agent.agents.opencode import OpenCode
+from sandbox_agent.agents.opencode.bootstrap import PARTS
 from sandbox_agent.agents.opencode.conversation import OpenCodeConversation
 from sandbox_agent.agents.opencode.prompts import SECONDS_TO_TELL
 from sandbox_agent.agents.opencode.requests import make_message_id
@@ -107,10 +108,11 @@ class Session:
         return taken(self.wire)
 
     def set_up(self) -> None:
-        """Answer the request by which the server sets up a directory, if that is what the wire sent."""
+        """Answer the requests by which the server sets up a directory, if that is what the wire sent."""
         requests = [frame for frame in self.wire.outbox if isinstance(frame, HttpRequest)]
-        if [request.path.partition("?")[0] for request in requests] == ["/config/providers"]:
-            self.respond(taken(self.wire)[0], 200, PROVIDERS)
+        if [request.path.partition("?")[0] for request in requests] == list(PARTS):
+            for request in taken(self.wire):
+                self.respond(request, 200, PROVIDERS)
 
     def respond(self, request: dict[str, Any], status: int, body: object = None) -> None:
         asked = f"{request['method']} {request['path']}"
@@ -247,7 +249,7 @@ def test_a_prompt_names_its_model_and_agent_and_sends_files_by_path() -> None:
     request = session.take()[0]
     assert request["body"].pop("messageID").startswith("msg_")
     assert request == {
-        "id": "3",
+        "id": "10",
         "method": "POST",
         "path": "/session/ses_aaaa/prompt_async?directory=/ws",
         "body": {
@@ -1150,9 +1152,11 @@ def test_no_prompt_is_sent_before_the_server_has_set_up_its_directory(status: in
     for opened in (session, neighbour):
         opened.scribe.start_turn()
         opened.wire.prompt(opened.conversation, Prompt("go"), {})
-    (setup,) = taken(session.wire)  # for both
-    assert setup["path"] == "/config/providers?directory=/ws"
-    session.respond(setup, status)
+    requests = taken(session.wire)  # for both
+    assert [request["path"] for request in requests] == [f"{part}?directory=/ws" for part in PARTS]
+    for request in requests:
+        assert taken(session.wire) == []
+        session.respond(request, status)
     assert asked_paths(session) == ["/session/ses_aaaa/prompt_async", "/session/ses_bbbb/prompt_async"]
 
 
@@ -1160,11 +1164,12 @@ def test_a_prompt_cancelled_before_it_is_sent_is_never_sent() -> None:
     session = Session()
     session.scribe.start_turn()
     session.wire.prompt(session.conversation, Prompt("go"), {})
-    (setup,) = taken(session.wire)
+    setup = taken(session.wire)
     session.conversation.cancelling = True
     session.wire.cancel(session.conversation)
     assert (stop_reasons(session), taken(session.wire)) == (["interrupted"], [])
-    session.respond(setup, 200, PROVIDERS)
+    for request in setup:
+        session.respond(request, 200, PROVIDERS)
     assert taken(session.wire) == []
 
 
@@ -1179,7 +1184,7 @@ def test_a_discarded_setup_is_done_again(kind: str, facts: dict[str, str]) -> No
     session.event(kind, **facts)
     session.scribe.start_turn()
     session.wire.prompt(session.conversation, Prompt("go"), {})
-    assert asked_paths(session) == ["/config/providers"]
+    assert asked_paths(session) == list(PARTS)
 
 
 def test_a_turn_reports_its_models_context_window() -> None:

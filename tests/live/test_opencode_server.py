@@ -82,21 +82,14 @@ def test_each_environment_has_its_own_server_and_a_dead_server_leaves_no_command
     assert (turn.stop_reason, turn.errors) == ("end_turn", [])
 
 
-SLOW_PLUGIN = """
-import { existsSync, writeFileSync } from "node:fs"
-export const Slow = async ({ directory }) => {
-  writeFileSync(`${directory}/loading`, "")
-  while (!existsSync(`${directory}/go-on`)) await new Promise((resolve) => setTimeout(resolve, 20))
-  return {}
-}
-"""
+SLOW_SERVER = "touch loading; until [ -e go-on ]; do sleep 0.05; done"
+"""An MCP server of the user's that does not answer, so that the setup of its directory takes long."""
 
 
 def test_a_cancel_during_a_servers_setup_breaks_nothing(live: Live) -> None:
-    """Without `bootstrap.py`, the abort interrupts the setup, and no prompt in the directory works again."""
-    plugin = live.workspace / ".opencode" / "plugin" / "slow.js"
-    plugin.parent.mkdir(parents=True)
-    plugin.write_text(SLOW_PLUGIN)
+    """If the prompt began the setup, the abort would interrupt it, and no prompt would work here again."""
+    settings = {"mcp": {"slow": {"type": "local", "command": ["sh", "-c", SLOW_SERVER]}}}
+    (live.workspace / "opencode.json").write_bytes(msgspec.json.encode(settings))
     prompt = live.say("text", "", f"Reply with exactly this: {HELLO}")
     session = live.session()
     turn_id = session.send(prompt)
