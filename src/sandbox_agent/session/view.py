@@ -6,12 +6,10 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from ..schema.events import PermissionRequested, QuestionRequested
+from ..agents.scribe import Requested
 from ..schema.inputs import Settings
 from ..schema.sessions import SessionInfo, SessionState, SessionUsage
 from ..store.base import SessionRecord
-
-Requested = PermissionRequested | QuestionRequested
 
 
 class View(Struct, frozen=True):
