@@ -11,8 +11,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
-import msgspec
-
 from ..agents.acp import Acp
 from ..agents.base import Agent
 from ..agents.scribe import Requested
@@ -27,7 +25,7 @@ from ..session import inputs
 from ..session.core import Limits
 from ..session.life import Created
 from ..session.machine import Machine
-from ..session.view import View, view_of
+from ..session.view import View, requested, view_of
 from ..store.base import QueuedMessage, Secrets, SessionRecord
 from .attachments import Attachments
 from .hosts import Hosts
@@ -43,12 +41,6 @@ UNREAD_SECONDS = 10.0
 
 Provide = Callable[[Agent, str | None], Awaitable[Program]]
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
-
-_PENDING: dict[str, msgspec.json.Decoder[Requested]] = {
-    "permission": msgspec.json.Decoder(PermissionRequested),
-    "question": msgspec.json.Decoder(QuestionRequested),
-    "tool": msgspec.json.Decoder(ToolRequest),
-}
 
 
 class Shown(NamedTuple):
@@ -111,7 +103,7 @@ class Sessions:
         return view_of(record, self._pending(session_id))
 
     def _pending(self, session_id: str) -> list[Requested]:
-        return [_PENDING[row.kind].decode(row.body) for row in self.log.store.pending(session_id)]
+        return [requested(row) for row in self.log.store.pending(session_id)]
 
     async def page(self, before: int | None, limit: int) -> list[tuple[int, SessionInfo]]:
         """Newest first, each with its ordinal."""
