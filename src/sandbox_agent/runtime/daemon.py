@@ -13,6 +13,8 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ..agents import AGENTS
 from ..agents.acp import parse_acp_agents
 from ..agents.base import Agent
@@ -33,10 +35,13 @@ from ..files.vault import Vault
 from ..files.work import Files
 from ..install.publishers import RECIPES
 from ..install.version import LATEST, check_version
+from ..policy.operator import OperatorRules
+from ..policy.rules import Rules
 from ..processes.guarded import sweep
 from ..processes.processes import Processes
 from ..schema.features import Catalogue, Command, Mode
 from ..schema.inputs import Settings
+from ..schema.policy import PolicyRule
 from ..schema.tools import Tool
 from ..schema.world import REAL, World
 from ..session.life import Created
@@ -100,7 +105,10 @@ class Daemon:
         )
         self.draining = False
         self.started_at = time.monotonic()
-        self._world = world
+        if config.policy is not None:
+            # Read first: a daemon whose rules are broken must not start.
+            world = msgspec.structs.replace(world, operator_rules=OperatorRules(config.policy).current)
+        self.world = world
         self._data = DataFolder(config.data_path)
         self.folder = folder = self._data.path.resolve()
         store = open_store(config, folder)
@@ -182,6 +190,7 @@ class Daemon:
         title: str | None = None,
         pinned_version: str | None = None,
         turn_timeout_ms: int | None = None,
+        policy: tuple[PolicyRule, ...] = (),
         tools: tuple[Tool, ...] = (),
         tool_timeout_ms: int | None = None,
     ) -> Created:
@@ -200,7 +209,7 @@ class Daemon:
         offered = functools.partial(self.catalogue, agent, settings.directory, pinned, secrets.env)
         await self._check_mode(agent, settings, program.version, offered)
         await self._check_choice(agent, settings, CHOICES, offered)
-        moment = self._world.now()
+        moment = self.world.now()
         record = SessionRecord(
             session_id,
             agent_name,
@@ -210,8 +219,9 @@ class Daemon:
             title,
             agent_version=program.version,
             pinned_version=pinned,
-            native_id=agent.choose_native_id(self._world),
+            native_id=agent.choose_native_id(self.world),
             turn_timeout_ms=turn_timeout_ms,
+            policy=policy,
             tools=tools,
             tool_timeout_ms=tool_timeout_ms,
             folder=self.attachments.new_folder(),
@@ -222,6 +232,10 @@ class Daemon:
         except SandboxAgentError:
             await self.changes.discard(record.folder)
             raise
+
+    def rules(self, session: tuple[PolicyRule, ...]) -> Rules:
+        """The rules of a session, with the operator's as they are now."""
+        return Rules(self.world.operator_rules(), session)
 
     def agent(self, name: str) -> Agent:
         agent = self.agents.get(name)
@@ -330,7 +344,7 @@ class Daemon:
         program = await self.programs.program(agent, version)
         settings = Settings(directory, agent.modes[0].id)
         request = HostRequest(
-            agent, program, settings, dict(env or {}), agent.choose_native_id(self._world), False
+            agent, program, settings, dict(env or {}), agent.choose_native_id(self.world), False
         )
         key = (request.key(), directory)
         known = self._catalogues.get(key)
