@@ -142,7 +142,7 @@ def add_exec(commands: Subparsers[Parser]) -> None:
         "Run a command on the daemon's machine.",
         "exec:execute",
         more="Everything after `--` is the command. It ends when `exec` ends, and `exec` returns its exit code; after a signal, 128"
-        "\nplus the signal's number.",
+        "\nplus the signal's number; 127 if there is no such program, and 126 if it cannot be run.",
         examples="sandbox-agent exec -- ls -l /srv\nsandbox-agent exec -it -- bash\n"
         "tar c src | sandbox-agent exec -i --cwd /srv -- tar x",
     )

@@ -308,11 +308,7 @@ async def _check_change(daemon: Daemon, session_id: str, changes: dict[str, Any]
     if record.ended:
         raise Conflict("the session has ended", sessionId=session_id)
     settings = msgspec.structs.replace(record.settings, **changes)
-    await daemon.check(record, settings)
-    env = (await daemon.sessions.secrets(session_id)).env
-    await daemon.check_choice(
-        daemon.agent(record.agent), settings, changes, listed=not env, version=record.pinned_version
-    )
+    await daemon.check(record, settings, changes)
 
 
 @operation("DELETE", "/v1/sessions/{session_id}", SessionNotFound, Unavailable, name="sessions.delete")
