@@ -596,3 +596,14 @@ def test_what_the_daemon_did_not_understand_is_shown(window: Window, session: st
     window.say("unparsed")
     window.turn_is_over()
     expect(window.log.locator(".card.odd")).to_have_count(3)
+
+
+def test_an_answer_is_plain_when_what_reads_markdown_cannot_be_loaded(
+    session: str, window: Window, client: Client
+) -> None:
+    """A daemon of another version has other files than the page that is still open."""
+    window.page.route("**/markdownBlocks-*.js", lambda route: route.fulfill(status=404))
+    client.turn(session, "markdown")
+    window.turn_is_over()
+    expect(window.log.locator(".plainText").last).to_contain_text("**")
+    expect(window.log.locator(".markdown")).to_have_count(0)
