@@ -88,7 +88,7 @@ def test_nothing_that_a_reader_saw_is_lost_and_the_conversation_goes_on(
 def test_a_killed_turn_lasted_as_long_as_the_log_says(daemon: Daemon, client: Client) -> None:
     session = client.create()
     with client.follow(session) as reader:
-        client.send(session, "slow")
+        client.send(session, "slow 60")
         reader.until_agent_speaks()
         daemon.kill()
     daemon.start()
@@ -134,7 +134,7 @@ def test_positions_of_the_whole_log_continue_after_a_restart(daemon: Daemon, cli
 def test_what_waited_in_the_queue_runs_after_a_restart(daemon: Daemon, client: Client) -> None:
     session = client.create()
     with client.follow(session) as reader:
-        client.send(session, "slow")
+        client.send(session, "slow 60")
         reader.until_agent_speaks()
         waiting = [client.send(session, text) for text in ("second", "third")]
         daemon.kill()
@@ -292,7 +292,7 @@ def test_a_conversation_that_is_gone_is_a_conflict_unless_fresh(daemon: Daemon, 
 def test_a_conversation_that_was_never_stored_starts_anew(daemon: Daemon, client: Client) -> None:
     session = client.create()
     with client.follow(session) as reader:
-        client.send(session, "slow")
+        client.send(session, "slow 60")
         reader.until_agent_speaks()
         agent = agent_pid(daemon)
         daemon.kill()
@@ -450,7 +450,7 @@ def test_sigterm_ends_a_long_turn_as_unknown(tmp_path: Path) -> None:
     with running(daemon), client_of(daemon) as client:
         session = client.create()
         with client.follow(session) as reader:
-            client.send(session, "slow")
+            client.send(session, "slow 60")
             reader.until_agent_speaks()
             agent = agent_pid(daemon)
             assert daemon.stop() == 0
@@ -466,7 +466,7 @@ def test_sigterm_keeps_what_waits_in_the_queue(tmp_path: Path) -> None:
     with running(daemon), client_of(daemon) as client:
         session = client.create()
         with client.follow(session) as reader:
-            client.send(session, "slow")
+            client.send(session, "slow 60")
             reader.until_agent_speaks()
             waiting = client.send(session, "later")
             daemon.stop()

@@ -119,7 +119,7 @@ def test_a_turn_that_a_restart_ends_in_the_past_has_no_negative_length(
 ) -> None:
     session = client.create()
     with client.follow(session) as reader:
-        client.send(session, "slow")
+        client.send(session, "slow 60")
         reader.until_agent_speaks()
         daemon.kill()
     faults.jump_to(-YEAR)

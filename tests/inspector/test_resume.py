@@ -49,7 +49,7 @@ def test_a_daemon_that_is_killed_and_started_again_is_found_again(
         window = Window(new_page(), daemon)
         window.open()
         window.enter(session)
-        window.say("slow")
+        window.say("slow 60")
         expect(window.log.locator(".message.streaming")).not_to_be_empty()
         daemon.kill()
         status = window.page.get_by_role("status").first

@@ -78,7 +78,7 @@ def test_the_way_to_the_end_is_offered_only_when_it_is_far(window: Window, clien
 
 
 def test_text_is_seen_while_it_streams(window: Window, session: str) -> None:
-    window.say("slow")
+    window.say("slow 60")
     streaming = window.log.locator(".message.streaming")
     expect(streaming).not_to_be_empty()
     first = streaming.inner_text()
@@ -518,7 +518,7 @@ def test_a_plan_is_read_and_decided(window: Window, session: str, press: str, ta
 
 
 def test_messages_wait_in_a_queue_and_can_be_withdrawn(window: Window, session: str, client: Client) -> None:
-    window.say("slow")
+    window.say("slow 60")
     window.say("second message", waits=True)
     window.say("third message", waits=True)
     queue = window.page.get_by_role("region", name="Waiting messages")
@@ -534,7 +534,7 @@ def test_messages_wait_in_a_queue_and_can_be_withdrawn(window: Window, session: 
 def test_the_turn_is_stopped_together_with_all_that_waits(
     window: Window, session: str, client: Client
 ) -> None:
-    window.say("slow")
+    window.say("slow 60")
     window.say("second message", waits=True)
     window.say("third message", waits=True)
     window.button("Stop and clear").click()
