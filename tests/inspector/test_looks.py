@@ -91,6 +91,10 @@ def busy(window: Window, client: Client, request: pytest.FixtureRequest) -> Wind
     return window
 
 
+# Where the colours make no difference that another test does not see.
+in_one_colour = pytest.mark.parametrize("busy", ["dark"], indirect=True)
+
+
 def faults(window: Window) -> list[Any]:
     return [*window.page.evaluate(FAULTS), *window.page.evaluate(LOW_CONTRAST)]
 
@@ -124,6 +128,7 @@ def axe_findings(window: Window, where: str = "body") -> list[str]:
     ]
 
 
+@in_one_colour
 def test_axe_finds_nothing(busy: Window) -> None:
     for line in busy.log.locator(".foldLine").all():
         line.click()
@@ -203,6 +208,7 @@ def test_the_first_tab_stop_leads_past_the_list(window: Window, client: Client) 
     expect(window.message).to_be_focused()
 
 
+@in_one_colour
 def test_a_phone_shows_one_thing_at_a_time_and_nothing_sticks_out(busy: Window) -> None:
     busy.page.set_viewport_size(PHONE)
     sidebar = busy.page.get_by_role("navigation")
@@ -295,6 +301,7 @@ def test_the_menu_offers_the_other_colours(
     expect(window.page.locator("body")).not_to_have_css("background-color", ground)
 
 
+@in_one_colour
 def test_who_wants_less_motion_gets_none(busy: Window) -> None:
     moving = "document.getAnimations().filter((a) => a.playState === 'running').length"
     assert busy.page.evaluate(moving) == 0
