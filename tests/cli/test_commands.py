@@ -348,13 +348,19 @@ def test_run_starts_a_daemon_of_its_own_and_leaves_none(local: Cli, tmp_path: Pa
 
 
 def test_two_runs_at_once_share_a_daemon_which_ends_with_the_last(local: Cli, tmp_path: Path) -> None:
-    slow = begun("run", "mock", "pace 10 100", env=environment(tmp_path), cwd=tmp_path)
-    wait_until(lambda: lock_holder(tmp_path / "state") is not None)
-    longer = local("run", "mock", "pace 30 100")
-    out, err = slow.communicate(timeout=SECONDS)
-    assert (longer.returncode, slow.returncode) == (0, 0)
-    assert [len(text.split()) for text in (out, longer.stdout)] == [10, 30]
-    assert "waiting for other commands that use this daemon" in err
+    runs = []
+    for session in ("first", "second"):
+        words = ("run", "mock", "slow 60", "--session", session)
+        runs.append(begun(*words, env=environment(tmp_path), cwd=tmp_path))
+        assert runs[-1].stdout is not None
+        assert runs[-1].stdout.read(8) == "Counting"
+    first = runs[0]
+    assert local("sessions", "cancel", "first").returncode == 0
+    assert first.stderr is not None
+    assert any("waiting for other commands that use this daemon" in line for line in first.stderr)
+    assert local("sessions", "cancel", "second").returncode == 0
+    for run in runs:
+        run.communicate(timeout=SECONDS)
     assert lock_holder(tmp_path / "state") is None
     assert not (tmp_path / "state" / "daemon.json").exists()
 

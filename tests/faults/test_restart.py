@@ -61,7 +61,7 @@ def test_nothing_that_a_reader_saw_is_lost_and_the_conversation_goes_on(
     session = client.create()
     client.turn(session, "hello")
     with client.follow(session) as first, client.follow(session, after=3) as second:
-        client.send(session, "pace 2000 1")
+        client.send(session, "pace 100000 1")
         before = [count_to(first, 300), count_to(second, 200)]
         daemon.kill()
         before = [before[0] + first.rest(), before[1] + second.rest()]
@@ -82,7 +82,7 @@ def test_nothing_that_a_reader_saw_is_lost_and_the_conversation_goes_on(
 
     assert texts(client.turn(session, "again")) == ["You said: again (message 3 of this conversation)"]
     remembered = texts(client.turn(session, "memory"))[0]
-    assert [line[3:] for line in remembered.splitlines()[2:]] == ["hello", "pace 2000 1", "again"]
+    assert [line[3:] for line in remembered.splitlines()[2:]] == ["hello", "pace 100000 1", "again"]
 
 
 def test_a_killed_turn_lasted_as_long_as_the_log_says(daemon: Daemon, client: Client) -> None:
@@ -425,24 +425,22 @@ def test_sigterm_lets_a_short_turn_end_and_takes_no_new_work(tmp_path: Path) -> 
     with running(daemon), client_of(daemon) as client:
         session = client.create()
         with client.follow(session) as reader, ThreadPoolExecutor(1) as pool:
-            client.send(session, "pace 80 20")
-            reader.until_agent_speaks()
+            client.send(session, "permission hello")
+            [asked] = of_type(reader.until_type("permission.requested"), "permission.requested")
             daemon.process.send_signal(signal.SIGTERM)
             ended = pool.submit(daemon.ended)
-            reader.until(lambda event: event["type"] == "item.delta" and _refuses_work(client))
+            wait_until(lambda: client.get("/v1/ready").status_code == 503)
             refused = client.post(f"/v1/sessions/{session}/messages", {"message": "late"})
             assert refusal(refused) == (503, "unavailable")
             assert int(refused.headers["retry-after"]) > 0
             assert refusal(client.post("/v1/sessions/late", {"agent": "mock"})) == (503, "unavailable")
+            path = f"/v1/sessions/{session}/permissions/{asked['permission_id']}/reply"
+            assert client.post(path, {"reply": "once"}).status_code == 204
             reader.until_type("turn.ended")
             assert reader.rest() == []  # the stream is ended properly
             assert ended.result() == 0
         daemon.start()
         assert stop_reason(client.events(session)) == "end_turn"
-
-
-def _refuses_work(client: Client) -> bool:
-    return client.get("/v1/ready").status_code == 503
 
 
 def test_sigterm_ends_a_long_turn_as_unknown(tmp_path: Path) -> None:

@@ -74,9 +74,10 @@ def test_of_two_answers_to_what_a_list_shows_the_loser_conflicts(
 def test_a_message_that_waits_is_withdrawn_before_the_agent_ends_the_session(client: Client) -> None:
     session = client.create()
     with client.follow(session) as reader:
-        client.send(session, "pace 5 40")
+        client.send(session, "slow 60")
         client.send(session, "end")
         waiting = [client.send(session, "never"), client.send(session, "never again")]
+        client.post(f"/v1/sessions/{session}/cancel")
         events = reader.until_type("session.ended")
     assert events[-1]["data"]["reason"] == "completed"
     changes = [

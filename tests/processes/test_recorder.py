@@ -124,7 +124,7 @@ def test_a_flood_is_slowed_down_and_others_are_not(run: Run) -> None:
         await ended.wait()
         assert len(flood.data) == size
         assert time.monotonic() - began > 0.2
-        assert len(quiet.data) > 50
+        assert len(quiet.data) > 10
 
     run(body)
 

@@ -540,23 +540,3 @@ def test_characters_of_stderr_survive_the_pieces(run: Run) -> None:
             assert exit.stderr == Stderr(False, ("a" + "é" * 400_000)[:2000], total_lines=1)
 
     run(body)
-
-
-def test_what_a_guardian_costs_is_printed() -> None:
-    async def body() -> None:
-        began = time.perf_counter()
-        async with running("echo $PPID; read line") as agent:
-            [guard] = await agent.heard(1)
-            took = time.perf_counter() - began
-            status = Path(f"/proc/{guard}/status").read_text()
-            facts = {
-                line.split(":")[0]: line.split()[1] for line in status.splitlines() if len(line.split()) > 1
-            }
-            private = Path(f"/proc/{guard}/smaps_rollup").read_text().split()
-            own = sum(int(private[i + 1]) for i, word in enumerate(private) if word.startswith("Private_"))
-            print(
-                f"first word after {took * 1000:.0f} ms; guardian {facts['VmRSS']} kB, {own} kB of it its own"
-            )
-            assert took > 0
-
-    asyncio.run(body())
