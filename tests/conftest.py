@@ -23,7 +23,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(CoverageReport(config), "live-coverage")
     config.pluginmanager.register(BrowserReport(config), "browser")
     if config.pluginmanager.hasplugin("hypothesispytest"):
-        _let_examples_take_their_time()
+        _be_patient_and_brief()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -43,12 +43,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: places.get(item.path.parent.name, len(places)))
 
 
-def _let_examples_take_their_time() -> None:
-    """On a busy machine an example may take long, and that is no failure."""
+def _be_patient_and_brief() -> None:
+    """On a busy machine an example may take long, and that is no failure. Few are enough: every run tries others."""
     from hypothesis import HealthCheck, settings
 
-    settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    settings.load_profile("patient")
+    settings.register_profile(
+        "ours", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.load_profile("ours")
 
 
 @pytest.fixture
