@@ -33,7 +33,7 @@ def shows_the_log(window: Window, client: Client, session: str) -> None:
 def test_a_reload_in_mid_turn_loses_and_doubles_nothing(window: Window, client: Client) -> None:
     session = client.create()
     window.enter(session)
-    window.say("pace 100000 20")
+    window.say("slow 60")
     streaming = window.log.locator(".message.streaming")
     expect(streaming).not_to_be_empty()
     window.page.reload()
