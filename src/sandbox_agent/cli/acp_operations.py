@@ -8,11 +8,12 @@ from contextlib import aclosing
 from ..client.aio.client import AsyncSandboxAgent
 from ..client.aio.stream import session_events
 from ..client.events import UnknownEvent
-from ..doors.acp.operations import Catalogue, Changes, Message, NewSession
+from ..doors.acp.operations import Changes, Message, NewSession
 from ..schema.answers import SessionPage
 from ..schema.events import Event
 from ..schema.features import Command
 from ..schema.inputs import Attachment, Reply
+from ..schema.options import Choices
 from ..schema.sessions import SessionInfo
 
 
@@ -89,10 +90,10 @@ class RemoteOperations:
         else:
             await self._client.questions.reply(session_id, question_id, answers)
 
-    async def catalogue(self, agent: str, directory: str) -> Catalogue:
+    async def choices(self, agent: str, directory: str) -> Choices:
         modes = await self._client.agents.modes(agent, directory=directory)
         models = await self._client.agents.models(agent, directory=directory)
-        return Catalogue(modes.modes, models.models, models.default_model)
+        return Choices(modes.modes, models.models, models.default_model)
 
     async def commands(self, session_id: str) -> Sequence[Command]:
         return (await self._client.sessions.commands(session_id)).commands

@@ -16,6 +16,7 @@ from ...agents.jsonrpc import METHOD_NOT_FOUND, Call, Note, RpcError
 from ...errors import InvalidRequest, SandboxAgentError, SessionAlreadyExists
 from ...schema.events import TurnEnded, TurnStarted
 from ...schema.inputs import McpServer
+from ...schema.options import Choices
 from ...schema.sessions import SessionInfo
 from . import frames
 from .conversation import Conversation
@@ -30,7 +31,7 @@ from .frames import (
     OptionsSet,
     Prompted,
 )
-from .operations import Catalogue, NewSession, Operations
+from .operations import NewSession, Operations
 from .options import change_of, change_of_mode, modes_of, opened, options_of
 from .rpc import Answered, Peer, Rpc, params_of
 
@@ -60,7 +61,7 @@ class Connection:
         self.capabilities = ClientCapabilities()
         self._operations = operations
         self._rpc = Rpc(peer, self)
-        self._agent = agent
+        self.agent = agent
         self._session_id = session_id
         self._conversations: dict[str, Conversation] = {}
         self._opening = asyncio.Lock()
@@ -124,7 +125,7 @@ class Connection:
             protocol_version=frames.PROTOCOL_VERSION,
             agent_capabilities=CAPABILITIES,
             agent_info=frames.AgentInfo(
-                name="sandbox-agent", title=self._agent or "sandbox-agent", version=__version__
+                name="sandbox-agent", title=self.agent or "sandbox-agent", version=__version__
             ),
             auth_methods=(),
         )
@@ -136,7 +137,7 @@ class Connection:
         )
 
     async def new_session(self, asked: frames.NewSession) -> Answered:
-        agent = self._agent or (asked.meta.ours.agent if asked.meta else None)
+        agent = self.agent or (asked.meta.ours.agent if asked.meta else None)
         if agent is None:
             raise InvalidRequest(
                 "name the agent: with `?agent=` in the address, or as `_meta.sandbox-agent.agent`",
@@ -153,9 +154,7 @@ class Connection:
                 session = await self._operations.get(self._session_id or "")
                 after, live_from = 0, session.event_count
             conversation = await self._open(session)
-        answer = msgspec.structs.replace(
-            opened(session, conversation.catalogue), session_id=session.session_id
-        )
+        answer = msgspec.structs.replace(opened(session, conversation.choices), session_id=session.session_id)
         return Answered(answer, lambda: conversation.follow(after, live_from))
 
     async def load_session(self, asked: frames.OpenSession) -> object:
@@ -164,7 +163,7 @@ class Connection:
             conversation = await self._open(session)
         conversation.follow(0, session.event_count)
         await conversation.until_live()
-        return opened(session, conversation.catalogue)
+        return opened(session, conversation.choices)
 
     async def resume_session(self, asked: frames.OpenSession) -> Answered:
         async with self._opening:
@@ -172,7 +171,7 @@ class Connection:
             conversation = await self._open(session)
         after = await self._end_of_history(session)
         cost = session.usage.cost_usd or 0.0
-        answer = opened(session, conversation.catalogue)
+        answer = opened(session, conversation.choices)
         return Answered(answer, lambda: conversation.follow(after, session.event_count, cost))
 
     async def list_sessions(self, asked: frames.ListSessions) -> ListedSessions:
@@ -186,7 +185,7 @@ class Connection:
                 meta={"sandbox-agent": {"agent": session.agent, "state": session.state}},
             )
             for session in page.sessions
-            if self._agent in (None, session.agent) and asked.cwd in (None, session.directory)
+            if self.agent in (None, session.agent) and asked.cwd in (None, session.directory)
         )
         return ListedSessions(sessions=tuple(shown), next_cursor=page.next_cursor)
 
@@ -209,7 +208,7 @@ class Connection:
 
     async def set_mode(self, asked: frames.SetMode) -> Answered:
         conversation = await self._conversation(asked.session_id)
-        change = change_of_mode(asked.mode_id, conversation.catalogue)
+        change = change_of_mode(asked.mode_id, conversation.choices)
         session = await self._operations.update(asked.session_id, change)
         return Answered(Empty(), lambda: self._show_choices(session, conversation))
 
@@ -217,12 +216,12 @@ class Connection:
         conversation = await self._conversation(asked.session_id)
         change = change_of(asked.config_id, asked.value)
         session = await self._operations.update(asked.session_id, change)
-        return OptionsSet(config_options=options_of(session, conversation.catalogue))
+        return OptionsSet(config_options=options_of(session, conversation.choices))
 
     def _show_choices(self, session: SessionInfo, conversation: Conversation) -> None:
         async def show() -> None:
-            mode = modes_of(session, conversation.catalogue).current_mode_id
-            options = options_of(session, conversation.catalogue)
+            mode = modes_of(session, conversation.choices).current_mode_id
+            options = options_of(session, conversation.choices)
             await self.update(session.session_id, frames.CurrentMode(current_mode_id=mode))
             await self.update(session.session_id, frames.ConfigOptions(config_options=options))
 
@@ -249,8 +248,8 @@ class Connection:
             earlier.close()
         else:
             self._require_room()
-        catalogue = await self._catalogue(session)
-        conversation = Conversation(self, self._operations, session, catalogue)
+        choices = await self._choices(session)
+        conversation = Conversation(self, self._operations, session, choices)
         self._conversations[session.session_id] = conversation
         return conversation
 
@@ -258,13 +257,13 @@ class Connection:
         if len(self._conversations) >= MOST_SESSIONS:
             raise InvalidRequest(f"a connection may have {MOST_SESSIONS} open sessions: close one")
 
-    async def _catalogue(self, session: SessionInfo) -> Catalogue:
+    async def _choices(self, session: SessionInfo) -> Choices:
         try:
-            return await self._operations.catalogue(session.agent, session.directory)
+            return await self._operations.choices(session.agent, session.directory)
         except SandboxAgentError as problem:
             # The session works without it, with fewer choices.
             logger.info("no models of %s: %s", session.agent, problem)
-            return Catalogue((), (), None)
+            return Choices()
 
     async def _existing(self, asked: frames.OpenSession) -> SessionInfo:
         session = await self._operations.get(asked.session_id)
@@ -310,15 +309,8 @@ METHODS: dict[str, Method] = {
     "session/set_config_option": Method(frames.SetOption, Connection.set_option),
 }
 
-ON_CONNECTION = {
-    "initialize",
-    "authenticate",
-    "session/new",
-    "session/load",
-    "session/resume",
-    "session/list",
-}
-"""Methods whose answers belong to the connection: the client has no stream of the session yet."""
+ON_CONNECTION = {"initialize", "authenticate", "session/new", "session/load", "session/list"}
+"""Methods whose answers belong to the connection, as in the draft of the remote transport."""
 
 
 def _require_absolute(cwd: str) -> None:

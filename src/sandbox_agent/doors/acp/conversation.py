@@ -33,6 +33,7 @@ from ...schema.events import (
 )
 from ...schema.features import Command
 from ...schema.items import Json, StatusPart
+from ...schema.options import Choices
 from ...schema.sessions import SessionInfo
 from . import asking
 from .errors import RequestFailed, error_of_turn
@@ -48,7 +49,7 @@ from .frames import (
     Prompted,
     TokenUsage,
 )
-from .operations import Catalogue, Message, Operations
+from .operations import Message, Operations
 from .prompts import ReadPrompt, read_prompt
 from .updates import Updates, images_in
 
@@ -80,10 +81,10 @@ class Client(Protocol):
 
 class Conversation:
     def __init__(
-        self, client: Client, operations: Operations, session: SessionInfo, catalogue: Catalogue
+        self, client: Client, operations: Operations, session: SessionInfo, choices: Choices
     ) -> None:
         self.id = session.session_id
-        self.catalogue = catalogue
+        self.choices = choices
         self._client = client
         self._operations = operations
         self._updates = Updates(session.directory, client.capabilities)

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from ...schema.options import ConfigOption
+
 PROTOCOL_VERSION = 1
 
 AUTHENTICATION_REQUIRED = -32000
@@ -352,21 +354,6 @@ class Mode(Written, frozen=True, kw_only=True):
 class Modes(Written, frozen=True, kw_only=True):
     current_mode_id: str
     available_modes: tuple[Mode, ...]
-
-
-class OptionValue(Written, frozen=True, kw_only=True):
-    value: str
-    name: str
-    description: str | None = None
-
-
-class ConfigOption(Written, frozen=True, kw_only=True, tag_field="type", tag="select"):
-    id: str
-    name: str
-    category: str
-    current_value: str
-    options: tuple[OptionValue, ...]
-    description: str | None = None
 
 
 class Opened(Written, frozen=True, kw_only=True):

@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from ...schema.answers import SessionPage
 from ...schema.events import Event
-from ...schema.features import Command, Mode, Model
+from ...schema.features import Command
 from ...schema.inputs import Attachment, McpServer, PermissionMode, Reply
+from ...schema.options import Choices
 from ...schema.sessions import SessionInfo
 
 
@@ -35,12 +36,6 @@ class Changes(Struct, frozen=True, omit_defaults=True, rename="camel"):
     variant: str | None = None
     agent_mode: str | None = None
     permission_mode: PermissionMode | None = None
-
-
-class Catalogue(Struct, frozen=True):
-    modes: Sequence[Mode]
-    models: Sequence[Model]
-    default_model: str | None
 
 
 class Operations(Protocol):
@@ -81,7 +76,7 @@ class Operations(Protocol):
     ) -> None:
         """Answer a question; None rejects it."""
 
-    async def catalogue(self, agent: str, directory: str) -> Catalogue: ...
+    async def choices(self, agent: str, directory: str) -> Choices: ...
 
     async def commands(self, session_id: str) -> Sequence[Command]: ...
 
