@@ -9,17 +9,10 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator
 
-from msgspec import Struct
-
 from ...errors import Conflict
 
 MOST_WAITING_BYTES = 256 << 10
 PING_SECONDS = 15.0
-
-
-class _Numbered(Struct, frozen=True):
-    number: int
-    message: bytes
 
 
 class Outbox:
@@ -30,7 +23,7 @@ class Outbox:
 
     def __init__(self, kept_bytes: int = 0) -> None:
         self._kept_bytes = kept_bytes
-        self._messages: deque[_Numbered] = deque()
+        self._messages: deque[bytes] = deque()
         self._size = 0
         self._waiting = 0
         self._count = 0
@@ -51,7 +44,7 @@ class Outbox:
         while self._waiting > MOST_WAITING_BYTES and not self._is_closed:
             await self._until_changed()
         self._count += 1
-        self._messages.append(_Numbered(self._count, message))
+        self._messages.append(message)
         self._size += len(message)
         self._waiting += len(message)
         self._notify()
@@ -74,12 +67,12 @@ class Outbox:
         self._notify()
         try:
             while self._reader is me:
-                following = next((each for each in self._messages if each.number > after), None)
-                if following is not None:
-                    after = following.number
+                if after < self._count and self._messages:
+                    after = max(after + 1, self._first)
+                    message = self._messages[after - self._first]
                     head = b"event: message\nid: %d\n" % after if numbered else b""
-                    yield head + b"data: %b\n\n" % following.message
-                    self._note_read(after)
+                    yield head + b"data: %b\n\n" % message
+                    self._note_read(after, message)
                 elif self._is_closed:
                     return
                 else:
@@ -97,13 +90,17 @@ class Outbox:
         self._is_closed = True
         self._notify()
 
-    def _note_read(self, number: int) -> None:
-        for each in self._messages:
-            if self._read < each.number <= number:
-                self._waiting -= len(each.message)
-        self._read = max(self._read, number)
-        while self._size > self._kept_bytes and self._messages and self._messages[0].number <= self._read:
-            self._size -= len(self._messages.popleft().message)
+    @property
+    def _first(self) -> int:
+        """The number of the oldest message."""
+        return self._count - len(self._messages) + 1
+
+    def _note_read(self, number: int, message: bytes) -> None:
+        if number > self._read:
+            self._read = number
+            self._waiting -= len(message)
+        while self._size > self._kept_bytes and self._messages and self._first <= self._read:
+            self._size -= len(self._messages.popleft())
         self._notify()
 
     def _notify(self) -> None:
