@@ -11,6 +11,7 @@ import { endsTurn, eventOf, follow, followSession } from "./stream.js";
 type Schemas = components["schemas"];
 type QueryOf<Name extends Operation> = NonNullable<operations[Name]["parameters"]["query"]>;
 
+export type AgentInfo = Schemas["AgentInfo"];
 export type AgentList = Schemas["AgentList"];
 export type AgentInfo = Schemas["AgentInfo"];
 export type Installed = Schemas["Installed"];
@@ -80,8 +81,13 @@ export class Operations {
   // -- agents -------------------------------------------------------------------------------------
 
   /** List the agents: installed or not, version, credentials, capabilities. */
-  listAgents(options: CallOptions = {}): Promise<AgentList> {
-    return this.http.json("agents.list", options);
+  listAgents(query: QueryOf<"agents.list"> & CallOptions = {}): Promise<AgentList> {
+    return this.http.json("agents.list", parted(query));
+  }
+
+  /** Show an agent; with `config`, also what its sessions may choose. */
+  getAgent(agent: string, query: QueryOf<"agents.get"> & CallOptions = {}): Promise<AgentInfo> {
+    return this.http.json("agents.get", { path: { agent }, ...parted(query) });
   }
 
   /** Install an agent, or say where it is. */
@@ -344,6 +350,7 @@ export class Operations {
 /** The method of every operation; an operation without one does not compile. */
 export const METHODS = {
   "agents.list": "listAgents",
+  "agents.get": "getAgent",
   "agents.install": "installAgent",
   "agents.modes": "listModes",
   "agents.models": "listModels",

@@ -58,6 +58,14 @@ class Outbox:
         if self._reader is not None:
             raise Conflict("this stream already has a reader")
 
+    async def take(self) -> bytes:
+        """The first message, which then is not streamed."""
+        while not self._messages:
+            await self._until_changed()
+        message = self._messages[0]
+        self._note_read(self._first, message)
+        return message
+
     async def frames(self, after: int, *, numbered: bool) -> AsyncGenerator[bytes | None, None]:
         """Messages after a number, then every new one, as frames; None when a keep-alive is due.
 

@@ -96,14 +96,8 @@ class AcpDoor:
         id = secrets.token_hex(16)
         client = RemoteClient(self._operations, request.query.get("agent"))
         self._clients.add(id, client)
-        first = client.outbox().frames(0, numbered=False)
-        try:
-            await client.connection.receive(frame)
-            answer = await anext(first)
-        finally:
-            await first.aclose()
-        assert answer is not None
-        body = answer.removeprefix(b"data: ").rstrip(b"\n")
+        await client.connection.receive(frame)
+        body = await client.outbox().take()
         exposed = (b"access-control-expose-headers", b"Acp-Connection-Id")
         return DoorAnswer(200, body, (JSON, (CONNECTION_ID, id.encode()), exposed))
 
