@@ -67,12 +67,14 @@ class AcpClient:
         self._methods: dict[int, str] = {}
         self._answers: dict[int, Message] = {}
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._lines.put(line)
+        with self.process.stdout as stdout:
+            for line in stdout:
+                self._lines.put(line)
         self._lines.put(b"")
 
     # What a client sends.
@@ -171,7 +173,12 @@ class AcpClient:
         """Close its stdin, as an editor does; the exit code."""
         assert self.process.stdin is not None
         self.process.stdin.close()
-        return self.process.wait(SECONDS)
+        try:
+            return self.process.wait(SECONDS)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            self._reader.join(SECONDS)
 
 
 @contextmanager
@@ -179,14 +186,8 @@ def acp_program(*arguments: str, env: Mapping[str, str], command: Sequence[str] 
     """`sandbox-agent acp`, with a client that talks to it."""
     words = command or (sys.executable, "-m", "sandbox_agent", "acp", *arguments)
     process = subprocess.Popen(list(words), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(env))
+    client = AcpClient(process)
     try:
-        yield AcpClient(process)
+        yield client
     finally:
-        assert process.stdin is not None
-        # Closed first: a program that still runs then ends by itself.
-        process.stdin.close()
-        try:
-            process.wait(SECONDS)
-        finally:
-            process.kill()
-            process.wait()
+        client.close()

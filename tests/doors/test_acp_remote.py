@@ -188,7 +188,15 @@ def test_the_sdk_of_the_protocol_drives_a_session(
 ) -> None:
     script = Path(__file__).with_name("acp_sdk.mjs")
     endpoint = f"127.0.0.1:{daemon.port}{ACP}?agent=mock"
-    command = ["node", "--experimental-websocket", str(script), str(acp_modules()), transport, endpoint, str(tmp_path)]
+    command = [
+        "node",
+        "--experimental-websocket",
+        str(script),
+        str(acp_modules()),
+        transport,
+        endpoint,
+        str(tmp_path),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=2 * SECONDS)
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)

@@ -115,7 +115,7 @@ def test_every_session_method_of_the_published_client_works(own_daemon: Daemon) 
         "options": ["mode", "model", "thought_level", "_permission_mode"],
         "mode": "plan",
         "stop": "end_turn",
-        "thinking": [True, "I thought about it."],
+        "thinking": [True, "Planning: I thought about it."],
         "gapless": True,
         "refused": "refused",
         "configured": ["build", "mock-2", "default"],
