@@ -1,4 +1,4 @@
-"""Public ACP clients and the protocol's schema, as they are on npm, installed once for all runs."""
+"""Public ACP clients and the protocol's schema, as they are published, installed once for all runs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SDK, ACPX = "@agentclientprotocol/sdk@2.4.0", "acpx@0.19.1"
+PYTHON_SDK = "agent-client-protocol[http]==0.12.1"
 
 
 def acp_modules() -> Path:
@@ -32,6 +34,18 @@ def acp_modules() -> Path:
             flags = ["--silent", "--no-progress", "--ignore-scripts", "--prefix", str(folder)]
             subprocess.run(["npm", "install", *flags, SDK, ACPX], check=True, timeout=100)
     return folder / "node_modules"
+
+
+def python_sdk() -> Path:
+    """The folder with the Python SDK, apart from our own environment."""
+    folder = ROOT / ".cache" / "acp-python"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "acp").exists():
+            install = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder)]
+            subprocess.run([*install, PYTHON_SDK], check=True, timeout=100)
+    return folder
 
 
 @functools.cache

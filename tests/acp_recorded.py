@@ -1,4 +1,4 @@
-"""What `tests/doors/tee.py` recorded of an ACP program, checked against the protocol's schema."""
+"""What `tests/doors/acp/tee.py` recorded of an ACP program, checked against the protocol's schema."""
 
 from __future__ import annotations
 

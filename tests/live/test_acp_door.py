@@ -18,9 +18,10 @@ from .client import DEADLINE, DaemonProcess
 from .live import HELLO, REAL, Live
 from .tried import REGISTERED, TRIED, cannot_run, chosen
 
-TEE = Path(__file__).parents[1] / "doors" / "tee.py"
+TEE = Path(__file__).parents[1] / "doors" / "acp" / "tee.py"
 
-pytestmark = pytest.mark.live
+# OpenCode alone takes half a minute to start on a busy machine.
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(params=REGISTERED)

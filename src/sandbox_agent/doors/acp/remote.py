@@ -84,8 +84,9 @@ class AcpDoor:
                 )
             return await self._initialize(request, frame)
         _, client = self._known(request)
-        session_id = _session_in(frame)
-        if session_id is not None and request.header(SESSION_ID) != session_id:
+        session_id, named = _session_in(frame), request.header(SESSION_ID)
+        # Not every client names the session of its first message about it.
+        if session_id is not None and named and named != session_id:
             raise InvalidRequest(
                 "`Acp-Session-Id` must name the session of the message", field="Acp-Session-Id"
             )

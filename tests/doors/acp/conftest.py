@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.daemons import Client, Daemon, client_of, running
-from tests.doors.acp_client import FORMS, AcpClient, acp_program
+from tests.doors.acp.acp_client import FORMS, AcpClient, acp_program
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from tests.daemons import Client, Daemon, client_of, of_type, running, stop_reason, texts
-from tests.doors.acp_client import FORMS, AcpClient, Failed, acp_program, pick
-from tests.doors.conftest import environment
+from tests.doors.acp.acp_client import FORMS, AcpClient, Failed, acp_program, pick
+from tests.doors.acp.conftest import environment
 
 from sandbox_agent.client.discovery import running_daemon
 

@@ -33,7 +33,7 @@ from sandbox_agent.schema.events import (
     decode_event,
 )
 
-RECORDINGS = sorted(Path(__file__).parents[1].glob("transcripts/*/*/universal.jsonl"))
+RECORDINGS = sorted(Path(__file__).parents[2].glob("transcripts/*/*/universal.jsonl"))
 EVERYTHING = ClientCapabilities(session=SessionOffer(notices={}, compaction={}))
 
 Update = dict[str, Any]

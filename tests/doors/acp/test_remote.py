@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from tests.acp_clients import acp_modules, violations
+from tests.acp_clients import acp_modules, python_sdk, violations
 from tests.daemons import SECONDS, Client, Daemon, Reader, client_of, refusal, running
 
 TOKEN = "sixteen-characters-or-more"
@@ -186,7 +188,7 @@ def test_a_lost_stream_of_a_published_client_goes_on_where_it_was(native: Client
 def test_the_sdk_of_the_protocol_drives_a_session(
     transport: str, daemon: Daemon, native: Client, tmp_path: Path
 ) -> None:
-    script = Path(__file__).with_name("acp_sdk.mjs")
+    script = Path(__file__).with_name("sdk.mjs")
     endpoint = f"127.0.0.1:{daemon.port}{ACP}?agent=mock"
     command = [
         "node",
@@ -212,3 +214,24 @@ def test_the_sdk_of_the_protocol_drives_a_session(
         "replayed": ["multi", "permission hello", "slow"],
         "unknown": -32002,
     }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("transport", ["http", "ws"])
+def test_the_python_sdk_of_the_protocol_drives_a_session(
+    transport: str, daemon: Daemon, native: Client, tmp_path: Path
+) -> None:
+    program = Path(__file__).with_name("sdk_program.py")
+    endpoint = f"127.0.0.1:{daemon.port}{ACP}?agent=mock"
+    done = subprocess.run(
+        [sys.executable, str(program), transport, endpoint, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(python_sdk())},
+        capture_output=True,
+        text=True,
+        timeout=2 * SECONDS,
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    native.sessions.append(said.pop("session"))
+    text = "The command said: hello"
+    assert said == {"stop": "end_turn", "text": text, "replayed": ["permission hello", text]}

@@ -1,5 +1,5 @@
 // Drives a session with the protocol's own SDK over HTTP or WebSocket, and prints what it saw.
-//   node acp_sdk.mjs NODE_MODULES http|ws HOST:PORT/PATH DIRECTORY
+//   node sdk.mjs NODE_MODULES http|ws HOST:PORT/PATH DIRECTORY
 import { pathToFileURL } from "node:url";
 
 const [modules, transport, address, cwd] = process.argv.slice(2);
