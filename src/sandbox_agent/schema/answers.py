@@ -13,6 +13,7 @@ from .inputs import Attachment
 from .options import ConfigOption
 from .sessions import SessionInfo
 from .times import Time
+from .tools import ToolRequest
 
 # -- agents ---------------------------------------------------------------------------------------
 
@@ -126,6 +127,10 @@ class PermissionList(Struct, frozen=True):
 
 class QuestionList(Struct, frozen=True):
     questions: list[QuestionRequested]
+
+
+class ToolCallList(Struct, frozen=True, rename="camel"):
+    tool_calls: list[ToolRequest]
 
 
 class StoredAttachment(Struct, frozen=True):
