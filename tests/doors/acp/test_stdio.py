@@ -227,15 +227,16 @@ def test_resuming_sends_nothing_but_what_is_open(daemon: Daemon, native: Client,
         assert [each["content"]["text"] for each in editor.of_kind("user_message_chunk")] == [
             "permission hello"
         ]
-        editor.updates.clear()
-        native.send(session, "pace 1000 2")
-        editor.until(lambda: bool(editor.text))
+        editor.answering = None
+        native.send(session, "permission again")
+        editor.until(lambda: len(editor.asked) == 2)
         with acp_program("--agent", "mock", env=environment(daemon)) as late:
             late.initialize(**FORMS)
             late.call("session/resume", **resume)
-            late.until(lambda: bool(late.text))
-            assert [each["content"]["text"] for each in late.of_kind("user_message_chunk")] == ["pace 1000 2"]
-        native.post(f"/v1/sessions/{session}/cancel")
+            late.until(lambda: late.text == "The command said: again")
+            said = [each["content"]["text"] for each in late.of_kind("user_message_chunk")]
+            assert (said, len(late.asked)) == (["permission again"], 1)
+        editor.until(lambda: editor.withdrawn == [editor.asked[1]["id"]])
 
 
 def test_a_session_named_on_the_command_line_is_opened_or_created(
