@@ -99,6 +99,20 @@ def test_every_process_method_of_the_published_client_works(own_daemon: Daemon) 
     }
 
 
+@pytest.mark.door(
+    "published client",
+    "text",
+    "thinking",
+    "permission once",
+    "permission always",
+    "permission rejected",
+    "questions",
+    "cancel",
+    "errors",
+    "modes",
+    "models",
+    "resume",
+)
 def test_every_session_method_of_the_published_client_works(own_daemon: Daemon) -> None:
     script = Path(__file__).with_name("published_sessions.mjs")
     endpoint = f"http://127.0.0.1:{own_daemon.port}"

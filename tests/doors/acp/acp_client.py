@@ -17,7 +17,7 @@ from tests.daemons import SECONDS
 
 Message = dict[str, Any]
 Answering = Callable[[Message], object]
-FORMS = {"elicitation": {"form": {}}}
+FORMS: Message = {"elicitation": {"form": {}}}
 
 
 class Failed(AssertionError):

@@ -80,6 +80,7 @@ def text_of(seen: list[dict[str, Any]]) -> str:
     )
 
 
+@pytest.mark.door("ACP", "remote")
 def test_a_turn_over_http_has_its_answer_after_its_updates(native: Client, tmp_path: Path) -> None:
     remote = Remote(native)
     with remote.stream() as connection:
@@ -156,6 +157,7 @@ def test_a_client_without_the_token_gets_nothing(tmp_path: Path) -> None:
             assert known.get(ACP).json() == {"servers": []}
 
 
+@pytest.mark.door("published client", "lost stream")
 def test_a_lost_stream_of_a_published_client_goes_on_where_it_was(native: Client, tmp_path: Path) -> None:
     server = f"{ACP}/sdk-mock-1"
 

@@ -14,6 +14,7 @@ from sandbox_agent.agents.jsonrpc import RpcError
 from sandbox_agent.doors.acp import asking
 from sandbox_agent.doors.acp.errors import error_of, error_of_turn
 from sandbox_agent.doors.acp.frames import (
+    AnyUpdate,
     Block,
     ClientCapabilities,
     Resource,
@@ -102,7 +103,7 @@ def test_a_reader_that_comes_in_the_middle_misses_nothing(cut: int) -> None:
     [recording] = [path for path in RECORDINGS if path.parts[-3:-1] == ("mock", "demo")]
     events = events_of(recording)
     updates = Updates("/srv/project", EVERYTHING)
-    made = []
+    made: list[AnyUpdate] = []
     for number, event in enumerate(events):
         if number == cut:
             made += updates.go_live()

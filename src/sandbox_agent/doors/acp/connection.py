@@ -168,8 +168,8 @@ class Connection:
     async def resume_session(self, asked: frames.OpenSession) -> Answered:
         async with self._opening:
             session = await self._existing(asked)
+            after = await self._end_of_history(session)
             conversation = await self._open(session)
-        after = await self._end_of_history(session)
         cost = session.usage.cost_usd or 0.0
         answer = opened(session, conversation.choices)
         return Answered(answer, lambda: conversation.follow(after, session.event_count, cost))
@@ -231,12 +231,15 @@ class Connection:
 
     async def _conversation(self, session_id: str) -> Conversation:
         """A session of this connection. One that it has not opened is resumed: the client knows it from another connection."""
+        # Another session may be opening, which can take long; an open one does not wait for it.
+        if conversation := self._conversations.get(session_id):
+            return conversation
         async with self._opening:
             if conversation := self._conversations.get(session_id):
                 return conversation
             session = await self._operations.get(session_id)
-            conversation = await self._open(session)
             after = await self._end_of_history(session)
+            conversation = await self._open(session)
             conversation.follow(after, session.event_count, session.usage.cost_usd or 0.0)
             return conversation
 

@@ -92,6 +92,7 @@ class Conversation:
         self._following: asyncio.Task[None] | None = None
         self._seen = 0
         self._live_from = 0
+        self._has_begun = asyncio.Event()
         self._is_live = asyncio.Event()
         self._sending: set[asyncio.Future[None]] = set()
         self._prompts: dict[str, asyncio.Future[Prompted]] = {}
@@ -115,6 +116,7 @@ class Conversation:
         """
         self._seen, self._live_from = after, live_from
         self._updates.cost = cost
+        self._has_begun.set()
         self._start_following()
         self._commands = self._client.spawn(self._show_commands())
 
@@ -213,6 +215,7 @@ class Conversation:
     async def prompt(self, blocks: Iterable[Block]) -> Prompted:
         """Send a prompt and wait for the end of its turn."""
         read = read_prompt(blocks)
+        await self._has_begun.wait()  # a client may send it before it has the answer that opens the session
         self._start_following()
         sent: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._sending.add(sent)

@@ -7,6 +7,7 @@ names the connection, and everything comes on one stream with numbers.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
 from typing import Any
@@ -175,7 +176,9 @@ class _SocketPeer:
         self._socket = socket
 
     async def send(self, message: bytes, session_id: str | None) -> None:
-        await self._socket.send_text(message.decode())
+        # A client that is gone is noticed by the reader of the socket.
+        with contextlib.suppress(OSError, RuntimeError):
+            await self._socket.send_text(message.decode())
 
 
 def _wants_stream(request: DoorRequest) -> bool:

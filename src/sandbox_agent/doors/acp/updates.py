@@ -127,7 +127,7 @@ class Updates:
         match item.content:
             case [CallPart() as part, *_]:
                 self._calls[part.call_id] = OpenCall(item.item_id, part)
-                return (self._new_call(item, part, "pending"),)
+                return (self._new_call(item, part),)
             case [ResultPart(call_id=call_id), *_] if call := self._calls.get(call_id):
                 self._outputs[item.item_id] = _Output(call)
         return ()
@@ -186,7 +186,7 @@ class Updates:
             return ()
         updates: list[AnyUpdate] = []
         if part.call_id not in self._calls:
-            updates.append(self._new_call(item, part, "pending"))
+            updates.append(self._new_call(item, part))
         self._calls[part.call_id] = OpenCall(item.item_id, part)
         updates.append(
             ToolCallUpdate(
@@ -219,7 +219,7 @@ class Updates:
             ),
         )
 
-    def _new_call(self, item: Item, part: CallPart, status: str) -> ToolCall:
+    def _new_call(self, item: Item, part: CallPart) -> ToolCall:
         return ToolCall(
             tool_call_id=item.item_id,
             title=title_of(part),
