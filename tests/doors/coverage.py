@@ -59,7 +59,7 @@ def read(text: str) -> Cells:
 def written(text: str, cells: Cells) -> str:
     """The page with this table."""
     doors = sorted({door for door, _ in cells})
-    features = list(dict.fromkeys(feature for _, feature in cells))
+    features = sorted({feature for _, feature in cells})
     lines = [f"| feature | {' | '.join(doors)} |", "|---" * (len(doors) + 1) + "|"]
     for feature in features:
         row = " | ".join(cells.get((door, feature), "") for door in doors)
