@@ -11,7 +11,6 @@ import { endsTurn, eventOf, follow, followSession } from "./stream.js";
 type Schemas = components["schemas"];
 type QueryOf<Name extends Operation> = NonNullable<operations[Name]["parameters"]["query"]>;
 
-export type AgentInfo = Schemas["AgentInfo"];
 export type AgentList = Schemas["AgentList"];
 export type AgentInfo = Schemas["AgentInfo"];
 export type Installed = Schemas["Installed"];
