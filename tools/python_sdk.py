@@ -16,7 +16,7 @@ import msgspec
 
 from sandbox_agent.ops import GROUPS, OPERATIONS, Operation
 from sandbox_agent.ops.operation import Content, Dialogue, Download, Incoming, Stream
-from sandbox_agent.schema import answers, changes, files, inputs, processes
+from sandbox_agent.schema import answers, changes, files, inputs, policy, processes
 from sandbox_agent.schema.answers import CreatedSession, EventPage, Progress
 
 CLIENT = Path(__file__).parents[1] / "src" / "sandbox_agent" / "client"
@@ -114,7 +114,7 @@ def operations() -> str:
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 {_imports()}
 from ..call import Answer, call, new_key, segment
@@ -198,6 +198,7 @@ def _imports() -> str:
         f"from ...schema.changes import {declared_in(changes)}\n"
         f"from ...schema.files import EntryPage, FileChange, {declared_in(files)}\n"
         f"from ...schema.processes import LogEntry, LogStream, {declared_in(processes)}\n"
+        f"from ...schema.policy import PolicyRule, {declared_in(policy)}\n"
         "from ...schema.inputs import Attachment, McpServer, PermissionMode\n"
         "from ...schema.sessions import SessionInfo\n"
         "from ...schema.tools import Tool, ToolImage\n"

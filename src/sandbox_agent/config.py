@@ -65,6 +65,10 @@ class Config(Struct, frozen=True, kw_only=True):
         Meta(description="Host name to accept in addition to the bound address; repeatable."),
     ] = ()
     no_bypass: Annotated[bool, Meta(description="Refuse permissionMode `bypass`.")] = False
+    policy: Annotated[
+        str | None,
+        Meta(description="TOML file with rules for what agents may do; it is read again when it changes."),
+    ] = None
     data_dir: Annotated[
         str | None, Meta(description="Data directory (default ~/.local/share/sandbox-agent).")
     ] = None

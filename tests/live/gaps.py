@@ -321,7 +321,16 @@ def refuses_to_compact(live: Live) -> None:
     assert "compact" not in [command["name"] for command in session.call("GET", "/commands")["commands"]]
 
 
+def reads_what_a_rule_denies(live: Live) -> None:
+    (live.workspace / "note.txt").write_text("the note says plum\n")
+    session = live.session(permissionMode="bypass", policy=[{"effect": "deny", "kind": "read"}])
+    turn = session.run(live.say("read", "note.txt", "Read the file note.txt, and repeat it."))
+    assert "plum" in turn.text
+    assert [each for each in turn.data(PermissionResolved) if each.status == "reject"] == []
+
+
 WITHOUT: dict[str, Check] = {
+    "rule_read": reads_what_a_rule_denies,
     "prompt_template": offers_no_template_of_the_workspace,
     "compact": refuses_to_compact,
     "deltas": sends_whole_messages,

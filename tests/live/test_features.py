@@ -26,6 +26,7 @@ from sandbox_agent.schema.events import (
     TurnStarted,
 )
 from sandbox_agent.schema.items import Item, StatusPart, Text, ToolResult
+from sandbox_agent.schema.policy import RuleReference
 
 from .client import (
     DaemonProcess,
@@ -307,6 +308,42 @@ def test_does_not_do_what_was_rejected(live: Live) -> None:
     results = [item for item in turn.items if item.kind == "tool_result"]
     assert [item.status for item in results] == ["failed"]
     assert turn.stop_reason == "end_turn"
+
+
+@feature("rule_allow")
+def test_a_rule_allows_without_asking(live: Live) -> None:
+    session = live.session(policy=[{"effect": "allow", "command": "touch *"}])
+    turn = session.run(live.command("touch allowed.txt"))
+    assert (live.workspace / "allowed.txt").exists()
+    decided = {(each.status, each.metadata.decided_by) for each in turn.data(PermissionResolved)}
+    assert decided == {("accept", "rule")}
+
+
+@feature("rule_deny")
+def test_a_rule_denies_with_a_reason_also_in_bypass(live: Live) -> None:
+    reason = "Only the owner makes files here."
+    session = live.session(
+        permissionMode="bypass", policy=[{"effect": "deny", "command": "touch denied*", "reason": reason}]
+    )
+    turn = session.run(live.command("touch denied.txt"))
+    assert not (live.workspace / "denied.txt").exists()
+    denied = [each for each in turn.data(PermissionResolved) if each.status == "reject"]
+    assert {each.metadata.decided_by for each in denied} == {"rule"}
+    assert {each.metadata.rule for each in denied} == {RuleReference("session", 0, reason)}
+    if live.behaviour.tells_reasons and not live.real:
+        assert reason in turn.text
+    turn = session.run(live.command("touch fine.txt"))
+    assert turn.asked_client == []
+    assert (live.workspace / "fine.txt").exists()
+
+
+@feature("rule_read")
+def test_a_rule_denies_reading(live: Live) -> None:
+    (live.workspace / "note.txt").write_text("the note says plum\n")
+    session = live.session(permissionMode="bypass", policy=[{"effect": "deny", "kind": "read"}])
+    turn = session.run(live.say("read", "note.txt", "Read the file note.txt, and repeat it."))
+    assert "plum" not in turn.text
+    assert "rule" in {each.metadata.decided_by for each in turn.data(PermissionResolved)}
 
 
 @feature("switch_permission_mode")

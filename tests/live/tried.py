@@ -60,11 +60,12 @@ ACP_PROGRAMS = {
         "claude-agent-acp",
         ("claude", "claude-agent-acp"),
         ("ANTHROPIC_*", "CLAUDE_*"),
-        {},
+        {"rule_read": "it reads files in its directory without asking"},
         msgspec.structs.replace(
             scripted(AGENTS["claude"]),
             other_model=("haiku", "claude-haiku-5-5"),
             reports_exit_codes=False,  # only in the text that reports a failed command
+            tells_reasons=False,  # the protocol has no text for a rejected request
         ),
         SAMPLE
         | {"tools", "permission_reject", "switch_model", "cancel_stream", "daemon_killed", "terminate"},
@@ -76,6 +77,7 @@ ACP_PROGRAMS = {
         ("OPENCODE_*", "ANTHROPIC_*", "OPENAI_*"),
         {
             "compact": "it offers no such command over ACP",
+            "rule_read": "it reads files in its directory without asking",
             "question_answered": NO_QUESTIONS,
             "question_multi_select": NO_QUESTIONS,
             "question_rejected": NO_QUESTIONS,
@@ -84,7 +86,7 @@ ACP_PROGRAMS = {
             "subagent": "it shows nothing of a sub-agent and does not pass on its requests: the turn waits until it is cancelled",
             "error_cut": RETRIES,
         },
-        msgspec.structs.replace(scripted(AGENTS["opencode"]), reports_arguments=False),
+        msgspec.structs.replace(scripted(AGENTS["opencode"]), reports_arguments=False, tells_reasons=False),
         SAMPLE,
     ),
 }

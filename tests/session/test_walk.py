@@ -32,6 +32,7 @@ from tests.session.world import (
 )
 
 from sandbox_agent.schema.inputs import Answer, Decision
+from sandbox_agent.schema.policy import PolicyRule
 from sandbox_agent.schema.tools import ToolOutcome
 from sandbox_agent.session import inputs
 from sandbox_agent.session.phases import Gone, Open, Opening, Resting
@@ -41,6 +42,14 @@ STEPS_OF_A_WALK = 50
 
 NAMES = st.sampled_from(["a", "b"])
 MODES = st.sampled_from([None, "default", "plan", "bypass", "acceptEdits"])
+RULES = st.sampled_from(
+    [
+        (),
+        (PolicyRule("deny", kind="command"),),
+        (PolicyRule("allow", kind="edit"), PolicyRule("ask", kind="command")),
+        (PolicyRule("deny", kind="edit", agent="mock"), PolicyRule("allow")),
+    ]
+)
 KEYS = st.sampled_from([None, None, "k1", "k2"])
 
 
@@ -114,6 +123,14 @@ class Walk(RuleBasedStateMachine):
     )
     def configure(self, name: str, mode: Any, title: str | None, model: str | None) -> None:
         self._ask(name, lambda id: inputs.Configure(id, title, model, permission_mode=mode))
+
+    @rule(name=NAMES, rules=RULES)
+    def configure_rules(self, name: str, rules: tuple[PolicyRule, ...]) -> None:
+        self._ask(name, lambda id: inputs.Configure(id, policy=rules))
+
+    @rule(rules=RULES)
+    def the_operator_changes_the_rules(self, rules: tuple[PolicyRule, ...]) -> None:
+        self.world.operator = rules
 
     @rule(name=NAMES)
     def terminate(self, name: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 import msgspec
@@ -21,6 +21,7 @@ from sandbox_agent.errors import AgentProcessExited, Conflict, SandboxAgentError
 from sandbox_agent.runtime.group import Group, Written
 from sandbox_agent.runtime.log import End, Log
 from sandbox_agent.schema.events import (
+    AnyData,
     Event,
     ItemCompleted,
     ItemStarted,
@@ -32,6 +33,7 @@ from sandbox_agent.schema.events import (
 )
 from sandbox_agent.schema.inputs import Decision, Prompt, Settings
 from sandbox_agent.schema.items import Item, StatusPart
+from sandbox_agent.schema.policy import PolicyRule
 from sandbox_agent.schema.world import World as Given
 from sandbox_agent.schema.world import counted
 from sandbox_agent.session import effects, inputs
@@ -240,10 +242,12 @@ class Actor:
         world = self.world
         match effect:
             case effects.Append():
+                world.check_rules(draft.data for draft in effect.drafts)
                 world.log.append(self.end, effect)
             case effects.Answer(command, result):
                 world.answered(self, command, result)
-            case effects.Connect(attempt):
+            case effects.Connect(attempt, settings):
+                world.check_told(settings)
                 assert self.process is None or self.process.is_dead, "two processes at once"
                 self.process = Process(attempt)
             case effects.Say(attempt, words):
@@ -315,13 +319,16 @@ class ToyWorld:
         self.actors: dict[str, Actor] = {}
         self.checkers: dict[str, tuple[Checker, int]] = {}
         self.startable = True
+        self.operator: tuple[PolicyRule, ...] = ()
+        """The operator's rules, which may change at any time."""
         self._numbers = itertools.count(1)
         self._clock = itertools.count(1)
         self._given = self._give()
         self._new_life()
 
     def _give(self) -> Given:
-        return counted(lambda: float(next(self._clock)), lambda: f"t{next(self._clock):06}")
+        given = counted(lambda: float(next(self._clock)), lambda: f"t{next(self._clock):06}")
+        return msgspec.structs.replace(given, operator_rules=lambda: self.operator)
 
     def _new_life(self) -> None:
         self.loop = Loop()
@@ -585,6 +592,8 @@ class ToyWorld:
                 assert turn not in self.prompts_of_dead, "prompted again after a kill"
                 self.prompts[turn] = self.prompts.get(turn, 0) + 1
                 assert self.prompts[turn] <= 3
+            case effects.Switch(settings):
+                self.check_told(settings)
             case effects.GiveDecision(key):
                 assert f"perm:{key}" in self._resolved_keys(actor), "decided before it was written"
             case effects.GiveToolResult(key):
@@ -593,6 +602,18 @@ class ToyWorld:
                 assert key not in open_keys, "a tool's result was given before it was written"
             case _:
                 pass
+
+    def check_rules(self, written: Iterable[AnyData]) -> None:
+        """Nothing that the operator denies is accepted, whoever answers."""
+        for data in written:
+            if isinstance(data, PermissionResolved) and data.status != "reject":
+                denied = {rule.kind for rule in self.operator if rule.effect == "deny"}
+                assert data.metadata.kind not in denied, "accepted against a rule"
+
+    def check_told(self, settings: Settings) -> None:
+        """An agent under a rule that denies or asks is not in its own bypass."""
+        bound = any(rule.effect != "allow" for rule in self.operator)
+        assert not (bound and settings.permission_mode == "bypass"), "in bypass against a rule"
 
     def _resolved_keys(self, actor: Actor) -> set[str]:
         return {

@@ -108,7 +108,7 @@ export interface paths {
         delete: operations["sessions.delete"];
         options?: never;
         head?: never;
-        /** Change the title, model, variant or modes of a session; while it runs if the agent supports that. */
+        /** Change the title, model, variant, modes or rules of a session; while it runs if the agent supports that. */
         patch: operations["sessions.update"];
         trace?: never;
     };
@@ -724,6 +724,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions/{session_id}/policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the rules of a session: the operator's, then its own. */
+        get: operations["policy.show"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/policy/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say what would happen to a request of an agent, and which rule decides. Nothing is run.
+         * @description An agent that does not ask is not stopped by a rule: docs/permissions.md says what each agent asks for.
+         */
+        post: operations["policy.test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/processes": {
         parameters: {
             query?: never;
@@ -1260,6 +1297,19 @@ export interface components {
             /** @enum {unknown} */
             kind?: "command" | "edit" | "fetch" | "mcp" | "other" | "read" | "search" | "task";
             title?: string;
+            /** @default null */
+            rule?: components["schemas"]["RuleReference"] | null;
+        };
+        /**
+         * RuleReference
+         * @description The rule that decided.
+         */
+        RuleReference: {
+            /** @enum {unknown} */
+            list: "operator" | "session";
+            index: number;
+            /** @default null */
+            reason?: string | null;
         };
         /** QuestionList */
         QuestionList: {
@@ -1471,6 +1521,121 @@ export interface components {
             paths: string[];
             /** @description More paths were written than are listed. */
             truncated: boolean;
+        };
+        /** PolicyList */
+        PolicyList: {
+            /** @description The operator's rules, then the session's, in their order. */
+            rules: components["schemas"]["ListedRule"][];
+        };
+        /** ListedRule */
+        ListedRule: {
+            /**
+             * @description Whose rule it is.
+             * @enum {unknown}
+             */
+            list: "operator" | "session";
+            /** @description Its position in that list, from 0. */
+            index: number;
+            rule: components["schemas"]["PolicyRule"];
+            /** @default false */
+            expired?: boolean;
+        };
+        /**
+         * PolicyRule
+         * @description What to do with a request that matches every given field. An unknown field is refused: a typo must not widen a rule.
+         */
+        PolicyRule: {
+            /**
+             * @description `allow`, `ask` or `deny`.
+             * @enum {unknown}
+             */
+            effect: "allow" | "ask" | "deny";
+            /**
+             * @description Name of the agent; `*` is a wildcard.
+             * @default null
+             */
+            agent?: string | null;
+            /**
+             * @description What the tool does.
+             * @default null
+             */
+            kind?: ("command" | "edit" | "fetch" | "mcp" | "other" | "read" | "search" | "task") | null;
+            /**
+             * @description The agent's name of the tool; `*` is a wildcard.
+             * @default null
+             */
+            tool?: string | null;
+            /**
+             * @description Words of a command, e.g. `git *`. `allow` must match the whole command, `deny` and `ask` match its beginning.
+             * @default null
+             */
+            command?: string | null;
+            /**
+             * @description File after links are resolved, e.g. `src/**`; relative to the session's directory.
+             * @default null
+             */
+            path?: string | null;
+            /**
+             * @description Host that is contacted, e.g. `*.example.com`.
+             * @default null
+             */
+            host?: string | null;
+            /**
+             * @description Why; the agent is told when it is denied.
+             * @default null
+             */
+            reason?: string | null;
+            /**
+             * @description When the rule ends, e.g. `2030-01-31T12:00:00Z`.
+             * @default null
+             */
+            expires?: string | null;
+        };
+        /** PolicyVerdict */
+        PolicyVerdict: {
+            /**
+             * @description What would happen; `ask` waits for a client.
+             * @enum {unknown}
+             */
+            outcome: "allow" | "ask" | "deny";
+            /**
+             * @description What decides.
+             * @enum {unknown}
+             */
+            decidedBy: "permissionMode" | "rule";
+            /** @description The request in parts; the strictest answer counts. */
+            parts: components["schemas"]["JudgedPart"][];
+            /**
+             * @description The rule that decides.
+             * @default null
+             */
+            rule?: components["schemas"]["RuleReference"] | null;
+            /**
+             * @description What the agent is told.
+             * @default null
+             */
+            message?: string | null;
+        };
+        /**
+         * JudgedPart
+         * @description A command, file or host of a request, and what the rules say about it.
+         */
+        JudgedPart: {
+            /** @enum {unknown} */
+            kind: "command" | "edit" | "fetch" | "mcp" | "other" | "read" | "search" | "task";
+            text: string;
+            /**
+             * @description Absent if no rule matches.
+             * @default null
+             */
+            effect?: ("allow" | "ask" | "deny") | null;
+            /** @default null */
+            rule?: components["schemas"]["RuleReference"] | null;
+            /**
+             * @description Why it is not certain that the rule matches.
+             * @default null
+             */
+            why?: string | null;
         };
         /** ProcessList */
         ProcessList: {
@@ -1714,6 +1879,11 @@ export interface components {
              */
             turnTimeoutMs?: number | null;
             /**
+             * @description Rules for what the agent may do, after the operator's.
+             * @default []
+             */
+            policy?: components["schemas"]["PolicyRule"][];
+            /**
              * @description Tools of the client that the agent may call; see `tool-calls`.
              * @default []
              */
@@ -1821,6 +1991,11 @@ export interface components {
              */
             turnTimeoutMs?: number | null;
             /**
+             * @description Rules for what the agent may do, after the operator's.
+             * @default []
+             */
+            policy?: components["schemas"]["PolicyRule"][];
+            /**
              * @description Tools of the client that the agent may call; see `tool-calls`.
              * @default []
              */
@@ -1843,6 +2018,11 @@ export interface components {
             agentMode?: string | null;
             /** @default null */
             permissionMode?: ("acceptEdits" | "bypass" | "default" | "plan") | null;
+            /**
+             * @description Replaces the session's rules.
+             * @default null
+             */
+            policy?: components["schemas"]["PolicyRule"][] | null;
         };
         /** SendMessageBody */
         SendMessageBody: {
@@ -1931,6 +2111,38 @@ export interface components {
              * @default null
              */
             sessionId?: string | null;
+        };
+        /** TestPolicyBody */
+        TestPolicyBody: {
+            /** @description Agent that would make the request, e.g. `claude`. */
+            agent: string;
+            /** @description Input of the tool as JSON, or just its command, file or URL as text. */
+            input: unknown;
+            /**
+             * @description The agent's name of the tool, e.g. `Bash`.
+             * @default null
+             */
+            tool?: string | null;
+            /**
+             * @description What the tool does, if you do not name one.
+             * @default null
+             */
+            kind?: ("command" | "edit" | "fetch" | "mcp" | "other" | "read" | "search" | "task") | null;
+            /**
+             * @description Directory of the session (default: the daemon's).
+             * @default null
+             */
+            directory?: string | null;
+            /**
+             * @default default
+             * @enum {unknown}
+             */
+            permissionMode?: "acceptEdits" | "bypass" | "default" | "plan";
+            /**
+             * @description Rules of the session, after the operator's.
+             * @default []
+             */
+            policy?: components["schemas"]["PolicyRule"][];
         };
         /** CreateProcessBody */
         CreateProcessBody: {
@@ -3788,6 +4000,15 @@ export interface operations {
             };
             /** @description `invalid_request` */
             400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5815,6 +6036,89 @@ export interface operations {
             };
         };
     };
+    "policy.show": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyList"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "policy.test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestPolicyBody"];
+            };
+        };
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyVerdict"];
+                };
+            };
+            /** @description `invalid_request` or `unsupported_agent` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "processes.list": {
         parameters: {
             query?: {
@@ -6897,6 +7201,8 @@ export const ROUTES = {
   "fs.mkdir": "POST /v1/fs/mkdir",
   "fs.move": "POST /v1/fs/move",
   "fs.upload_batch": "POST /v1/fs/upload-batch",
+  "policy.show": "GET /v1/sessions/{session_id}/policy",
+  "policy.test": "POST /v1/policy/test",
   "processes.list": "GET /v1/processes",
   "processes.create": "POST /v1/processes",
   "processes.run": "POST /v1/processes/run",

@@ -33,6 +33,9 @@ export type PermissionList = Schemas["PermissionList"];
 export type PermissionReply = Schemas["ReplyPermissionBody"];
 export type QuestionList = Schemas["QuestionList"];
 export type QuestionReply = Schemas["ReplyQuestionBody"];
+export type PolicyRule = Schemas["PolicyRule"];
+export type PolicyList = Schemas["PolicyList"];
+export type PolicyVerdict = Schemas["PolicyVerdict"];
 export type ChangeList = Schemas["ChangeList"];
 export type ChangedFile = Schemas["ChangedFile"];
 export type Revert = Schemas["RevertChangesBody"];
@@ -290,6 +293,18 @@ export class Operations {
     return this.http.done("questions.reject", { path, ...options });
   }
 
+  // -- rules --------------------------------------------------------------------------------------
+
+  /** Show the rules of a session: the operator's, then its own. */
+  getPolicy(sessionId: string, options: CallOptions = {}): Promise<PolicyList> {
+    return this.http.json("policy.show", { path: { session_id: sessionId }, ...options });
+  }
+
+  /** Say what would happen to a request of an agent, and which rule decides. */
+  testPolicy(body: Schemas["TestPolicyBody"], options: CallOptions = {}): Promise<PolicyVerdict> {
+    return this.http.json("policy.test", { body, ...options });
+  }
+
   // -- events -------------------------------------------------------------------------------------
 
   /** Read a page of events after an offset, oldest first. */
@@ -379,6 +394,8 @@ export const METHODS = {
   "sessions.events": "getEvents",
   "sessions.events_sse": "streamEvents",
   "events.sse": "streamAllEvents",
+  "policy.show": "getPolicy",
+  "policy.test": "testPolicy",
   "changes.list": "listChanges",
   "changes.revert": "revertChanges",
   "changes.undo": "undoRevert",

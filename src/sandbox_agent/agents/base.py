@@ -17,7 +17,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from msgspec import Struct
@@ -29,7 +29,8 @@ from ..schema.world import World
 from .credentials import Sources
 from .failures import Failure
 from .frames import InFrame, OutFrame, native_of
-from .scribe import Frame, Scribe
+from .plain_asks import plain_ask
+from .scribe import Ask, Frame, Scribe
 
 logger = logging.getLogger("sandbox_agent.agents")
 
@@ -373,6 +374,8 @@ class Agent(ABC):
     """What a user should know before choosing this agent; for docs/agents.md."""
     reads_from_workspace: ClassVar[str] = ""
     """The settings it reads from its working directory; for docs/security.md."""
+    unasked: ClassVar[str] = ""
+    """What it does without asking, so that no rule can stop it; for docs/permissions.md."""
 
     @abstractmethod
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
@@ -418,6 +421,10 @@ class Agent(ABC):
         listed = by_model.get(model or catalogue.default_model or "")
         choices = {each for variants in by_model.values() for each in variants} if listed is None else listed
         return variant in choices or not by_model
+
+    def ask_about(self, tool: str, input: Any) -> Ask:
+        """The permission request that a call of this tool makes, so that rules can be tried out."""
+        return plain_ask(tool, "other", input)
 
     def metadata(self, version: str | None, settings: Settings) -> SessionMetadata:
         return SessionMetadata(

@@ -41,6 +41,7 @@ from .base import (
     Wire,
 )
 from .frames import InFrame
+from .plain_asks import command_in, hosts_in, plain_ask
 from .scribe import Ask, AskKind, Rule
 from .titles import title_of
 
@@ -340,8 +341,21 @@ class MockWire(Wire):
                 scribe.result(id, output, exit_code=exit_code, failed=failed, extra=extra)
             case AskFrame(id, tool, input, kind, call, paths, diff):
                 rule = Rule(tool, arguments_of(input))
-                title = title_of(tool, input)
-                scribe.ask(id, Ask(tool, input, kind, call, paths, diff, needs=(rule,), title=title))
+                scribe.ask(
+                    id,
+                    Ask(
+                        tool,
+                        input,
+                        kind,
+                        call,
+                        paths,
+                        diff,
+                        needs=(rule,),
+                        title=title_of(tool, input),
+                        command=command_in(input),
+                        hosts=hosts_in(input),
+                    ),
+                )
             case QuestionFrame(id, questions, call):
                 scribe.question(id, questions, call=call)
             case PlanFrame(id, plan):
@@ -427,6 +441,9 @@ class Mock(Agent):
         argv = [sys.executable, "-I", "-S", str(program), "--state", str(place.data_dir / "mock")]
         assert native_id is not None
         return Launch([*argv, "--resume" if resume else "--conversation", native_id])
+
+    def ask_about(self, tool: str, input: Any) -> Ask:
+        return plain_ask(tool, KINDS.get(tool, "other"), input)
 
     def wire(self, world: World) -> Wire:
         return MockWire(world)

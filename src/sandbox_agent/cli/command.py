@@ -14,6 +14,8 @@ Kind = Literal[
     "mcp",  # repeatable NAME='command args', NAME=URL or JSON
     "answers",  # repeatable "label,label", or all as JSON
     "attachments",  # repeatable PATH
+    "json",  # one value as JSON
+    "json_or_text",  # JSON, or plain text as it is
     "file",  # the path of a file to send
 ]
 Place = Literal["path", "query", "header", "body", "content"]

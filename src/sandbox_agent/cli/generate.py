@@ -148,6 +148,10 @@ def _kind(info: types.Type) -> Kind:
             return "file"
         case types.VarTupleType(item_type=types.StructType(cls=cls)) if cls is Attachment:
             return "attachments"
+        case types.AnyType():
+            return "json_or_text"
+        case types.VarTupleType(item_type=types.StructType()):
+            return "json"
         case types.VarTupleType(item_type=types.VarTupleType()):
             return "answers"
         case types.VarTupleType():

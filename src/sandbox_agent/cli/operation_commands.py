@@ -53,6 +53,8 @@ def _add_field(parser: Parser, command: Command, field: Argument) -> None:
             parser.add_argument(field.flag, action="append", metavar="KEY[=VALUE]", help=escaped(text))
         case "mcp":
             add_mcp(parser, field.help)
+        case "json" | "json_or_text":
+            parser.add_argument(field.flag, metavar="JSON", required=field.required, help=escaped(field.help))
         case "answers":
             either = parser.add_mutually_exclusive_group(required=field.required)
             text = "The chosen labels of one question, separated by commas; repeat for each question."

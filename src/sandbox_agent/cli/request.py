@@ -65,9 +65,27 @@ def _given(argument: Argument, args: argparse.Namespace, upload: Upload) -> Any:
             return mcp_servers(value)
         case "attachments":
             return [attachment(path, args.session_id, upload) for path in value]
+        case "json":
+            return _json(argument.flag, value)
+        case "json_or_text":
+            return _json_or_text(value)
     if argument.name == "directory":
         return os.path.abspath(value)
     return value
+
+
+def _json(flag: str, text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise WrongUsage(f"{flag} is not JSON: {error}") from None
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text) if text.lstrip().startswith("{") else text
+    except msgspec.DecodeError:
+        return text
 
 
 def message(word: str | None, option: str | None) -> str:

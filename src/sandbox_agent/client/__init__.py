@@ -55,6 +55,7 @@ from ..schema.events import (
 from ..schema.files import FileChange, FileEntry, FileStat
 from ..schema.inputs import Answer, Attachment, Decision, McpServer, Reply
 from ..schema.items import FileRef, Image, Item, Json, Reasoning, StatusPart, Text, ToolCall, ToolResult
+from ..schema.policy import PolicyRule
 from ..schema.sessions import SessionInfo
 from .asking import OnPermission, OnQuestion, PermissionAnswer, QuestionAnswer
 from .blocking.client import SandboxAgent
@@ -144,6 +145,7 @@ __all__ = [
     "PermissionMetadata",
     "PermissionRequested",
     "PermissionResolved",
+    "PolicyRule",
     "PreconditionFailed",
     "Progress",
     "QuestionAnswer",

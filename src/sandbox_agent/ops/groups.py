@@ -7,6 +7,7 @@ GROUPS = {
     "sessions": "Create, prompt, read and end sessions.",
     "permissions": "List and answer pending permissions.",
     "questions": "List and answer pending questions.",
+    "policy": "Show rules for what agents may do, and try them out.",
     "tool_calls": "List and answer calls of a client's tools.",
     "attachments": "Upload and read files for messages.",
     "events": "Follow the events of all sessions.",

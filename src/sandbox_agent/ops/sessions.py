@@ -33,6 +33,7 @@ from ..runtime.daemon import Daemon
 from ..schema.answers import CreatedSession, Queue, QueuedMessageInfo, SentMessage, SessionPage
 from ..schema.ids import random_id
 from ..schema.inputs import Attachment, McpServer, PermissionMode, Prompt, Settings
+from ..schema.policy import MOST_RULES, PolicyRule
 from ..schema.sessions import SessionInfo
 from ..schema.tools import CLIENT_SERVER, Tool
 from ..session.admission import Accepted
@@ -89,6 +90,10 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
         Annotated[int, Meta(gt=0)] | None,
         Meta(description="Cancel a turn that takes longer (default: no limit)."),
     ] = None
+    policy: Annotated[
+        tuple[PolicyRule, ...],
+        Meta(max_length=MOST_RULES, description="Rules for what the agent may do, after the operator's."),
+    ] = ()
     tools: Annotated[
         tuple[Tool, ...],
         Meta(description="Tools of the client that the agent may call; see `tool-calls`."),
@@ -125,6 +130,10 @@ class UpdateSession(Struct, frozen=True, rename="camel"):
     variant: Name | None = None
     agent_mode: Name | None = None
     permission_mode: PermissionMode | None = None
+    policy: Annotated[
+        Annotated[tuple[PolicyRule, ...], Meta(max_length=MOST_RULES)] | None,
+        Meta(description="Replaces the session's rules."),
+    ] = None
 
 
 class SendMessage(Struct, frozen=True, rename="camel"):
@@ -206,6 +215,7 @@ async def _create(daemon: Daemon, session_id: str, request: SessionSettings) -> 
         title=request.title,
         pinned_version=request.agent_version,
         turn_timeout_ms=request.turn_timeout_ms,
+        policy=request.policy,
         tools=request.tools,
         tool_timeout_ms=request.tool_timeout_ms,
     )
@@ -261,13 +271,13 @@ async def get(daemon: Daemon, request: OneSession) -> SessionInfo:
     examples=('sandbox-agent sessions update demo --title "Release" --permission-mode plan',),
 )
 async def update(daemon: Daemon, request: UpdateSession) -> SessionInfo:
-    """Change the title, model, variant or modes of a session; while it runs if the agent supports that."""
+    """Change the title, model, variant, modes or rules of a session; while it runs if the agent supports that."""
     changes = {
         name: value
-        for name in ("title", "model", "variant", "agent_mode", "permission_mode")
+        for name in ("title", "model", "variant", "agent_mode", "permission_mode", "policy")
         if (value := getattr(request, name)) is not None
     }
-    if changes.keys() - {"title"}:
+    if changes.keys() - {"title", "policy"}:
         await _check_change(daemon, request.session_id, changes)
     await daemon.sessions.ask(request.session_id, lambda id: Configure(id, **changes))
     return (await daemon.sessions.show(request.session_id)).info
@@ -277,7 +287,7 @@ async def _check_change(daemon: Daemon, session_id: str, changes: dict[str, Any]
     record = (await daemon.sessions.show(session_id)).view.record
     if record.ended:
         raise Conflict("the session has ended", sessionId=session_id)
-    changed = {name: value for name, value in changes.items() if name != "title"}
+    changed = {name: value for name, value in changes.items() if name not in ("title", "policy")}
     settings = msgspec.structs.replace(record.settings, **changed)
     await daemon.check(record, settings)
     env = (await daemon.sessions.secrets(session_id)).env

@@ -131,7 +131,7 @@ class AgentLink:
             raise
         self._by_signal = host.wire.interrupts_by_signal
         self._opened = asyncio.get_running_loop().create_future()
-        metadata = agent.metadata(program.version, effect.settings)
+        metadata = agent.metadata(program.version, live.settings)
         start = Start(live.scribe, settings, metadata, effect.native_id, effect.resume)
         self._conversation = host.open(start, self)
         host.begin()

@@ -11,6 +11,8 @@ from collections.abc import Collection, Coroutine
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ..agents import AGENTS
 from ..agents.acp import parse_acp_agents
 from ..agents.base import Agent
@@ -30,10 +32,13 @@ from ..files.vault import Vault
 from ..files.work import Files
 from ..install.publishers import RECIPES
 from ..install.version import LATEST, check_version
+from ..policy.operator import OperatorRules
+from ..policy.rules import Rules
 from ..processes.guarded import sweep
 from ..processes.processes import Processes
 from ..schema.features import Catalogue, Command, Mode
 from ..schema.inputs import Settings
+from ..schema.policy import PolicyRule
 from ..schema.tools import Tool
 from ..schema.world import REAL, World
 from ..session.life import Created
@@ -93,7 +98,10 @@ class Daemon:
         )
         self.draining = False
         self.started_at = time.monotonic()
-        self._world = world
+        if config.policy is not None:
+            # Read first: a daemon whose rules are broken must not start.
+            world = msgspec.structs.replace(world, operator_rules=OperatorRules(config.policy).current)
+        self.world = world
         self._data = DataFolder(config.data_path)
         self.folder = folder = self._data.path.resolve()
         store = open_store(config, folder)
@@ -175,6 +183,7 @@ class Daemon:
         title: str | None = None,
         pinned_version: str | None = None,
         turn_timeout_ms: int | None = None,
+        policy: tuple[PolicyRule, ...] = (),
         tools: tuple[Tool, ...] = (),
         tool_timeout_ms: int | None = None,
     ) -> Created:
@@ -192,7 +201,7 @@ class Daemon:
         pinned = pinned_version and program.version
         await self._check_mode(agent, settings, program.version, pinned)
         await self.check_choice(agent, settings, listed=not secrets.env, version=pinned)
-        moment = self._world.now()
+        moment = self.world.now()
         record = SessionRecord(
             session_id,
             agent_name,
@@ -202,8 +211,9 @@ class Daemon:
             title,
             agent_version=program.version,
             pinned_version=pinned,
-            native_id=agent.choose_native_id(self._world),
+            native_id=agent.choose_native_id(self.world),
             turn_timeout_ms=turn_timeout_ms,
+            policy=policy,
             tools=tools,
             tool_timeout_ms=tool_timeout_ms,
             folder=self.attachments.new_folder(),
@@ -214,6 +224,10 @@ class Daemon:
         except SandboxAgentError:
             await self.changes.discard(record.folder)
             raise
+
+    def rules(self, session: tuple[PolicyRule, ...]) -> Rules:
+        """The rules of a session, with the operator's as they are now."""
+        return Rules(self.world.operator_rules(), session)
 
     def agent(self, name: str) -> Agent:
         agent = self.agents.get(name)
@@ -326,7 +340,7 @@ class Daemon:
         program = await self.programs.program(agent, version)
         settings = Settings(directory, agent.modes[0].id)
         host = await self.hosts.get(
-            HostRequest(agent, program, settings, {}, agent.choose_native_id(self._world), False)
+            HostRequest(agent, program, settings, {}, agent.choose_native_id(self.world), False)
         )
         try:
             catalogue = await host.catalogue(directory, self.config.start_seconds)

@@ -17,6 +17,7 @@ from ..agents.base import Agent
 from ..agents.scribe import Scribe
 from ..errors import Internal, SandboxAgentError, Unavailable
 from ..schema.features import Catalogue
+from ..schema.inputs import Settings
 from ..schema.tools import Tool
 from ..session import effects, inputs
 from ..session.effects import Effect
@@ -79,6 +80,11 @@ class LiveSession:
     def pinned_version(self) -> str | None:
         """The requested version of the agent."""
         return self._core.record.pinned_version
+
+    @property
+    def settings(self) -> Settings:
+        """What the client has chosen; its agent may be told something stricter."""
+        return self._core.record.settings
 
     @property
     def tools(self) -> tuple[Tool, ...]:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from .items import Item, Kind, Role, ToolKind, Visibility
+from .policy import RuleReference
 from .times import Time
 
 Source = Literal["agent", "daemon"]
@@ -163,6 +164,8 @@ class PermissionMetadata(Struct, frozen=True, omit_defaults=True):
     # Sent with every permission, as in a tool call.
     kind: ToolKind = field(default_factory=lambda: "other")
     title: str = field(default_factory=lambda: "")
+    rule: RuleReference | None = None
+    """The rule that decided, if one of a list did rather than an earlier "always"."""
 
 
 class Permission(Data, frozen=True):

@@ -214,14 +214,15 @@ def configure(core: Core, command: Configure) -> None:
         for name in ("model", "variant", "agent_mode", "permission_mode")
         if (value := getattr(command, name)) is not None
     }
-    if core.record.ended and wanted:
+    policy = core.record.policy if command.policy is None else command.policy
+    if core.record.ended and (wanted or command.policy is not None):
         core.answer(command.id, Conflict("the session has ended", sessionId=core.record.session_id))
         return
     before = core.snapshot()
     settings: Settings = msgspec.structs.replace(core.record.settings, **wanted)
     title = core.record.title if command.title is None else command.title
-    if (settings, title) == (core.record.settings, core.record.title):
+    if (settings, title, policy) == (core.record.settings, core.record.title, core.record.policy):
         core.answer(command.id)
         return
-    core.change(settings=settings, title=title)
+    core.change(settings=settings, title=title, policy=policy)
     core.answer(command.id, after=core.propose(command.id, before))

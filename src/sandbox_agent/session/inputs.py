@@ -11,6 +11,7 @@ from ..agents.failures import Failure
 from ..errors import SandboxAgentError
 from ..schema.events import Event, Stderr
 from ..schema.inputs import Answer, Decision, PermissionMode, Prompt
+from ..schema.policy import PolicyRule
 from ..schema.tools import ToolOutcome
 from ..store.base import KeyRow, QueuedHead, QueuedMessage, Secrets
 
@@ -68,6 +69,7 @@ class Configure(Struct, frozen=True):
     variant: str | None = None
     agent_mode: str | None = None
     permission_mode: PermissionMode | None = None
+    policy: tuple[PolicyRule, ...] | None = None
 
 
 class Terminate(Struct, frozen=True):

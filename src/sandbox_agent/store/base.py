@@ -22,6 +22,7 @@ from msgspec import Struct, field
 from ..errors import Unavailable
 from ..schema.events import Usage
 from ..schema.inputs import McpServer, Prompt, Rule, Settings
+from ..schema.policy import PolicyRule
 from ..schema.sessions import Used
 from ..schema.tools import Tool
 
@@ -61,6 +62,9 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     used: Used | None = None
     """What the agent reports to work with; shown unless the client chose something."""
     rules: tuple[Rule, ...] = ()
+    """What the client has allowed with "always"."""
+    policy: tuple[PolicyRule, ...] = ()
+    """The session's own rules."""
     turn_timeout_ms: int | None = None
     tools: tuple[Tool, ...] = ()
     """Tools of the client that the agent may call."""

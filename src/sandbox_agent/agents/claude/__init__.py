@@ -13,6 +13,7 @@ from ...schema.inputs import McpServer, Settings
 from ...schema.tools import CLIENT_SERVER
 from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
+from ..scribe import Ask
 from .credentials import SOURCES
 from .modes import MODES
 
@@ -27,6 +28,11 @@ class Claude(Agent):
     env_families = ("ANTHROPIC_", "CLAUDE_")
     credentials = SOURCES
     modes = MODES
+    unasked = (
+        "reads and searches files in its directory, runs commands that it knows to be read-only (`ls`, `echo`), and "
+        "whatever the user's or the workspace's own settings allow (`permissions.allow`, hooks)"
+    )
+    gaps = {"rule_read": "it reads files in its directory without asking"}
     reads_from_workspace = "`.claude/settings.json` and `.claude/settings.local.json` (permissions, hooks that run commands), `.mcp.json`, `CLAUDE.md`"
     capabilities = Capabilities(
         text_messages=True,
@@ -71,6 +77,12 @@ class Claude(Agent):
             files[str(path)] = config
             argv.append(f"--mcp-config={path}")
         return Launch(argv, ENVIRONMENT, files=files)
+
+    def ask_about(self, tool: str, input: Any) -> Ask:
+        from .frames import CanUseTool
+        from .tools import ask_of
+
+        return ask_of(CanUseTool(tool, input if isinstance(input, dict) else {}), None)
 
     def wire(self, world: World) -> Wire:
         from .wire import ClaudeWire

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ...schema.features import COMPACT, Capabilities, Mode
 from ...schema.inputs import Settings
 from ...schema.world import World
 from ..base import Agent, HttpServer, Launch, Place, Wire
+from ..plain_asks import plain_ask
+from ..scribe import Ask
 from .credentials import sources
 from .settings import settings_files, with_schema
 
@@ -58,6 +61,10 @@ class OpenCode(Agent):
     env_families = ("OPENCODE_", *PROVIDER_KEYS)
     credentials = sources(PROVIDER_KEYS)
     needs_credentials = False
+    unasked = (
+        "reads and searches files in its directory, searches the web, loads skills, starts sub-agents (whose own calls ask); "
+        "its plugins run without asking"
+    )
     reads_from_workspace = (
         "`opencode.json`, `.opencode/` (agents, commands, plugins that run code), `AGENTS.md`"
     )
@@ -83,6 +90,7 @@ class OpenCode(Agent):
         shared_process=True,
     )
     gaps = {
+        "rule_read": "it reads files in its directory without asking",
         "error_cut": "it reports the failure after five more tries, which take over a minute; a cancel or `turnTimeoutMs` ends such a turn earlier",
     }
     commands = (COMPACT,)
@@ -113,6 +121,11 @@ class OpenCode(Agent):
             "OPENCODE_DISABLE_EMBEDDED_WEB_UI": "1",
         }
         return Launch(argv, env, server)
+
+    def ask_about(self, tool: str, input: Any) -> Ask:
+        from .tools import kind_of
+
+        return plain_ask(tool, kind_of(tool), input)
 
     def wire(self, world: World) -> Wire:
         from .wire import OpenCodeWire

@@ -77,6 +77,10 @@ class Ask(Struct, frozen=True):
     """What the tool does; `kind` if the adapter does not set it."""
     title: str = ""
     """A one-line title; the action if empty."""
+    command: str | None = None
+    """The command line, if the tool runs one in a POSIX shell."""
+    hosts: tuple[str, ...] = ()
+    """Hosts that the tool contacts, as far as its input says."""
 
 
 Requested = PermissionRequested | QuestionRequested | ToolRequest

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ...schema.answers import (
     AgentInfo,
@@ -37,6 +37,7 @@ from ...schema.files import (
     Unpacked,
 )
 from ...schema.inputs import Attachment, McpServer, PermissionMode
+from ...schema.policy import PolicyList, PolicyRule, PolicyVerdict
 from ...schema.processes import (
     BytesWritten,
     LogEntry,
@@ -171,6 +172,7 @@ class AsyncSessions(AsyncGuard):
         env: Mapping[str, str] | None = None,
         mcp: Mapping[str, McpServer] | None = None,
         turn_timeout_ms: int | None = None,
+        policy: Sequence[PolicyRule] = (),
         tools: Sequence[Tool] = (),
         tool_timeout_ms: int | None = None,
     ) -> AsyncSession:
@@ -191,6 +193,7 @@ class AsyncSessions(AsyncGuard):
         - `env`: Environment variables for the agent; readable only by the owner, never returned.
         - `mcp`: MCP servers by name.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
+        - `policy`: Rules for what the agent may do, after the operator's.
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
         - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
 
@@ -212,6 +215,7 @@ class AsyncSessions(AsyncGuard):
                 "env": env,
                 "mcp": mcp,
                 "turnTimeoutMs": turn_timeout_ms,
+                "policy": policy,
                 "tools": tools,
                 "toolTimeoutMs": tool_timeout_ms,
             },
@@ -231,6 +235,7 @@ class AsyncSessions(AsyncGuard):
         env: Mapping[str, str] | None = None,
         mcp: Mapping[str, McpServer] | None = None,
         turn_timeout_ms: int | None = None,
+        policy: Sequence[PolicyRule] = (),
         tools: Sequence[Tool] = (),
         tool_timeout_ms: int | None = None,
     ) -> AsyncSession:
@@ -250,6 +255,7 @@ class AsyncSessions(AsyncGuard):
         - `env`: Environment variables for the agent; readable only by the owner, never returned.
         - `mcp`: MCP servers by name.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
+        - `policy`: Rules for what the agent may do, after the operator's.
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
         - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
 
@@ -271,6 +277,7 @@ class AsyncSessions(AsyncGuard):
                 "env": env,
                 "mcp": mcp,
                 "turnTimeoutMs": turn_timeout_ms,
+                "policy": policy,
                 "tools": tools,
                 "toolTimeoutMs": tool_timeout_ms,
             },
@@ -304,8 +311,9 @@ class AsyncSessions(AsyncGuard):
         variant: str | None = None,
         agent_mode: str | None = None,
         permission_mode: PermissionMode | None = None,
+        policy: Sequence[PolicyRule] | None = None,
     ) -> SessionInfo:
-        """Change the title, model, variant or modes of a session; while it runs if the agent supports that.
+        """Change the title, model, variant, modes or rules of a session; while it runs if the agent supports that.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
         - `title`: Title to display.
@@ -314,6 +322,7 @@ class AsyncSessions(AsyncGuard):
         - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
         - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
           not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+        - `policy`: Replaces the session's rules.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `SessionNotFound`, `Conflict`, `Unavailable`.
@@ -328,6 +337,7 @@ class AsyncSessions(AsyncGuard):
                     "variant": variant,
                     "agentMode": agent_mode,
                     "permissionMode": permission_mode,
+                    "policy": policy,
                 },
             ),
             SessionInfo,
@@ -588,7 +598,8 @@ class AsyncPermissions(AsyncGuard):
         - `reply`: `once`, `always` (for this session) or `reject`.
         - `message`: Message for the agent.
 
-        Raises `InvalidRequest`, `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `NotFound`, `Conflict`,
+        `Unavailable`.
         """
         await self._client.send(
             call(
@@ -650,6 +661,66 @@ class AsyncQuestions(AsyncGuard):
                 body={},
                 settled=409,
             )
+        )
+
+
+class AsyncPolicy(AsyncGuard):
+    """Show rules for what agents may do, and try them out."""
+
+    def __init__(self, client: AsyncSandboxAgent) -> None:
+        self._client = client
+
+    async def show(self, session_id: str) -> PolicyList:
+        """Show the rules of a session: the operator's, then its own.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `SessionNotFound`.
+        """
+        return await self._client.ask(call("GET", f"/v1/sessions/{segment(session_id)}/policy"), PolicyList)
+
+    async def test(
+        self,
+        agent: str,
+        input: Any,
+        *,
+        tool: str | None = None,
+        kind: Literal["command", "edit", "read", "search", "fetch", "mcp", "task", "other"] | None = None,
+        directory: str | None = None,
+        permission_mode: PermissionMode = "default",
+        policy: Sequence[PolicyRule] = (),
+    ) -> PolicyVerdict:
+        """Say what would happen to a request of an agent, and which rule decides. Nothing is run.
+
+        An agent that does not ask is not stopped by a rule: docs/permissions.md says what each agent asks
+        for.
+
+        - `agent`: Agent that would make the request, e.g. `claude`.
+        - `input`: Input of the tool as JSON, or just its command, file or URL as text.
+        - `tool`: The agent's name of the tool, e.g. `Bash`.
+        - `kind`: What the tool does, if you do not name one.
+        - `directory`: Directory of the session (default: the daemon's).
+        - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
+          not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+        - `policy`: Rules of the session, after the operator's.
+
+        Raises `InvalidRequest`, `UnsupportedAgent`.
+        """
+        return await self._client.ask(
+            call(
+                "POST",
+                "/v1/policy/test",
+                body={
+                    "agent": agent,
+                    "input": input,
+                    "tool": tool,
+                    "kind": kind,
+                    "directory": directory,
+                    "permissionMode": permission_mode,
+                    "policy": policy,
+                },
+            ),
+            PolicyVerdict,
         )
 
 
@@ -1385,6 +1456,7 @@ class AsyncOperations(AsyncGuard):
         self.sessions = AsyncSessions(client)
         self.permissions = AsyncPermissions(client)
         self.questions = AsyncQuestions(client)
+        self.policy = AsyncPolicy(client)
         self.tool_calls = AsyncToolCalls(client)
         self.attachments = AsyncAttachments(client)
         self.events = AsyncEvents(client)
