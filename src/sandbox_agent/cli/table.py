@@ -36,8 +36,20 @@ GROUPS: dict[str, str] = {
 COMMANDS: tuple[Command, ...] = (
     Command(
         'agents', 'list', (), 'GET', '/v1/agents', 'List all agents with their install state, version, credentials and capabilities.', '', 'json', '',
-        (),
+        (
+            Argument('config', 'switch', 'query', 'config', 'Include what a session may choose: models, modes, variants, permissions.'),
+            Argument('no_cache', 'switch', 'query', 'noCache', 'Accepted for older clients. It has no effect.'),
+        ),
         "sandbox-agent agents list\nsandbox-agent agents list --json | jq -r '.agents[].id'",
+    ),
+    Command(
+        'agents', 'get', (), 'GET', '/v1/agents/{agent}', 'Show an agent with its install state, version, credentials and capabilities.', '', 'json', '',
+        (
+            Argument('agent', 'string', 'path', 'agent', 'Name of the agent, e.g. `claude`.', required=True),
+            Argument('config', 'switch', 'query', 'config', 'Include what a session may choose: models, modes, variants, permissions.'),
+            Argument('no_cache', 'switch', 'query', 'noCache', 'Accepted for older clients. It has no effect.'),
+        ),
+        'sandbox-agent agents get claude --config --json | jq .configOptions',
     ),
     Command(
         'agents', 'install', (), 'POST', '/v1/agents/{agent}/install', 'Install an agent, or return where it is installed.', 'A client that accepts `text/event-stream` receives frames named `progress`, then one named `result` with the\nresponse, or one named `problem` with the error.', 'json', '',

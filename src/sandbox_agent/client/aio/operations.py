@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ...schema.answers import (
+    AgentInfo,
     AgentList,
     Commands,
     EventPage,
@@ -75,9 +76,29 @@ class AsyncAgents(AsyncGuard):
     def __init__(self, client: AsyncSandboxAgent) -> None:
         self._client = client
 
-    async def list(self) -> AgentList:
-        """List all agents with their install state, version, credentials and capabilities."""
-        return await self._client.ask(call("GET", "/v1/agents"), AgentList)
+    async def list(self, *, config: bool = False, no_cache: bool = False) -> AgentList:
+        """List all agents with their install state, version, credentials and capabilities.
+
+        - `config`: Include what a session may choose: models, modes, variants, permissions.
+        - `no_cache`: Accepted for older clients. It has no effect.
+        """
+        return await self._client.ask(
+            call("GET", "/v1/agents", query={"config": config, "noCache": no_cache}), AgentList
+        )
+
+    async def get(self, agent: str, *, config: bool = False, no_cache: bool = False) -> AgentInfo:
+        """Show an agent with its install state, version, credentials and capabilities.
+
+        - `agent`: Name of the agent, e.g. `claude`.
+        - `config`: Include what a session may choose: models, modes, variants, permissions.
+        - `no_cache`: Accepted for older clients. It has no effect.
+
+        Raises `UnsupportedAgent`.
+        """
+        return await self._client.ask(
+            call("GET", f"/v1/agents/{segment(agent)}", query={"config": config, "noCache": no_cache}),
+            AgentInfo,
+        )
 
     async def install(
         self,
