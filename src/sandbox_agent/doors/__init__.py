@@ -1,0 +1,1 @@
+"""Doors: translations of the operations and the log into the protocols that other clients speak."""
