@@ -26,6 +26,8 @@ from .answers import BrokenOff, send_bytes, send_download, send_problem, send_re
 from .asgi import Message, Receive, Scope, Send
 from .gate import Gate, HeaderList, Headers, check_doubled
 from .inspector import ROOT, Inspector
+from .opencode import PREFIX as OPENCODE
+from .opencode import OpenCode
 from .pages import Page, sign_in_page
 from .patience import TRUST
 from .requests import query_of, request_of
@@ -47,6 +49,7 @@ class App:
         self._gate = Gate(config, token)
         self._pages = pages
         self._inspector = Inspector()
+        self._opencode = OpenCode(daemon, self._gate, config.max_body_bytes)
         self._fixed, self._patterns = _routes()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -87,6 +90,8 @@ class App:
         if path.startswith(ROOT) or leads_there:
             await self._send_inspector(path, method, headers, send)
             return None
+        if path.startswith(OPENCODE):
+            return await self._opencode.answer(scope, headers, receive, send, cors)
         methods, path_values = self._find(path)
         page = None if methods else self._pages.get(path)
         if page is not None:

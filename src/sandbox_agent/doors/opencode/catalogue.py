@@ -47,6 +47,18 @@ class Limits(Shape, frozen=True):
     output: int = field(default_factory=lambda: OUTPUT_TOKENS)
 
 
+_MEDIA = {"text": True, "audio": False, "image": True, "video": False, "pdf": True}
+CAPABILITIES: dict[str, Any] = {
+    "temperature": False,
+    "reasoning": True,
+    "attachment": True,
+    "toolcall": True,
+    "input": _MEDIA,
+    "output": {**_MEDIA, "image": False, "pdf": False},
+    "interleaved": False,
+}
+
+
 class OfferedModel(Shape, frozen=True):
     id: str
     provider_id: str
@@ -62,18 +74,6 @@ class OfferedModel(Shape, frozen=True):
     options: dict[str, Any] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
     release_date: str = field(default_factory=str, name="release_date")
-
-
-_MEDIA = {"text": True, "audio": False, "image": True, "video": False, "pdf": True}
-CAPABILITIES = {
-    "temperature": False,
-    "reasoning": True,
-    "attachment": True,
-    "toolcall": True,
-    "input": _MEDIA,
-    "output": {**_MEDIA, "image": False, "pdf": False},
-    "interleaved": False,
-}
 
 
 class Provider(Shape, frozen=True):
@@ -185,5 +185,5 @@ class Catalogue:
 
 
 def _worth(info: AgentInfo) -> tuple[bool, bool, bool]:
-    """Agents that can be used come first, the mock agent last."""
-    return (info.id == "mock", not info.installed, not info.credentials_available)
+    """Agents that can be used come first, the one that is part of the daemon last."""
+    return (info.source == "built-in", not info.installed, not info.credentials_available)

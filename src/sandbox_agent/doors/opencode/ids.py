@@ -14,6 +14,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 CHILD = "~"
+PROJECT = "global"
+"""Every directory belongs to this one project."""
 DRAFT_SECONDS = 24 * 3600
 _DRAFT = "ses_0d"
 
@@ -31,6 +33,11 @@ def message_id(session_id: str, sequence: int, created: int) -> str:
 
 def part_id(session_id: str, sequence: int, index: int = 0) -> str:
     return f"prt_{sequence:012x}{index:03x}{_mark(session_id)[:11]}"
+
+
+def given_ids(native_id: str | None) -> tuple[str, ...]:
+    """The ids of a message and its parts that a client chose: it has drawn them already."""
+    return tuple(native_id.split(",")) if native_id and native_id.startswith("msg_") else ()
 
 
 def _mark(text: str) -> str:

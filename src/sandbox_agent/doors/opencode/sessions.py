@@ -5,14 +5,11 @@ from __future__ import annotations
 from ... import __version__
 from ...errors import SessionNotFound
 from ...schema.sessions import SessionInfo
-from .calls import Call
 from .catalogue import DEFAULT, Catalogue
-from .ids import child_id, drafted_at, milliseconds, owner_of
+from .ids import PROJECT, drafted_at, milliseconds, owner_of
 from .operations import Operations
 from .shapes import Cache, Session, SessionModel, Times, Tokens
 from .thread import Facts
-
-PROJECT = "global"
 
 
 def facts_of(info: SessionInfo, catalogue: Catalogue) -> Facts:
@@ -44,23 +41,6 @@ def session_of(info: SessionInfo, facts: Facts) -> Session:
             reasoning=usage.reasoning_tokens or 0,
             cache=cache,
         ),
-    )
-
-
-def child_session(facts: Facts, call: Call) -> Session:
-    """The session of a sub-agent."""
-    given = call.drawn.input
-    return Session(
-        id=child_id(facts.session_id, call.item_id),
-        slug=call.item_id,
-        project_id=PROJECT,
-        directory=facts.directory,
-        title=f"{given['description']} (@{given['subagent_type']} subagent)",
-        agent="subagent",
-        model=SessionModel(id=facts.model, provider_id=facts.agent),
-        version=__version__,
-        time=Times(created=call.started, updated=call.started),
-        parent_id=call.part.session_id,
     )
 
 

@@ -145,6 +145,10 @@ class Thread:
             entry.parts[part.id] = part
             entry.touched = moment
 
+    def keep_nothing(self) -> None:
+        self._most = 0
+        self.entries.clear()
+
     def settle(self) -> None:
         """Bring the parts that are being written up to date."""
         for writing in self.writing.values():

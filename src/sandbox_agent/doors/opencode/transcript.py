@@ -40,7 +40,7 @@ from ...schema.items import (
 )
 from . import tools
 from .calls import Call, Calls
-from .ids import child_id, message_id, milliseconds, part_id
+from .ids import child_id, given_ids, message_id, milliseconds, part_id
 from .requests import Requests
 from .shapes import (
     BUSY,
@@ -55,6 +55,8 @@ from .shapes import (
     PartGrew,
     Problem,
     ReasoningPart,
+    Session,
+    SessionChanged,
     SessionFailed,
     Span,
     Status,
@@ -65,6 +67,7 @@ from .shapes import (
     ToolPart,
     ToolState,
 )
+from .subagents import child_session
 from .thread import Facts, Thread, Writing
 
 ABORTED = Problem(name="MessageAbortedError", data={"message": "Aborted"})
@@ -106,12 +109,15 @@ class Transcript:
         self.todos: tuple[Todo, ...] = ()
         self.main = Thread(facts.session_id, facts, most)
         self.children: dict[str, Thread] = {}
-        """By the id that clients see."""
+        """The work of sub-agents, by the id that clients see."""
+        self.child_sessions: dict[str, Session] = {}
         self.calls = Calls()
         self.requests = Requests(facts.session_id)
         self._most = most
         self._turn: Queued | None = None
         self._queued: dict[str, Queued] = {}
+        self.newly_queued: str | None = None
+        """The turn of a message that the last event put into the queue."""
         self._out: list[BusEvent] = []
         self.main.out = self._out
 
@@ -139,6 +145,17 @@ class Transcript:
     def queued(self, turn_id: str) -> Queued | None:
         return self._queued.get(turn_id)
 
+    def change_facts(self, facts: Facts) -> None:
+        for thread in (self.main, *self.children.values()):
+            thread.facts = facts
+        self.facts = facts
+
+    def keep_nothing(self) -> None:
+        """From now on, follow only."""
+        self._most = 0
+        for thread in (self.main, *self.children.values()):
+            thread.keep_nothing()
+
     # -- taking events ------------------------------------------------------------------------
 
     def take(self, event: Event) -> list[BusEvent]:
@@ -147,6 +164,7 @@ class Transcript:
             return []
         self.sequence = event.sequence
         self._out.clear()
+        self.newly_queued = None
         self._moment = milliseconds(event.time)
         match event.data:
             case TurnStarted(turn_id=turn_id):
@@ -232,8 +250,9 @@ class Transcript:
                     session_id=thread.id, message_id=part.message_id, part_id=part.id, delta=delta.delta
                 )
                 self._emit("message.part.delta", grew)
-        elif delta.kind == "tool_result" and (call := self.calls.of_result(delta.item_id)):
-            if call.grow(delta.delta):
+        elif delta.kind == "tool_result":
+            call = self.calls.of_result(delta.item_id)
+            if call is not None and call.grow(delta.delta):
                 self._show_call(call, self._running(call))
 
     def _item_completed(self, item: Item) -> None:
@@ -260,6 +279,8 @@ class Transcript:
         if thread is None:
             thread = self.children[id] = Thread(id, self.facts, self._most)
             thread.out = self._out
+            session = self.child_sessions[id] = child_session(self.facts, call)
+            self._emit("session.created", SessionChanged(session_id=id, info=session))
             self._set_status(BUSY, id)
             created = self._moment
             thread.add_user(message_id(id, call.sequence, created), created, created)
@@ -286,10 +307,10 @@ class Transcript:
         thread, moment = self._thread(item.parent_id), self._moment
         thread.complete(moment, "stop")
         place = self._turn or Queued(self.sequence, moment)
-        given = _given_ids(item.native_item_id)
+        given = given_ids(item.native_item_id)
         id = given[0] if given else message_id(thread.id, place.sequence, place.moment)
         thread.add_user(id, place.moment, moment)
-        for part in self._prompt_parts(item, id, thread, given[1:]):
+        for part in self._prompt_parts(item, id, thread, place.sequence, given[1:]):
             thread.show_part(part, moment)
         if self._turn is not None:
             # A second prompt of the same turn has its own place.
@@ -297,10 +318,10 @@ class Transcript:
             thread.begin(message_id(thread.id, self.sequence + 1, moment), moment)
 
     def _prompt_parts(
-        self, item: Item, message: str, thread: Thread, given: tuple[str, ...]
+        self, item: Item, message: str, thread: Thread, sequence: int, given: tuple[str, ...]
     ) -> Iterator[AnyPart]:
         for index, part in enumerate(item.content):
-            id = given[index] if index < len(given) else part_id(thread.id, self.sequence, index)
+            id = given[index] if index < len(given) else part_id(thread.id, sequence, index)
             if isinstance(part, Text):
                 yield TextPart(id=id, session_id=thread.id, message_id=message, text=part.text)
             elif isinstance(part, Image | FileRef):
@@ -453,6 +474,7 @@ class Transcript:
     def _take_queue(self, fact: _QueueFact) -> None:
         if fact.state == "queued":
             self._queued[fact.turn_id] = Queued(self.sequence, self._moment)
+            self.newly_queued = fact.turn_id
         else:
             self._queued.pop(fact.turn_id, None)
 
@@ -468,11 +490,6 @@ def _repeated(thread: Thread, message: MessageWithParts, moment: int) -> Iterabl
 
 def _result_of(item: Item) -> ToolResult | None:
     return next((part for part in item.content if isinstance(part, ToolResult)), None)
-
-
-def _given_ids(native_id: str | None) -> tuple[str, ...]:
-    """The ids of the message and its parts that a client chose: it has drawn them already."""
-    return tuple(native_id.split(",")) if native_id and native_id.startswith("msg_") else ()
 
 
 def file_part(part: Image | FileRef, id: str, session_id: str, message: str) -> FilePart:

@@ -1,0 +1,26 @@
+"""The session in which a client shows the work of a sub-agent."""
+
+from __future__ import annotations
+
+from ... import __version__
+from .calls import Call
+from .ids import PROJECT, child_id
+from .shapes import Session, SessionModel, Times
+from .thread import Facts
+
+
+def child_session(facts: Facts, call: Call) -> Session:
+    """The session of a sub-agent."""
+    given = call.drawn.input
+    return Session(
+        id=child_id(facts.session_id, call.item_id),
+        slug=call.item_id,
+        project_id=PROJECT,
+        directory=facts.directory,
+        title=f"{given['description']} (@{given['subagent_type']} subagent)",
+        agent="subagent",
+        model=SessionModel(id=facts.model, provider_id=facts.agent),
+        version=__version__,
+        time=Times(created=call.started, updated=call.started),
+        parent_id=call.part.session_id,
+    )
