@@ -114,7 +114,9 @@ class Transcript:
         self.calls = Calls()
         self.requests = Requests(facts.session_id)
         self._most = most
-        self._turn: Queued | None = None
+        self._in_turn = False
+        self._place: Queued | None = None
+        """Where the prompt of the running turn was accepted, until it is shown."""
         self._queued: dict[str, Queued] = {}
         self.newly_queued: str | None = None
         """The turn of a message that the last event put into the queue."""
@@ -216,7 +218,8 @@ class Transcript:
     # -- turns --------------------------------------------------------------------------------
 
     def _start_turn(self, turn_id: str) -> None:
-        self._turn = self._queued.pop(turn_id, None) or Queued(self.sequence, self._moment)
+        self._in_turn = True
+        self._place = self._queued.pop(turn_id, None) or Queued(self.sequence, self._moment)
         self._set_status(BUSY)
 
     def _end_turn(self, ended: TurnEnded) -> None:
@@ -226,7 +229,7 @@ class Transcript:
         elif reason == "outcome_unknown":
             self._fail(UNKNOWN_OUTCOME)
         self.main.complete(moment, FINISHES.get(reason, "stop"), ended.metadata.usage)
-        self._turn = None
+        self._in_turn, self._place = False, None
         self._set_status(IDLE)
 
     # -- items --------------------------------------------------------------------------------
@@ -296,6 +299,7 @@ class Transcript:
         if self.status.type == "retry" and thread is self.main:
             self._set_status(BUSY)
         if thread.assistant is None:
+            self._place = None  # a prompt that still comes follows this message
             mode = None if thread is self.main else "subagent"
             thread.begin(message_id(thread.id, self.sequence, self._moment), self._moment, mode)
         assert thread.assistant is not None
@@ -306,15 +310,14 @@ class Transcript:
     def _add_prompt(self, item: Item) -> None:
         thread, moment = self._thread(item.parent_id), self._moment
         thread.complete(moment, "stop")
-        place = self._turn or Queued(self.sequence, moment)
+        # A second prompt of the same turn has its own place.
+        place, self._place = self._place or Queued(self.sequence, moment), None
         given = given_ids(item.native_item_id)
         id = given[0] if given else message_id(thread.id, place.sequence, place.moment)
         thread.add_user(id, place.moment, moment)
         for part in self._prompt_parts(item, id, thread, place.sequence, given[1:]):
             thread.show_part(part, moment)
-        if self._turn is not None:
-            # A second prompt of the same turn has its own place.
-            self._turn = Queued(self.sequence, moment)
+        if self._in_turn:
             thread.begin(message_id(thread.id, self.sequence + 1, moment), moment)
 
     def _prompt_parts(
@@ -465,7 +468,7 @@ class Transcript:
                 entries = msgspec.convert(facts, _Plan, strict=False).entries
                 self.todos = tuple(Todo(content=entry.text, status=entry.status) for entry in entries)
                 self._emit("todo.updated", TodosChanged(session_id=self.main.id, todos=self.todos))
-            case "retry" if self._turn is not None:
+            case "retry" if self._in_turn:
                 message = label.detail or "retrying"
                 self._set_status(Status(type="retry", attempt=1, message=message, next=self._moment))
             case "queue":
