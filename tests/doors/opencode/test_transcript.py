@@ -140,3 +140,13 @@ def test_ids_grow_as_parts_and_messages_follow_each_other(recordings: list[list[
         messages = listed(transcript_of(events).messages(events[0].session_id))
         order = [f"{message['info']['time']['created']}{message['info']['id']}" for message in messages]
         assert order == sorted(order)
+
+
+def test_the_todo_list_is_told() -> None:
+    events = recorded("opencode/todo")
+    screen, transcript = Screen(), new_transcript(events)
+    for event in events:
+        screen.show(transcript.take(event))
+    assert screen.todos == msgspec.to_builtins(transcript.todos)
+    assert {todo["status"] for todo in screen.todos} <= {"pending", "in_progress", "completed"}
+    assert screen.todos[0]["content"]

@@ -138,7 +138,7 @@ async def _follow(funnel: Funnel, transcript: Transcript) -> None:
 
 async def _prepared(door: Door, request: Request) -> Message:
     given, id = request.decode(Prompt), request.path["id"]
-    text, files = _text(given), [part for part in given.parts if part.type == "file"]
+    text, files = _text(given), [_file(part) for part in given.parts if part.type == "file"]
     if not text.strip() and not files:
         raise InvalidRequest("the message is empty", field="parts")
     if owner_of(id) != id:
@@ -150,7 +150,7 @@ async def _prepared(door: Door, request: Request) -> Message:
         )
     else:
         await choose(door, info, Choice(given.model, given.variant, given.agent))
-    attachments = [await _attachment(door, id, part) for part in files]
+    attachments = [await _attachment(door, id, file) for file in files]
     return Message(id, text, tuple(attachments), _client_id(given))
 
 
@@ -169,19 +169,34 @@ def _client_id(given: Prompt) -> str | None:
     return joined if len(joined) <= LONGEST_ID else given.message_id
 
 
-async def _attachment(door: Door, session_id: str, part: PromptPart) -> dict[str, str]:
+class Inline(Struct, frozen=True):
+    """A file whose content is in the prompt."""
+
+    content: bytes
+    mime: str
+    name: str | None
+
+
+def _file(part: PromptPart) -> Inline | dict[str, str]:
+    """A file of a prompt: its content, or the attachment that names it."""
     address = urlsplit(part.url)
-    named = {"filename": part.filename} if part.filename else {}
     if address.scheme == "file":
         # What follows `?` is a range of lines, which the text of the prompt also names.
-        return {"path": unquote(address.path), **named}
+        return {"path": unquote(address.path), **({"filename": part.filename} if part.filename else {})}
     if address.scheme != "data":
         raise InvalidRequest("a file needs a `file:` or `data:` URL", field="parts")
     head, _, data = part.url.removeprefix("data:").partition(",")
     try:
-        content = base64.b64decode(data) if head.endswith(";base64") else unquote_to_bytes(data)
+        is_base64 = head.endswith(";base64")
+        content = base64.b64decode(data, validate=True) if is_base64 else unquote_to_bytes(data)
     except binascii.Error:
         raise InvalidRequest("the `data:` URL of a file is not valid base64", field="parts") from None
     mime = part.mime or head.partition(";")[0] or "application/octet-stream"
-    stored = await door.operations.upload(session_id, content, part.filename, mime)
-    return {"path": stored.path, "mime": mime, **named}
+    return Inline(content, mime, part.filename)
+
+
+async def _attachment(door: Door, session_id: str, file: Inline | dict[str, str]) -> dict[str, str]:
+    if isinstance(file, dict):
+        return file
+    stored = await door.operations.upload(session_id, file.content, file.name, file.mime)
+    return {"path": stored.path, "mime": file.mime, **({"filename": file.name} if file.name else {})}

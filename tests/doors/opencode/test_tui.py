@@ -1,0 +1,83 @@
+"""OpenCode's real terminal interface at the door, on the mock agent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.daemons import Daemon, running
+
+from .conftest import TOKEN, OpenCode
+from .tui import Tui, cable_to, client_environment, opencode_program
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+def attached(port: int, tmp_path: Path, *more: str, name: str = "home") -> Tui:
+    url = f"http://127.0.0.1:{port}/opencode/@mock"
+    argv = [opencode_program(), "attach", url, "--dir", str(tmp_path), *more]
+    return Tui(argv, client_environment(tmp_path / name, TOKEN))
+
+
+def test_a_conversation_in_the_terminal_interface(daemon: Daemon, tmp_path: Path) -> None:
+    with attached(daemon.port, tmp_path) as tui:
+        tui.expect("Ask anything.*Default Mock")
+        tui.prompt("hello")
+        tui.expect("You said: hello")
+        tui.prompt("thinking")
+        tui.expect("Thought.*I thought about it")
+        tui.prompt("permission")
+        tui.expect("Permission required.*echo hello from the mock agent.*Allow once")
+        tui.press("Enter")
+        tui.expect("The command said: hello from the mock agent")
+        tui.prompt("question")
+        tui.expect("Which colour do you like.*Type your own answer")
+        tui.press("Down", "Enter")
+        tui.expect("You (chose|like|answered|said).{0,20}Green")
+        tui.prompt("slow")
+        tui.expect("Counting slowly")
+        tui.press("Escape", "Escape")
+        tui.expect("interrupted")
+
+
+def test_a_second_interface_answers_and_a_cut_stream_loses_nothing(daemon: Daemon, tmp_path: Path) -> None:
+    with OpenCode(daemon, tmp_path) as opencode:
+        id = opencode.create()
+    with (
+        cable_to(daemon.port) as cable,
+        attached(cable.port, tmp_path, "-s", id) as first,
+        attached(daemon.port, tmp_path, "-s", id, name="other") as second,
+    ):
+        first.expect("Default Mock")
+        first.prompt("permission")
+        second.expect("Permission required.*Allow once")
+        first.expect("Permission required")
+        second.press("Enter")
+        first.expect("The command said")
+        first.prompt("pace 100 30")
+        first.expect("pace 100 30.*\\d")
+        cable.cut()
+        second.expect("Build · Default.*Build · Default · [0-9.]+m?s")
+        shown = second.screen()
+        last = max(line.strip() for line in shown.splitlines() if line.strip())
+        first.expect("Build · Default.*Build · Default · [0-9.]+m?s")
+        assert last
+
+
+def test_after_a_crash_everything_is_on_the_screen_again(tmp_path: Path) -> None:
+    with running(Daemon(tmp_path / "data", "--token", TOKEN)) as daemon, cable_to(daemon.port) as cable:
+        with attached(cable.port, tmp_path) as tui:
+            tui.expect("Ask anything")
+            tui.prompt("hello")
+            tui.expect("You said: hello")
+            tui.prompt("slow")
+            tui.expect("Counting slowly")
+            daemon.kill()
+            daemon.start()
+            cable.target = daemon.port
+            cable.cut()
+            tui.expect("its outcome is unknown")
+            tui.prompt("memory")
+            tui.expect("memory.*hello.*slow")
+        with attached(cable.port, tmp_path, "-c", name="other") as again:
+            again.expect("You said: hello.*Counting slowly.*its outcome is unknown.*memory")
