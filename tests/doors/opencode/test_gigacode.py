@@ -49,5 +49,7 @@ def test_one_command_starts_the_daemon_and_the_interface(tmp_path: Path) -> None
             status = subprocess.run(
                 [*command, "daemon", "status", "--json"], env=environ, capture_output=True, timeout=60
             )
-            stopped = subprocess.run([*command, "daemon", "stop"], env=environ, capture_output=True, timeout=60)
+            stopped = subprocess.run(
+                [*command, "daemon", "stop"], env=environ, capture_output=True, timeout=60
+            )
         assert (status.returncode, stopped.returncode) == (0, 0)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...schema.items import ToolCall
 from .shapes import ToolPart
-from .tools import Drawn
+from .tools import MOST_OUTPUT, Drawn
 
 MOST_TASKS = 64
 """Sub-agents that are remembered after their result, because they may go on in the background."""
@@ -27,13 +27,16 @@ class Call:
         self.answers: Sequence[Sequence[str]] | None = None
         self.result_id = ""
         self.output = ""
+        """The end of what it has written so far."""
+        self._size = 0
         self._shown = 0
 
     def grow(self, output: str) -> bool:
         """Add output; True if a client should see it. It always gets the whole, so not each piece is worth it."""
-        self.output += output
-        if len(self.output) < OFTEN_UNTIL or len(self.output) >= self._shown * 9 // 8:
-            self._shown = len(self.output)
+        self.output = (self.output + output)[-MOST_OUTPUT:]
+        self._size += len(output)
+        if self._size < OFTEN_UNTIL or self._size >= self._shown * 9 // 8:
+            self._shown = self._size
             return True
         return False
 

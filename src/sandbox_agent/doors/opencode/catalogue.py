@@ -24,6 +24,7 @@ DEFAULT = "default"
 """The model that an agent uses if none is chosen."""
 WAIT_SECONDS = 3.0
 FRESH_SECONDS = 300.0
+RETRY_SECONDS = 30.0
 MOST_OFFERS = 200
 CONTEXT_TOKENS = 200_000
 OUTPUT_TOKENS = 32_000
@@ -167,7 +168,8 @@ class Catalogue:
             await asyncio.wait(waiting, timeout=WAIT_SECONDS)
 
     async def _ask_one(self, agent: str, directory: str) -> None:
-        offer = Offer(asked_at=time.monotonic())
+        # An agent that fails offers its default, and is asked again soon. Creating a session says what is wrong.
+        offer = Offer(asked_at=time.monotonic() - FRESH_SECONDS + RETRY_SECONDS)
         try:
             models = await self._operations.models(agent, directory)
             modes = await self._operations.modes(agent, directory)
@@ -175,7 +177,7 @@ class Catalogue:
                 tuple(models.models), tuple(modes.modes), models.default_model, asked_at=time.monotonic()
             )
         except SandboxAgentError:
-            pass  # such an agent offers its default; creating a session says what is wrong
+            pass
         finally:
             del self._asking[agent, directory]
             self._offers[agent, directory] = offer

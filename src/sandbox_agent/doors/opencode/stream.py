@@ -39,6 +39,7 @@ HEARTBEAT_SECONDS = 10.0
 RECENT_SECONDS = 120
 """A client that lost its connection comes back within this time."""
 MOST_RECENT = 50
+MOST_WORKING = 200
 MOST_MESSAGES = 100
 """As many messages as a client keeps of a session."""
 MOST_FOLLOWED = 64
@@ -89,14 +90,14 @@ class EventStream:
     async def _recent(self) -> list[SessionInfo]:
         """Sessions that work, wait for an answer or changed lately."""
         since = (time.time() - RECENT_SECONDS) * 1000
-        found: list[SessionInfo] = []
+        working: list[SessionInfo] = []
+        recent: list[SessionInfo] = []
         async for info in self._operations.sessions():
-            is_open = info.state in ("running", "requires_action")
-            if is_open or milliseconds(info.updated_at) >= since:
-                found.append(info)
-            if len(found) == MOST_RECENT:
-                break
-        return found
+            if info.state in ("running", "requires_action"):
+                working.append(info)
+            elif milliseconds(info.updated_at) >= since:
+                recent.append(info)
+        return [*recent[:MOST_RECENT], *working[:MOST_WORKING]]
 
     async def _snapshot(self, info: SessionInfo) -> list[BusEvent]:
         facts = facts_of(info, self._catalogue)

@@ -9,15 +9,20 @@ from .shapes import Session, SessionModel, Times
 from .thread import Facts
 
 
+def task_of(call: Call) -> str:
+    """What a sub-agent is to do, in a few words. Any call may start one, not only a tool for tasks."""
+    return str(call.drawn.input.get("description") or call.given.title)
+
+
 def child_session(facts: Facts, call: Call) -> Session:
     """The session of a sub-agent."""
-    given = call.drawn.input
+    kind = call.drawn.input.get("subagent_type") or "general"
     return Session(
         id=child_id(facts.session_id, call.item_id),
         slug=call.item_id,
         project_id=PROJECT,
         directory=facts.directory,
-        title=f"{given['description']} (@{given['subagent_type']} subagent)",
+        title=f"{task_of(call)} (@{kind} subagent)",
         agent="subagent",
         model=SessionModel(id=facts.model, provider_id=facts.agent),
         version=__version__,

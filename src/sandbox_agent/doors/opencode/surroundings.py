@@ -209,8 +209,8 @@ def _branch(directory: str) -> str | None:
 
 
 @route("GET", "/vcs/diff")
-async def vcs_diff(door: Door, request: Request) -> list[Any]:
-    return []
+async def vcs_diff(door: Door, request: Request) -> None:
+    raise InvalidRequest("the changes of the whole directory are not available: a session lists its own")
 
 
 # -- files ------------------------------------------------------------------------------------

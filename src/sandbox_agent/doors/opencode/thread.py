@@ -145,6 +145,15 @@ class Thread:
             entry.parts[part.id] = part
             entry.touched = moment
 
+    def grow(self, item_id: str, delta: str) -> TextPart | ReasoningPart | None:
+        """The part that a delta belongs to."""
+        writing = self.writing.get(item_id)
+        if writing is None:
+            return None
+        if self._most:
+            writing.pieces.append(delta)
+        return writing.part
+
     def keep_nothing(self) -> None:
         self._most = 0
         self.entries.clear()

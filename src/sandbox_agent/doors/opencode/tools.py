@@ -18,6 +18,7 @@ Input = dict[str, Any]
 
 MOST_OUTPUT = 30_000
 """Characters of a tool's output that a client gets; the log has all of them."""
+DEEP = 100
 
 _PATHS = ("filePath", "file_path", "path", "absolute_path", "notebook_path", "target_file")
 _BY_NAME = {
@@ -69,8 +70,11 @@ def drawn(call: ToolCall) -> Drawn:
 
 def _decoded(arguments: str) -> Input:
     try:
+        if arguments.count("[") + arguments.count("{") > DEEP:
+            # What is nested so deeply that it could just be read could not be written inside a message.
+            msgspec.json.decode("[" * DEEP + arguments + "]" * DEEP, type=msgspec.Raw)
         given = msgspec.json.decode(arguments)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return {}
     return given if isinstance(given, dict) else {"input": given}
 

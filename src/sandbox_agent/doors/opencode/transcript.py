@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
+from typing import TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -67,7 +68,7 @@ from .shapes import (
     ToolPart,
     ToolState,
 )
-from .subagents import child_session
+from .subagents import child_session, task_of
 from .thread import Facts, Thread, Writing
 
 ABORTED = Problem(name="MessageAbortedError", data={"message": "Aborted"})
@@ -96,6 +97,9 @@ class _Entry(Struct, frozen=True):
 
 class _Plan(Struct, frozen=True):
     entries: tuple[_Entry, ...] = ()
+
+
+Fact = TypeVar("Fact")
 
 
 class Transcript:
@@ -245,10 +249,8 @@ class Transcript:
     def _item_grew(self, delta: ItemDelta) -> None:
         if delta.kind == "message" and delta.role == "assistant":
             thread = self._thread(None if delta.parent_id is msgspec.UNSET else delta.parent_id)
-            writing = thread.writing.get(delta.item_id)
-            if writing is not None:
-                writing.pieces.append(delta.delta)
-                part = writing.part
+            part = thread.grow(delta.item_id, delta.delta)
+            if part is not None:
                 grew = PartGrew(
                     session_id=thread.id, message_id=part.message_id, part_id=part.id, delta=delta.delta
                 )
@@ -287,7 +289,7 @@ class Transcript:
             self._set_status(BUSY, id)
             created = self._moment
             thread.add_user(message_id(id, call.sequence, created), created, created)
-            prompt = str(call.drawn.input.get("prompt") or call.drawn.input["description"])
+            prompt = str(call.drawn.input.get("prompt") or task_of(call))
             text = TextPart(
                 id=part_id(id, call.sequence), session_id=id, message_id=thread.user_id, text=prompt
             )
@@ -383,7 +385,7 @@ class Transcript:
         self._show_call(call, self._running(call))
 
     def _running(self, call: Call) -> ToolState:
-        metadata = {"output": call.output[-tools.MOST_OUTPUT :]} if call.output else {}
+        metadata = {"output": call.output} if call.output else {}
         return ToolState(
             status="running",
             input=call.drawn.input,
@@ -465,16 +467,18 @@ class Transcript:
             return
         match label.label:
             case "plan":
-                entries = msgspec.convert(facts, _Plan, strict=False).entries
+                entries = plan.entries if (plan := _read(facts, _Plan)) else ()
                 self.todos = tuple(Todo(content=entry.text, status=entry.status) for entry in entries)
                 self._emit("todo.updated", TodosChanged(session_id=self.main.id, todos=self.todos))
             case "retry" if self._in_turn:
                 message = label.detail or "retrying"
                 self._set_status(Status(type="retry", attempt=1, message=message, next=self._moment))
             case "queue":
-                self._take_queue(msgspec.convert(facts, _QueueFact, strict=False))
+                self._take_queue(_read(facts, _QueueFact))
 
-    def _take_queue(self, fact: _QueueFact) -> None:
+    def _take_queue(self, fact: _QueueFact | None) -> None:
+        if fact is None:
+            return
         if fact.state == "queued":
             self._queued[fact.turn_id] = Queued(self.sequence, self._moment)
             self.newly_queued = fact.turn_id
@@ -489,6 +493,14 @@ def _repeated(thread: Thread, message: MessageWithParts, moment: int) -> Iterabl
         yield BusEvent(
             type="message.part.updated", properties=PartChanged(session_id=thread.id, part=part, time=moment)
         )
+
+
+def _read(facts: object, type: type[Fact]) -> Fact | None:
+    """The payload of a status; None if it has another shape, since an agent may use the same label."""
+    try:
+        return msgspec.convert(facts, type)
+    except msgspec.ValidationError:
+        return None
 
 
 def _result_of(item: Item) -> ToolResult | None:
