@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +13,11 @@ import httpx2
 import msgspec
 import pytest
 from tests.daemons import SECONDS, Daemon, running
+
+from sandbox_agent.install.publishers import RECIPES
+from sandbox_agent.testing import agent_cache
+from sandbox_agent.testing.offline import offline_environment
+from sandbox_agent.testing.scripted_model import ScriptedModel
 
 from .screen import Screen
 
@@ -121,3 +127,17 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 def opencode(daemon: Daemon, tmp_path: Path) -> Iterator[OpenCode]:
     with OpenCode(daemon, tmp_path) as opencode:
         yield opencode
+
+
+@pytest.fixture(scope="session")
+def scripted_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """Every real agent, on the scripted model."""
+    home = tmp_path_factory.mktemp("home")
+    with ScriptedModel() as model:
+        environ: dict[str, str] = {}
+        for agent in RECIPES:
+            environ |= offline_environment(agent, model.base_url, home)
+        environ["PATH"] = f"{agent_cache.cache_folder() / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        daemon = Daemon(tmp_path_factory.mktemp("scripted") / "data", "--token", TOKEN, env=environ)
+        with running(daemon):
+            yield daemon

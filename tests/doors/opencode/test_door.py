@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -261,3 +263,9 @@ def test_the_stream_and_the_session_api_tell_the_same(opencode: OpenCode, daemon
     assert opencode.get(f"/session/{child['id']}")["id"] == child["id"]
     asked, answered = opencode.get(f"/session/{child['id']}/message")
     assert asked["info"]["sessionID"] == answered["info"]["sessionID"] == child["id"]
+
+
+def test_a_door_that_nobody_uses_is_not_loaded() -> None:
+    script = "import sys, sandbox_agent.http.serve; print([name for name in sys.modules if '.doors' in name])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]", done.stderr

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.daemons import Daemon, running
+from tests.daemons import Daemon
 
 from sandbox_agent.install.publishers import RECIPES
 from sandbox_agent.testing import agent_cache
-from sandbox_agent.testing.offline import offline_environment
-from sandbox_agent.testing.scripted_model import ScriptedModel
 
 from .conftest import TOKEN
 from .tui import client_environment, opencode_program
@@ -43,19 +39,6 @@ def test_the_program_runs_a_prompt_and_permits_a_command(daemon: Daemon, tmp_pat
     call, text = run(daemon, tmp_path, "mock", "permission")
     assert (call["tool"], call["state"]["status"]) == ("bash", "completed")
     assert text["text"] == "The command said: hello from the mock agent"
-
-
-@pytest.fixture(scope="module")
-def scripted_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    home = tmp_path_factory.mktemp("home")
-    with ScriptedModel() as model:
-        environ: dict[str, str] = {}
-        for agent in RECIPES:
-            environ |= offline_environment(agent, model.base_url, home)
-        environ["PATH"] = f"{agent_cache.cache_folder() / 'bin'}{os.pathsep}{os.environ['PATH']}"
-        daemon = Daemon(tmp_path_factory.mktemp("scripted") / "data", "--token", TOKEN, env=environ)
-        with running(daemon):
-            yield daemon
 
 
 @pytest.mark.long

@@ -147,6 +147,6 @@ def test_the_todo_list_is_told() -> None:
     screen, transcript = Screen(), new_transcript(events)
     for event in events:
         screen.show(transcript.take(event))
-    assert screen.todos == msgspec.to_builtins(transcript.todos)
+    assert screen.todos == list(msgspec.to_builtins(transcript.todos))
     assert {todo["status"] for todo in screen.todos} <= {"pending", "in_progress", "completed"}
     assert screen.todos[0]["content"]

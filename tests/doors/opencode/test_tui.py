@@ -13,8 +13,8 @@ from .tui import Tui, cable_to, client_environment, opencode_program
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 
 
-def attached(port: int, tmp_path: Path, *more: str, name: str = "home") -> Tui:
-    url = f"http://127.0.0.1:{port}/opencode/@mock"
+def attached(port: int, tmp_path: Path, *more: str, name: str = "home", agent: str = "mock") -> Tui:
+    url = f"http://127.0.0.1:{port}/opencode/@{agent}"
     argv = [opencode_program(), "attach", url, "--dir", str(tmp_path), *more]
     return Tui(argv, client_environment(tmp_path / name, TOKEN))
 
@@ -38,6 +38,35 @@ def test_a_conversation_in_the_terminal_interface(daemon: Daemon, tmp_path: Path
         tui.expect("Counting slowly")
         tui.press("Escape", "Escape")
         tui.expect("interrupted")
+
+
+def test_claude_in_the_terminal_interface(scripted_daemon: Daemon, tmp_path: Path) -> None:
+    with attached(scripted_daemon.port, tmp_path, agent="claude") as tui:
+        tui.expect("Ask anything.*Claude Code")
+        tui.prompt("SCENARIO:thinking")
+        tui.expect("Thought")
+        tui.expect("Build · .* · [0-9.]+m?s")
+        tui.prompt("SCENARIO:command:touch+made.txt")
+        tui.expect("Permission required.*touch made.txt.*Allow once")
+        tui.press("Enter")
+        tui.expect("Permission required", absent=True)
+        tui.expect("[$] touch made.txt")
+        tui.prompt("SCENARIO:edit")
+        for _ in range(2):  # it writes the file, then edits it
+            tui.expect("Permission required.*greeting.txt.*Allow once")
+            tui.press("Enter")
+            tui.expect("Permission required.*Allow once", absent=True)
+        tui.expect("universe.*Edited")
+        tui.prompt("SCENARIO:question")
+        tui.expect("I need to know something.*Type your own answer")
+        tui.press("Escape")
+        tui.expect("Type your own answer", absent=True)
+        tui.prompt("SCENARIO:slow:500")
+        tui.expect("word3")
+        tui.press("Escape", "Escape")
+        tui.expect("interrupted")
+        tui.prompt("SCENARIO:echo")
+        tui.expect("You said: SCENARIO:echo")
 
 
 def test_a_second_interface_answers_and_a_cut_stream_loses_nothing(daemon: Daemon, tmp_path: Path) -> None:
