@@ -30,6 +30,8 @@ class Screen:
         match event["type"]:
             case "message.updated":
                 self.messages.setdefault(given["sessionID"], {})[given["info"]["id"]] = given["info"]
+            case "message.removed":
+                self.messages.get(given["sessionID"], {}).pop(given["messageID"], None)
             case "message.part.updated":
                 part = given["part"]
                 self.parts.setdefault(part["messageID"], {})[part["id"]] = part

@@ -130,6 +130,19 @@ def test_a_waiting_message_is_shown_at_once_and_once(opencode: OpenCode) -> None
     assert watcher.screen.shown(id)[:4] == opencode.get(f"/session/{id}/message")[:4]
 
 
+def test_a_withdrawn_message_disappears(opencode: OpenCode, daemon: Daemon) -> None:
+    id = opencode.create()
+    with opencode.watch() as watcher, httpx2.Client(headers={"authorization": f"Bearer {TOKEN}"}) as native:
+        opencode.prompt_async(id, "slow")
+        opencode.prompt_async(id, "second")
+        watcher.until(lambda screen: "second" in screen.text(id))
+        queue = f"http://127.0.0.1:{daemon.port}/v1/sessions/{id}/queue"
+        (waiting,) = native.get(queue).json()["messages"]
+        assert native.delete(f"{queue}/{waiting['turnId']}").status_code == 204
+        watcher.until(lambda screen: "second" not in screen.text(id))
+        opencode.post(f"/session/{id}/abort")
+
+
 def test_what_cannot_be_done_is_said_in_the_words_of_the_client(opencode: OpenCode) -> None:
     id = opencode.create()
     for action in ("revert", "unrevert", "fork", "share", "shell"):
@@ -213,6 +226,8 @@ def test_bad_input_names_what_is_wrong(opencode: OpenCode) -> None:
     ):
         refused = opencode.http.post(path, json=body)
         assert (refused.status_code, refused.json()["field"]) == (400, "parts")
+    wrong = {"messageID": "msg_a,b", "parts": [{"type": "text", "text": "hello"}]}
+    assert opencode.http.post(f"/session/{id}/message", json=wrong).json()["field"] == "messageID"
     assert opencode.http.post("/permission/per_1/reply", json={"reply": "once"}).status_code == 404
     assert opencode.http.post("/permission/per_1_none/reply", json={"reply": "no"}).status_code == 400
     assert opencode.http.post(f"/session/{id}/message", content=b"{").status_code == 400

@@ -20,6 +20,18 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.door(
+    "opencode",
+    "@opencode-ai/sdk",
+    "create",
+    "list",
+    "rename",
+    "delete",
+    "text",
+    "tool call",
+    "permission",
+    "event stream",
+)
 def test_a_program_with_the_sdk_of_opencode(opencode: OpenCode) -> None:
     script = Path(__file__).with_name("sdk.mjs")
     basic = "Basic " + base64.b64encode(f"opencode:{TOKEN}".encode()).decode()

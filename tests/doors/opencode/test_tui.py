@@ -19,6 +19,17 @@ def attached(port: int, tmp_path: Path, *more: str, name: str = "home", agent: s
     return Tui(argv, client_environment(tmp_path / name, TOKEN))
 
 
+@pytest.mark.door(
+    "opencode",
+    "terminal interface",
+    "text",
+    "thinking",
+    "tool call",
+    "permission",
+    "question",
+    "abort",
+    "second turn",
+)
 def test_a_conversation_in_the_terminal_interface(daemon: Daemon, tmp_path: Path) -> None:
     with attached(daemon.port, tmp_path) as tui:
         tui.expect("Ask anything.*Default Mock")
@@ -36,10 +47,23 @@ def test_a_conversation_in_the_terminal_interface(daemon: Daemon, tmp_path: Path
         tui.expect("You (chose|like|answered|said).{0,20}Green")
         tui.prompt("slow")
         tui.expect("Counting slowly")
-        tui.press("Escape", "Escape")
+        tui.interrupt()
         tui.expect("interrupted")
 
 
+@pytest.mark.door(
+    "opencode",
+    "terminal interface",
+    "text",
+    "thinking",
+    "tool call",
+    "permission",
+    "edit with diff",
+    "question",
+    "abort",
+    "second turn",
+    agent="claude",
+)
 def test_claude_in_the_terminal_interface(scripted_daemon: Daemon, tmp_path: Path) -> None:
     with attached(scripted_daemon.port, tmp_path, agent="claude") as tui:
         tui.expect("Ask anything.*Claude Code")
@@ -63,12 +87,13 @@ def test_claude_in_the_terminal_interface(scripted_daemon: Daemon, tmp_path: Pat
         tui.expect("Type your own answer", absent=True)
         tui.prompt("SCENARIO:slow:500")
         tui.expect("word3")
-        tui.press("Escape", "Escape")
+        tui.interrupt()
         tui.expect("interrupted")
         tui.prompt("SCENARIO:echo")
         tui.expect("You said: SCENARIO:echo")
 
 
+@pytest.mark.door("opencode", "terminal interface", "permission answered by a second client", "cut stream")
 def test_a_second_interface_answers_and_a_cut_stream_loses_nothing(daemon: Daemon, tmp_path: Path) -> None:
     with OpenCode(daemon, tmp_path) as opencode:
         id = opencode.create()
@@ -97,6 +122,7 @@ def _answer(screen: str) -> str:
     return " ".join(screen.rpartition("pace 100 30")[2].partition("▣")[0].split())
 
 
+@pytest.mark.door("opencode", "terminal interface", "crash of the daemon", "reattach")
 def test_after_a_crash_everything_is_on_the_screen_again(tmp_path: Path) -> None:
     with running(Daemon(tmp_path / "data", "--token", TOKEN)) as daemon, cable_to(daemon.port) as cable:
         with attached(cable.port, tmp_path) as tui:

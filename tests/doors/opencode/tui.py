@@ -91,6 +91,12 @@ class Tui:
             # The interface takes keys that come at once for a paste.
             time.sleep(0.2)
 
+    def interrupt(self) -> None:
+        self.expect("esc interrupt")
+        self.press("Escape")
+        self.expect("again to interrupt")
+        self.press("Escape")
+
     def write(self, text: str) -> None:
         self._tmux("send-keys", "-t", "t", "-l", "--", text)
         self.expect(re.escape(text))

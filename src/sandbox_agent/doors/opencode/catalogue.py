@@ -186,6 +186,11 @@ class Catalogue:
                 self._offers.popitem(last=False)
 
 
-def _worth(info: AgentInfo) -> tuple[bool, bool, bool]:
+def _worth(info: AgentInfo) -> tuple[bool, ...]:
     """Agents that can be used come first, the one that is part of the daemon last."""
-    return (info.source == "built-in", not info.installed, not info.credentials_available)
+    return (
+        info.source == "built-in",
+        not info.installed,
+        not info.credentials_available,
+        info.stability != "stable",
+    )

@@ -13,21 +13,17 @@ from ...runtime.daemon import Daemon
 from ...schema.answers import (
     AgentInfo,
     AgentList,
-    Commands,
     CreatedSession,
     EventPage,
     Models,
     Modes,
-    PermissionList,
-    QuestionList,
     Queue,
     SentMessage,
     SessionPage,
     StoredAttachment,
 )
 from ...schema.changes import ChangeList
-from ...schema.events import PermissionRequested, QuestionRequested
-from ...schema.files import FileEntry, SearchResult
+from ...schema.files import SearchResult
 from ...schema.sessions import SessionInfo
 from .funnel import Funnel
 
@@ -112,10 +108,6 @@ class Operations:
         waiting: Queue = await self._call("sessions.queue", session_id=session_id, limit=100)
         return waiting
 
-    async def commands(self, session_id: str) -> Commands:
-        found: Commands = await self._call("sessions.commands", session_id=session_id)
-        return found
-
     async def changes(self, session_id: str) -> ChangeList:
         found: ChangeList = await self._call("changes.list", session_id=session_id)
         return found
@@ -156,14 +148,6 @@ class Operations:
 
     # -- requests -----------------------------------------------------------------------------
 
-    async def permissions(self, session_id: str) -> list[PermissionRequested]:
-        found: PermissionList = await self._call("permissions.list", session_id=session_id)
-        return found.permissions
-
-    async def questions(self, session_id: str) -> list[QuestionRequested]:
-        found: QuestionList = await self._call("questions.list", session_id=session_id)
-        return found.questions
-
     async def reply_permission(self, session_id: str, id: str, reply: str, message: str | None) -> None:
         await self._call(
             "permissions.reply", session_id=session_id, permission_id=id, reply=reply, message=message
@@ -179,10 +163,6 @@ class Operations:
 
     async def search(self, directory: str, glob: str, limit: int) -> SearchResult:
         found: SearchResult = await self._call("fs.search", path=directory, glob=glob, limit=limit)
-        return found
-
-    async def entries(self, path: str) -> list[FileEntry]:
-        found: list[FileEntry] = await self._call("fs.entries", path=path)
         return found
 
 

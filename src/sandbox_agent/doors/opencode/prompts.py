@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import re
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
 from msgspec import Struct
@@ -22,6 +23,8 @@ from .shapes import MessageWithParts
 from .transcript import Transcript
 
 LONGEST_ID = 4096
+_MESSAGE_ID = re.compile(r"msg_[A-Za-z0-9]{1,100}")
+_PART_ID = re.compile(r"prt_[A-Za-z0-9]{1,100}")
 
 
 class PromptPart(Struct, frozen=True):
@@ -138,6 +141,7 @@ async def _follow(funnel: Funnel, transcript: Transcript) -> None:
 
 async def _prepared(door: Door, request: Request) -> Message:
     given, id = request.decode(Prompt), request.path["id"]
+    client_id = _client_id(given)
     text, files = _text(given), [_file(part) for part in given.parts if part.type == "file"]
     if not text.strip() and not files:
         raise InvalidRequest("the message is empty", field="parts")
@@ -151,7 +155,7 @@ async def _prepared(door: Door, request: Request) -> Message:
     else:
         await choose(door, info, Choice(given.model, given.variant, given.agent))
     attachments = [await _attachment(door, id, file) for file in files]
-    return Message(id, text, tuple(attachments), _client_id(given))
+    return Message(id, text, tuple(attachments), client_id)
 
 
 def _text(given: Prompt) -> str:
@@ -161,12 +165,17 @@ def _text(given: Prompt) -> str:
 
 def _client_id(given: Prompt) -> str | None:
     """The ids that the client has given the message and its parts, in the order of the item's content."""
-    if given.message_id is None or not given.message_id.startswith("msg_"):
+    if given.message_id is None:
         return None
+    if not _MESSAGE_ID.fullmatch(given.message_id):
+        raise InvalidRequest(
+            "`messageID` is not the id of a message: `msg_` and letters or digits", field="messageID"
+        )
     ordered = sorted(given.parts, key=lambda part: part.type != "text")
-    ids = [part.id for part in ordered if part.type in ("text", "file") and part.id]
+    ids = [part.id or "" for part in ordered if part.type in ("text", "file")]
     joined = ",".join([given.message_id, *ids])
-    return joined if len(joined) <= LONGEST_ID else given.message_id
+    are_usable = all(map(_PART_ID.fullmatch, ids)) and len(joined) <= LONGEST_ID
+    return joined if are_usable else given.message_id
 
 
 class Inline(Struct, frozen=True):

@@ -83,7 +83,6 @@ class AssistantMessage(Shape, frozen=True, tag_field="role", tag="assistant"):
     tokens: Tokens = field(default_factory=Tokens)
     finish: str | None = None
     error: Problem | None = None
-    summary: bool = False
 
 
 Message = UserMessage | AssistantMessage
@@ -114,10 +113,6 @@ class FilePart(Part, frozen=True, tag="file"):
     filename: str | None = None
 
 
-class CompactionPart(Part, frozen=True, tag="compaction"):
-    auto: bool
-
-
 class ToolState(Shape, frozen=True):
     status: Literal["pending", "running", "completed", "error"]
     input: dict[str, Any]  # the tool's own input
@@ -136,7 +131,7 @@ class ToolPart(Part, frozen=True, tag="tool"):
     state: ToolState
 
 
-AnyPart = TextPart | ReasoningPart | FilePart | CompactionPart | ToolPart
+AnyPart = TextPart | ReasoningPart | FilePart | ToolPart
 
 
 class MessageWithParts(Shape, frozen=True):

@@ -51,6 +51,7 @@ from .shapes import (
     BusEvent,
     FilePart,
     MessageChanged,
+    MessageRemoved,
     MessageWithParts,
     PartChanged,
     PartGrew,
@@ -482,8 +483,9 @@ class Transcript:
         if fact.state == "queued":
             self._queued[fact.turn_id] = Queued(self.sequence, self._moment)
             self.newly_queued = fact.turn_id
-        else:
-            self._queued.pop(fact.turn_id, None)
+        elif place := self._queued.pop(fact.turn_id, None):
+            id = message_id(self.main.id, place.sequence, place.moment)
+            self._emit("message.removed", MessageRemoved(session_id=self.main.id, message_id=id))
 
 
 def _repeated(thread: Thread, message: MessageWithParts, moment: int) -> Iterable[BusEvent]:
