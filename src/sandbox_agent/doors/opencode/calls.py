@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...schema.items import ToolCall
-from .shapes import ToolPart
+from ...schema.items import Image, Item, ToolCall
+from . import tools
+from .files import file_part
+from .shapes import Span, ToolPart, ToolState
 from .tools import MOST_OUTPUT, Drawn
 
 MOST_TASKS = 64
@@ -24,6 +26,8 @@ class Call:
         self.drawn = drawn
         self.part = part
         self.started = started
+        self.child_id = ""
+        """The session of the sub-agent that it may start."""
         self.answers: Sequence[Sequence[str]] | None = None
         self.result_id = ""
         self.output = ""
@@ -39,6 +43,45 @@ class Call:
             self._shown = self._size
             return True
         return False
+
+    def running(self) -> ToolState:
+        metadata = {"output": self.output} if self.output else {}
+        return ToolState(
+            status="running",
+            input=self.drawn.input,
+            title=self.given.title,
+            metadata={**metadata, **self._link()} or None,
+            time=Span(start=self.started),
+        )
+
+    def ended(self, result: Item, directory: str, moment: int) -> ToolState:
+        failed, output = result.status == "failed", tools.output_of(result.content)
+        metadata = {**tools.metadata_of(self.drawn, result.content, directory), **self._link()}
+        self.drawn = Drawn(tools.tool_after(self.drawn, result.content), self.drawn.input)
+        if self.drawn.tool == "todowrite":
+            metadata["todos"] = self.drawn.input.get("todos", [])
+        if self.answers is not None:
+            metadata["answers"] = self.answers
+        return ToolState(
+            status="error" if failed else "completed",
+            input=self.drawn.input,
+            output=None if failed else output,
+            error=output or "failed" if failed else None,
+            title=self.given.title,
+            metadata=metadata,
+            time=Span(start=self.started, end=moment),
+            attachments=tuple(
+                file_part(part, f"{self.part.id}{index}", self.part.session_id, self.part.message_id)
+                for index, part in enumerate(result.content)
+                if isinstance(part, Image)
+            ),
+        )
+
+    def _link(self) -> dict[str, str]:
+        """A task names the session of its sub-agent."""
+        if self.given.kind != "task":
+            return {}
+        return {"sessionId": self.child_id, "parentSessionId": self.part.session_id}
 
 
 class Calls:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ... import __version__
 from .calls import Call
-from .ids import PROJECT, child_id
+from .ids import PROJECT
 from .shapes import Session, SessionModel, Times
 from .thread import Facts
 
@@ -18,7 +18,7 @@ def child_session(facts: Facts, call: Call) -> Session:
     """The session of a sub-agent."""
     kind = call.drawn.input.get("subagent_type") or "general"
     return Session(
-        id=child_id(facts.session_id, call.item_id),
+        id=call.child_id,
         slug=call.item_id,
         project_id=PROJECT,
         directory=facts.directory,

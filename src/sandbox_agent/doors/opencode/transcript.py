@@ -7,9 +7,7 @@ thought and tool call. The items of a sub-agent are messages of a child session,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import PurePosixPath
 from typing import TypeVar
-from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
@@ -41,6 +39,7 @@ from ...schema.items import (
 )
 from . import tools
 from .calls import Call, Calls
+from .files import file_part
 from .ids import child_id, given_ids, message_id, milliseconds, part_id
 from .requests import Requests
 from .shapes import (
@@ -49,7 +48,6 @@ from .shapes import (
     AboutSession,
     AnyPart,
     BusEvent,
-    FilePart,
     MessageChanged,
     MessageRemoved,
     MessageWithParts,
@@ -145,8 +143,10 @@ class Transcript:
                 if entry.touched >= since or entry.info == thread.assistant:
                     yield from _repeated(thread, entry.listed(), entry.touched)
         if self.todos:
-            yield self._about("todo.updated", TodosChanged(session_id=self.main.id, todos=self.todos))
-        yield self._about("session.status", StatusChanged(session_id=self.main.id, status=self.status))
+            todos = TodosChanged(session_id=self.main.id, todos=self.todos)
+            yield BusEvent(type="todo.updated", properties=todos)
+        status = StatusChanged(session_id=self.main.id, status=self.status)
+        yield BusEvent(type="session.status", properties=status)
         yield from self.requests.snapshot()
 
     def queued(self, turn_id: str) -> Queued | None:
@@ -202,11 +202,8 @@ class Transcript:
                 self._set_status(IDLE)
         return list(self._out)
 
-    def _about(self, type: str, properties: AboutSession) -> BusEvent:
-        return BusEvent(type=type, properties=properties)
-
     def _emit(self, type: str, properties: AboutSession) -> None:
-        self._out.append(self._about(type, properties))
+        self._out.append(BusEvent(type=type, properties=properties))
 
     def _set_status(self, status: Status, thread_id: str | None = None) -> None:
         if thread_id is None:
@@ -259,7 +256,7 @@ class Transcript:
         elif delta.kind == "tool_result":
             call = self.calls.of_result(delta.item_id)
             if call is not None and call.grow(delta.delta):
-                self._show_call(call, self._running(call))
+                self._show_call(call, call.running())
 
     def _item_completed(self, item: Item) -> None:
         match item.kind:
@@ -280,7 +277,7 @@ class Transcript:
         return self._child(call) if call is not None else self.main
 
     def _child(self, call: Call) -> Thread:
-        id = child_id(self.facts.session_id, call.item_id)
+        id = call.child_id
         thread = self.children.get(id)
         if thread is None:
             thread = self.children[id] = Thread(id, self.facts, self._most)
@@ -374,6 +371,7 @@ class Transcript:
             state=state,
         )
         call = Call(item.item_id, self.sequence, given, drawn, part, self._moment)
+        call.child_id = child_id(self.facts.session_id, item.item_id)
         self.calls.add(call)
         self._show_call(call, state)
 
@@ -383,65 +381,18 @@ class Transcript:
         if call is None or given is None:
             return
         call.given, call.drawn, call.started = given, tools.drawn(given), self._moment
-        self._show_call(call, self._running(call))
-
-    def _running(self, call: Call) -> ToolState:
-        metadata = {"output": call.output} if call.output else {}
-        return ToolState(
-            status="running",
-            input=call.drawn.input,
-            title=call.given.title,
-            metadata={**metadata, **self._link_of(call)} or None,
-            time=Span(start=call.started),
-        )
-
-    def _link_of(self, call: Call) -> dict[str, str]:
-        """A task names the session of its sub-agent."""
-        if call.given.kind != "task":
-            return {}
-        child = child_id(self.facts.session_id, call.item_id)
-        return {"sessionId": child, "parentSessionId": call.part.session_id}
+        self._show_call(call, call.running())
 
     def _end_call(self, item: Item) -> None:
         result = _result_of(item)
         call = self.calls.pop(result.call_id) if result else None
         if call is None or result is None:
             return
-        tool = tools.tool_after(call.drawn, item.content)
-        metadata = {
-            **tools.metadata_of(call.drawn, item.content, self.facts.directory),
-            **self._link_of(call),
-        }
-        if tool == "todowrite":
-            metadata["todos"] = call.drawn.input.get("todos", [])
-        if call.answers is not None:
-            metadata["answers"] = call.answers
-        failed = item.status == "failed"
-        output = tools.output_of(item.content)
-        state = ToolState(
-            status="error" if failed else "completed",
-            input=call.drawn.input,
-            output=None if failed else output,
-            error=output or "failed" if failed else None,
-            title=call.given.title,
-            metadata=metadata,
-            time=Span(start=call.started, end=self._moment),
-            attachments=tuple(
-                file_part(part, f"{call.part.id}{index}", call.part.session_id, call.part.message_id)
-                for index, part in enumerate(item.content)
-                if isinstance(part, Image)
-            ),
-        )
-        call.drawn = tools.Drawn(tool, call.drawn.input)
-        self._show_call(call, state)
-        self._end_child(call)
-
-    def _end_child(self, call: Call) -> None:
-        id = child_id(self.facts.session_id, call.item_id)
-        child = self.children.get(id)
+        self._show_call(call, call.ended(item, self.facts.directory, self._moment))
+        child = self.children.get(call.child_id)
         if child is not None:
             child.complete(self._moment, "stop")
-            self._set_status(IDLE, id)
+            self._set_status(IDLE, child.id)
 
     def _show_call(self, call: Call, state: ToolState) -> None:
         call.part = msgspec.structs.replace(call.part, tool=call.drawn.tool, state=state)
@@ -458,7 +409,7 @@ class Transcript:
             # Clients take the details from the input of a call that is no longer pending.
             arguments = msgspec.json.encode(request.metadata.input).decode()
             call.drawn = tools.drawn(msgspec.structs.replace(call.given, arguments=arguments))
-            self._show_call(call, self._running(call))
+            self._show_call(call, call.running())
         self._out.append(self.requests.permission_asked(request, call))
 
     def _take_status(self, item: Item) -> None:
@@ -507,19 +458,6 @@ def _read(facts: object, type: type[Fact]) -> Fact | None:
 
 def _result_of(item: Item) -> ToolResult | None:
     return next((part for part in item.content if isinstance(part, ToolResult)), None)
-
-
-def file_part(part: Image | FileRef, id: str, session_id: str, message: str) -> FilePart:
-    mime = (part.mime if isinstance(part, Image) else None) or "text/plain"
-    name = PurePosixPath(part.path).name
-    return FilePart(
-        id=id,
-        session_id=session_id,
-        message_id=message,
-        mime=mime,
-        url=f"file://{quote(part.path)}",
-        filename=name,
-    )
 
 
 def _problem(error: ErrorEvent, agent: str) -> Problem:
