@@ -71,7 +71,12 @@ DRAWN_PAGE = {"fs.entries": ("EntryPage", "limit", "1000")}
 DRAWN = {"idempotency_key": "idempotency_key or new_key()"}
 """Fields with a generated default."""
 
-SETTLED = {"permissions.reply": 409, "questions.reply": 409, "questions.reject": 409}
+SETTLED = {
+    "permissions.reply": 409,
+    "questions.reply": 409,
+    "questions.reject": 409,
+    "tool_calls.reply": 409,
+}
 """The status of a retry whose first attempt succeeded. Deletes get 404."""
 
 UNHEALTHY = "Raises the problem if the agent is installed but does not start."
@@ -195,6 +200,7 @@ def _imports() -> str:
         f"from ...schema.processes import LogEntry, LogStream, {declared_in(processes)}\n"
         "from ...schema.inputs import Attachment, McpServer, PermissionMode\n"
         "from ...schema.sessions import SessionInfo\n"
+        "from ...schema.tools import Tool, ToolImage\n"
     )
 
 
@@ -429,11 +435,11 @@ def _group(op: Operation) -> str:
 
 
 def _class(group: str) -> str:
-    return f"Async{group.capitalize()}"
+    return f"Async{_camel(group)}"
 
 
 def _bound_name(group: str) -> str:
-    return f"AsyncSession{group.capitalize()}"
+    return f"AsyncSession{_camel(group)}"
 
 
 def _spelled(kind: Any) -> str:
@@ -502,3 +508,7 @@ def _formatted(source: str) -> str:
             [*ruff, *arguments, "-"], input=source, capture_output=True, text=True, check=True
         ).stdout
     return source
+
+
+def _camel(group: str) -> str:
+    return "".join(word.capitalize() for word in group.split("_"))

@@ -18,14 +18,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sandbox_agent.agents import AGENTS
+from sandbox_agent.agents.scribe import Requested
 from sandbox_agent.config import Config
 from sandbox_agent.ops.sessions import SendMessage, accept
 from sandbox_agent.runtime.daemon import Daemon
 from sandbox_agent.runtime.following import TurnFollowing
-from sandbox_agent.schema.events import QuestionRequested
+from sandbox_agent.schema.events import PermissionRequested, QuestionRequested
 from sandbox_agent.schema.inputs import Answer, Decision, Settings
 from sandbox_agent.session.inputs import Decide, Reply, Terminate
-from sandbox_agent.session.view import Requested
 from sandbox_agent.store.base import Secrets
 from sandbox_agent.testing import agent_cache
 from sandbox_agent.testing.offline import offline_environment
@@ -89,7 +89,7 @@ async def say_yes(daemon: Daemon, asked: Requested) -> None:
     if isinstance(asked, QuestionRequested):
         answer = Answer(tuple((one.options[0].label,) for one in asked.metadata.questions))
         await daemon.sessions.ask(SESSION, lambda id: Reply(id, asked.question_id, answer))
-    else:
+    elif isinstance(asked, PermissionRequested):
         await daemon.sessions.ask(SESSION, lambda id: Decide(id, asked.permission_id, Decision("once")))
 
 

@@ -4,14 +4,16 @@ answer to a plan means."""
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import msgspec
 
 from .agents.scribe import Ask
+from .agents.titles import mcp_title
 from .schema.events import DecidedBy, PermissionStatus
 from .schema.inputs import Answer, Decision, Rule, Settings
+from .schema.tools import CLIENT_SERVER, Tool
 
 STATUS: dict[str, PermissionStatus] = {
     "once": "accept",
@@ -76,6 +78,17 @@ def verdict(
     if ask.needs and all(any(rule.covers(need) for rule in rules) for need in ask.needs):
         return Verdict(Decision("once"), "rule")
     return None
+
+
+def is_client_tool(ask: Ask, tools: Iterable[Tool]) -> bool:
+    """Whether the agent asks to call a tool of the client, who can refuse the call itself."""
+    names = {mcp_title(CLIENT_SERVER, tool.name) for tool in tools}
+    written = {form.format(CLIENT_SERVER, tool.name) for form in _MCP_NAMES for tool in tools}
+    return ask.title in names or ask.action in written
+
+
+_MCP_NAMES = ("mcp__{}__{}", "{}_{}", "{}.{}", "{}/{}")
+"""How agents name an MCP server's tool."""
 
 
 def _is_plain_edit(ask: Ask, directory: str, resolve: Callable[[str], str]) -> bool:

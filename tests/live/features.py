@@ -63,6 +63,7 @@ FEATURES = {
         Feature("image", "Image"),
         Feature("file_attachment", "File attachment"),
         Feature("mcp", "MCP tool"),
+        Feature("client_tool", "Tool of the client"),
         Feature("subagent", "Sub-agent"),
         Feature("usage", "Usage"),
         Feature("error_401", "Model error: 401", NO_ERRORS),

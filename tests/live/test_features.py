@@ -224,6 +224,27 @@ def test_calls_a_tool_of_an_mcp_server(live: Live) -> None:
     assert "5" in result.output
 
 
+WEATHER = {
+    "name": "weather",
+    "description": "The weather in a city.",
+    "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+}
+
+
+@feature("client_tool")
+def test_calls_a_tool_of_the_client(live: Live) -> None:
+    session = live.session(tools=[WEATHER])
+    turn_id = session.send(live.say("client_tool", "", "What is the weather in Bonn? Use the tool weather."))
+    request = session.tool_request(turn_id)
+    assert (request.name, request.arguments) == ("weather", {"city": "Bonn"})
+    session.call("POST", f"/tool-calls/{request.call_id}/reply", {"output": "rain and 12 degrees"})
+    turn = session.finish(turn_id)
+    assert turn.asked_client == [], "the client can refuse the call itself"
+    assert request.call_id in {call.call_id for call in turn.calls}
+    (result,) = (result for result in turn.results if result.call_id == request.call_id)
+    assert "rain and 12 degrees" in result.output
+
+
 @feature("subagent")
 def test_a_sub_agents_items_belong_to_its_call(live: Live) -> None:
     session = live.session(permissionMode="bypass", model=live.behaviour.subagent_model)

@@ -20,8 +20,9 @@ from sandbox_agent.agents.amp import delegate as program
 from sandbox_agent.agents.frames import DelegateAsk, DelegateReply, InFrame
 from sandbox_agent.errors import AgentProcessExited
 from sandbox_agent.private_files import write_private
-from sandbox_agent.runtime.delegate import DelegatingProcess, remove_leftovers
+from sandbox_agent.runtime.delegate import DelegatingProcess
 from sandbox_agent.runtime.framing import LineTooLong
+from sandbox_agent.runtime.private_folder import remove_leftovers
 from sandbox_agent.runtime.process import Exit
 
 SECONDS = 20.0

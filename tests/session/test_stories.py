@@ -13,6 +13,7 @@ from tests.session.world import (
     allow,
     ask_permission,
     ask_plan,
+    call_tool,
     end_turn,
     prompt,
     say,
@@ -21,6 +22,7 @@ from tests.session.world import (
 from sandbox_agent.errors import Conflict, NotFound, SandboxAgentError, Unavailable
 from sandbox_agent.schema.events import AskedQuestion, SessionEnded, TurnEnded, TurnStarted
 from sandbox_agent.schema.inputs import Answer
+from sandbox_agent.schema.tools import ToolOutcome
 from sandbox_agent.session import effects, inputs
 from sandbox_agent.session.phases import Cancelling, Ended, Gone, Idle, Open, Reopening, Running
 
@@ -505,3 +507,90 @@ def test_a_turn_begun_while_the_process_stops_ends_with_it() -> None:
     world.settle()
     assert isinstance(actor.core.phase, Idle)
     assert stop_reasons(world) == ["interrupted"]
+
+
+# -- tools of the client ------------------------------------------------------------------------
+
+
+def calling() -> tuple[ToyWorld, Actor]:
+    """The agent has called a tool of the client, which waits."""
+    world, actor = running()
+    actor.feed(call_tool("t"))
+    actor.step(inputs.ToolCalled(attempt(actor), "t", "look", {"key": "t"}))
+    world.settle()
+    assert actor.end.view is not None
+    assert actor.end.view.state == "requires_action"
+    return world, actor
+
+
+def attempt(actor: Actor) -> int:
+    assert actor.process is not None
+    return actor.process.attempt
+
+
+def results(actor: Actor) -> list[effects.GiveToolResult]:
+    return [word for word in words(actor) if isinstance(word, effects.GiveToolResult)]
+
+
+def test_of_two_answers_to_a_tool_one_wins_and_the_other_conflicts() -> None:
+    world, actor = calling()
+    first = world.ask(S, lambda id: inputs.ReplyTool(id, "t", ToolOutcome("one")))
+    second = world.ask(S, lambda id: inputs.ReplyTool(id, "t", ToolOutcome("two")))
+    assert (first.answers, results(actor)) == ([], [])
+    world.settle()
+    world.answer_lookups()
+    assert first.answer is None
+    assert isinstance(second.answer, Conflict)
+    assert results(actor) == [effects.GiveToolResult("t", ToolOutcome("one"))]
+
+
+def test_an_answer_to_a_tool_that_cannot_be_written_leaves_it_waiting() -> None:
+    world, actor = calling()
+    world.disk.is_full = True
+    refused = world.ask(S, lambda id: inputs.ReplyTool(id, "t", ToolOutcome("one")))
+    world.settle()
+    assert (status(refused), results(actor)) == (503, [])
+    world.disk.is_full = False
+    world.settle()
+    again = world.ask(S, lambda id: inputs.ReplyTool(id, "t", ToolOutcome("two")))
+    world.settle()
+    assert again.answer is None
+    assert results(actor) == [effects.GiveToolResult("t", ToolOutcome("two"))]
+
+
+def test_a_tool_that_is_called_before_the_agent_announces_it_gets_the_announced_id() -> None:
+    world, actor = running()
+    actor.step(inputs.ToolCalled(attempt(actor), "t", "look", {"key": "announced"}))
+    world.settle()
+    assert world.store.pending(S) == []
+    actor.feed(call_tool("announced"))
+    actor.step(inputs.ToolUnannounced(attempt(actor), "t"))
+    world.settle()
+    assert [row.id for row in world.store.pending(S)] == ["announced"]
+
+
+def test_the_end_of_a_turn_answers_the_tools_that_wait() -> None:
+    world, actor = calling()
+    world.ask(S, inputs.Cancel)
+    world.settle()
+    assert [result.outcome.failed for result in results(actor)] == [True]
+    late = world.ask(S, lambda id: inputs.ReplyTool(id, "t", ToolOutcome("late")))
+    world.settle()
+    world.answer_lookups()
+    assert isinstance(late.answer, Conflict)
+
+
+def test_a_tool_that_is_called_outside_a_turn_fails_at_once() -> None:
+    world, actor = session()
+    actor.step(inputs.ToolCalled(attempt(actor), "t", "look", {}))
+    assert [result.outcome.failed for result in results(actor)] == [True]
+    assert world.store.pending(S) == []
+
+
+def test_a_tool_that_waits_is_gone_after_a_kill() -> None:
+    world, _ = calling()
+    world.kill()
+    world.come_to_rest()
+    assert world.store.pending(S) == []
+    assert world.tool_requests(S)["t"]["decided_by"] == "daemon"
+    assert stop_reasons(world) == ["outcome_unknown"]

@@ -24,6 +24,7 @@ from tests.session.world import (
     ToyWorld,
     ask_permission,
     ask_plan,
+    call_tool,
     end_turn,
     prompt,
     say,
@@ -31,6 +32,7 @@ from tests.session.world import (
 )
 
 from sandbox_agent.schema.inputs import Answer, Decision
+from sandbox_agent.schema.tools import ToolOutcome
 from sandbox_agent.session import inputs
 from sandbox_agent.session.phases import Gone, Open, Opening, Resting
 
@@ -167,6 +169,39 @@ class Walk(RuleBasedStateMachine):
     def plans(self, name: str) -> None:
         self._asked += 1
         self._speak(name, ask_plan(f"p{self._asked}"))
+
+    @rule(name=NAMES, announced=st.sampled_from(["before", "after", "never"]))
+    def calls_a_tool_of_the_client(self, name: str, announced: str) -> None:
+        actor = self._actor(name)
+        if actor is None or actor.process is None or not actor.process.is_open:
+            return
+        self._asked += 1
+        key, attempt = f"t{self._asked}", actor.process.attempt
+        if announced == "before":
+            actor.feed(call_tool(key))
+        actor.step(inputs.ToolCalled(attempt, key, "look", {"key": key}))
+        if announced == "after":
+            actor.feed(call_tool(key))
+        elif announced == "never":
+            actor.step(inputs.ToolUnannounced(attempt, key))
+
+    @rule(name=NAMES)
+    def gives_up_on_a_tool(self, name: str) -> None:
+        actor = self._actor(name)
+        if actor is not None and actor.process is not None:
+            actor.step(inputs.ToolGivenUp(actor.process.attempt, f"t{self._asked}", "too late"))
+
+    @rule(name=NAMES, twice=st.booleans())
+    def answers_a_tool(self, name: str, twice: bool) -> None:
+        ids = [row.id for row in self.world.store.pending(name) if row.kind == "tool"] or ["call_unknown"]
+        for _ in range(1 + twice):
+            self._ask(name, lambda id: inputs.ReplyTool(id, ids[0], ToolOutcome("seen")))
+
+    @rule(name=NAMES)
+    def a_tool_of_the_client_waits(self, name: str) -> None:
+        self.a_turn_runs(name)
+        self.calls_a_tool_of_the_client(name, "before")
+        self.world.settle()
 
     @rule(name=NAMES)
     def takes_back(self, name: str) -> None:

@@ -16,21 +16,22 @@ import msgspec
 from sandbox_agent.agents import AGENTS
 from sandbox_agent.agents.failures import Failure
 from sandbox_agent.agents.scribe import Ask, Frame, Rule, Scribe
+from sandbox_agent.agents.scribe.requests import TOOL_REQUEST
 from sandbox_agent.errors import AgentProcessExited, Conflict, SandboxAgentError
 from sandbox_agent.runtime.group import Group, Written
 from sandbox_agent.runtime.log import End, Log
 from sandbox_agent.schema.events import (
     Event,
-    PermissionRequested,
+    ItemCompleted,
+    ItemStarted,
     PermissionResolved,
-    QuestionRequested,
     QuestionResolved,
     SessionEnded,
     TurnStarted,
-    decode_data,
     decode_event,
 )
 from sandbox_agent.schema.inputs import Decision, Prompt, Settings
+from sandbox_agent.schema.items import Item, StatusPart
 from sandbox_agent.schema.world import World as Given
 from sandbox_agent.schema.world import counted
 from sandbox_agent.session import effects, inputs
@@ -48,7 +49,7 @@ from sandbox_agent.session.phases import (
     Open,
     Opening,
 )
-from sandbox_agent.session.view import view_of
+from sandbox_agent.session.view import requested, view_of
 from sandbox_agent.store.base import ImpossibleChange, Secrets, SessionRecord
 from sandbox_agent.store.memory import MemoryStore
 from sandbox_agent.testing.rules import Checker
@@ -546,6 +547,9 @@ class ToyWorld:
                 assert any(
                     resolution.question_id == asked for resolution in self._data_of(id, QuestionResolved)
                 )
+            case inputs.ReplyTool(_, call_id):
+                assert self.tool_requests(id)[call_id].get("decided_by") == "client"
+                assert call_id not in {row.id for row in store.pending(id)}
             case inputs.Configure() as wanted:
                 assert record is not None
                 for name in ("model", "permission_mode"):
@@ -583,6 +587,10 @@ class ToyWorld:
                 assert self.prompts[turn] <= 3
             case effects.GiveDecision(key):
                 assert f"perm:{key}" in self._resolved_keys(actor), "decided before it was written"
+            case effects.GiveToolResult(key):
+                requests = self.tool_requests(actor.id).values()
+                open_keys = {each["arguments"]["key"] for each in requests if "decided_by" not in each}
+                assert key not in open_keys, "a tool's result was given before it was written"
             case _:
                 pass
 
@@ -592,6 +600,12 @@ class ToyWorld:
             for resolution in self._data_of(actor.id, PermissionResolved)
             if resolution.metadata is not None
         }
+
+    def tool_requests(self, id: str) -> dict[str, dict[str, Any]]:
+        """The latest payload of each call of a client's tool, by its id."""
+        items = [data.item for data in self._data_of(id, ItemStarted | ItemCompleted)]
+        payloads = [item.content[1].json for item in items if _is_tool_request(item)]
+        return {payload["call_id"]: payload for payload in payloads}
 
     def events(self, id: str) -> list[Event]:
         return [decode_event(row.body) for row in self.store.read(id, 0, 100_000, 1 << 30)]
@@ -654,8 +668,7 @@ class ToyWorld:
     def _stored_view(self, id: str) -> Any:
         record = self.store.session(id)
         assert record is not None
-        kinds = {"permission": PermissionRequested.TYPE, "question": QuestionRequested.TYPE}
-        pending = [decode_data(kinds[row.kind], row.body) for row in self.store.pending(id)]
+        pending = [requested(row) for row in self.store.pending(id)]
         view = view_of(record, cast(Any, pending))
         actor = self.actors.get(id)
         # `event_count` is read from the log, never from the record.
@@ -748,3 +761,15 @@ def prompt(text: str = "hello") -> Prompt:
 
 def allow() -> Decision:
     return Decision("once")
+
+
+def _is_tool_request(item: Item) -> bool:
+    match item.content:
+        case (StatusPart(label), *_):
+            return label == TOOL_REQUEST
+    return False
+
+
+def call_tool(key: str) -> Callable[[Scribe], object]:
+    """The agent announces a call of the client's tool."""
+    return lambda scribe: scribe.end_call(key, "mcp__client_tools__look", f'{{"key":"{key}"}}', kind="mcp")

@@ -944,6 +944,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions/{session_id}/tool-calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List calls of the client's tools that wait for an answer. */
+        get: operations["tool_calls.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{session_id}/tool-calls/{call_id}/reply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answer a call with the tool's output or its error. A second answer gets 409. */
+        post: operations["tool_calls.reply"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1518,6 +1552,19 @@ export interface components {
             /** @enum {unknown} */
             status: "ready";
         };
+        /** ToolCallList */
+        ToolCallList: {
+            toolCalls: components["schemas"]["ToolRequest"][];
+        };
+        /**
+         * ToolRequest
+         * @description A call of a client's tool that waits for its result.
+         */
+        ToolRequest: {
+            call_id: string;
+            name: string;
+            arguments: unknown;
+        };
         /**
          * Progress
          * @description One step of an installation.
@@ -1626,6 +1673,16 @@ export interface components {
              * @default null
              */
             turnTimeoutMs?: number | null;
+            /**
+             * @description Tools of the client that the agent may call; see `tool-calls`.
+             * @default []
+             */
+            tools?: components["schemas"]["Tool"][];
+            /**
+             * @description How long a call of one waits for a client's answer (default: 10 minutes).
+             * @default null
+             */
+            toolTimeoutMs?: number | null;
         };
         /**
          * McpServer
@@ -1646,6 +1703,23 @@ export interface components {
             headers?: {
                 [key: string]: string;
             };
+            /** @default null */
+            timeout_ms?: number | null;
+        };
+        /**
+         * Tool
+         * @description A function of the client that the agent may call.
+         */
+        Tool: {
+            /** @description 1 to 64 of A-Z a-z 0-9 _ - */
+            name: string;
+            /**
+             * @description What it does and when to call it, for the model.
+             * @default
+             */
+            description?: string;
+            /** @description JSON Schema of its arguments, which are an object. */
+            inputSchema?: Record<string, unknown>;
         };
         /** SessionSettingsBody */
         SessionSettingsBody: {
@@ -1706,6 +1780,16 @@ export interface components {
              * @default null
              */
             turnTimeoutMs?: number | null;
+            /**
+             * @description Tools of the client that the agent may call; see `tool-calls`.
+             * @default []
+             */
+            tools?: components["schemas"]["Tool"][];
+            /**
+             * @description How long a call of one waits for a client's answer (default: 10 minutes).
+             * @default null
+             */
+            toolTimeoutMs?: number | null;
         };
         /** UpdateSessionBody */
         UpdateSessionBody: {
@@ -1928,6 +2012,31 @@ export interface components {
             cols: number;
             /** @description Rows. */
             rows: number;
+        };
+        /** ReplyToolCallBody */
+        ReplyToolCallBody: {
+            /**
+             * @description What the tool returned.
+             * @default null
+             */
+            output?: string | null;
+            /**
+             * @description Why it failed, instead of `output`.
+             * @default null
+             */
+            error?: string | null;
+            /**
+             * @description Images to return with the output.
+             * @default []
+             */
+            images?: components["schemas"]["ToolImage"][];
+        };
+        /** ToolImage */
+        ToolImage: {
+            /** @description The image, encoded in base64. */
+            data: string;
+            /** @description Media type, e.g. `image/png`. */
+            mime?: string;
         };
         /** SessionStarted */
         SessionStarted: {
@@ -6540,6 +6649,119 @@ export interface operations {
             };
         };
     };
+    "tool_calls.list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolCallList"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "tool_calls.reply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
+                session_id: string;
+                /** @description Id of the call. */
+                call_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ReplyToolCallBody"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `session_not_found` or `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
 }
 
 /** Method and path of every operation. */
@@ -6604,4 +6826,6 @@ export const ROUTES = {
   "system.health": "GET /v1/health",
   "system.ready": "GET /v1/ready",
   "system.metrics": "GET /metrics",
+  "tool_calls.list": "GET /v1/sessions/{session_id}/tool-calls",
+  "tool_calls.reply": "POST /v1/sessions/{session_id}/tool-calls/{call_id}/reply",
 } as const satisfies Record<keyof operations, string>;

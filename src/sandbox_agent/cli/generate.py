@@ -29,7 +29,7 @@ from .command import Argument, Command
 def render() -> str:
     """The source of `table.py`."""
     agents = "\n".join(f"    {(agent.name, agent.title)!r}," for agent in AGENTS.values())
-    groups = "\n".join(f"    {name!r}: {about!r}," for name, about in GROUPS.items())
+    groups = "\n".join(f"    {name.replace('_', '-')!r}: {about!r}," for name, about in GROUPS.items())
     commands = "\n".join(_command_source(_command(op)) for op in OPERATIONS.values())
     settings = "\n".join(f"    {_argument_source(argument)}," for argument in _settings())
     return (
@@ -56,10 +56,10 @@ def _argument_source(argument: Argument) -> str:
 
 
 def _command(op: Operation) -> Command:
-    group, verb = op.name.split(".")
+    group, verb = op.name.replace("_", "-").split(".")
     return Command(
         group,
-        verb.replace("_", "-"),
+        verb,
         op.aliases,
         op.method,
         op.path,

@@ -21,6 +21,7 @@ GROUPS: dict[str, str] = {
     'sessions': 'Create, prompt, read and end sessions.',
     'permissions': 'List and answer pending permissions.',
     'questions': 'List and answer pending questions.',
+    'tool-calls': "List and answer calls of a client's tools.",
     'attachments': 'Upload and read files for messages.',
     'events': 'Follow the events of all sessions.',
     'changes': 'Show and revert what a session has changed in its directory.',
@@ -74,6 +75,8 @@ COMMANDS: tuple[Command, ...] = (
             Argument('env', 'pairs', 'body', 'env', 'Environment variables for the agent; readable only by the owner, never returned.'),
             Argument('mcp', 'mcp', 'body', 'mcp', 'MCP servers by name.'),
             Argument('turn_timeout_ms', 'integer', 'body', 'turnTimeoutMs', 'Cancel a turn that takes longer (default: no limit).'),
+            Argument('tools', 'list', 'body', 'tools', 'Tools of the client that the agent may call; see `tool-calls`.'),
+            Argument('tool_timeout_ms', 'integer', 'body', 'toolTimeoutMs', "How long a call of one waits for a client's answer (default: 10 minutes)."),
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
         "sandbox-agent sessions create demo --agent claude --permission-mode acceptEdits\nsandbox-agent sessions create --agent mock --env DEBUG=1 --env API_KEY\nsandbox-agent sessions create docs --agent codex --mcp files='npx some-server /srv' --mcp web=https://host/mcp",
@@ -92,6 +95,8 @@ COMMANDS: tuple[Command, ...] = (
             Argument('env', 'pairs', 'body', 'env', 'Environment variables for the agent; readable only by the owner, never returned.'),
             Argument('mcp', 'mcp', 'body', 'mcp', 'MCP servers by name.'),
             Argument('turn_timeout_ms', 'integer', 'body', 'turnTimeoutMs', 'Cancel a turn that takes longer (default: no limit).'),
+            Argument('tools', 'list', 'body', 'tools', 'Tools of the client that the agent may call; see `tool-calls`.'),
+            Argument('tool_timeout_ms', 'integer', 'body', 'toolTimeoutMs', "How long a call of one waits for a client's answer (default: 10 minutes)."),
         ),
         '',
     ),
@@ -570,6 +575,24 @@ COMMANDS: tuple[Command, ...] = (
         'system', 'metrics', (), 'GET', '/metrics', 'Return metrics in Prometheus text format.', '', 'content', '',
         (),
         '',
+    ),
+    Command(
+        'tool-calls', 'list', (), 'GET', '/v1/sessions/{session_id}/tool-calls', "List calls of the client's tools that wait for an answer.", '', 'json', '',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+        ),
+        '',
+    ),
+    Command(
+        'tool-calls', 'reply', (), 'POST', '/v1/sessions/{session_id}/tool-calls/{call_id}/reply', "Answer a call with the tool's output or its error. A second answer gets 409.", '', 'nothing', '',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+            Argument('call_id', 'string', 'path', 'call_id', 'Id of the call.', required=True),
+            Argument('output', 'string', 'body', 'output', 'What the tool returned.'),
+            Argument('error', 'string', 'body', 'error', 'Why it failed, instead of `output`.'),
+            Argument('images', 'list', 'body', 'images', 'Images to return with the output.'),
+        ),
+        'sandbox-agent tool-calls list demo\nsandbox-agent tool-calls reply demo call_1 --output "21 degrees"\nsandbox-agent tool-calls reply demo call_1 --error "no such city"',
     ),
 )
 

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from . import agents, approvals, attachments, changes, commands, events, files, processes, sessions, system
+from . import (
+    agents,
+    approvals,
+    attachments,
+    changes,
+    commands,
+    events,
+    files,
+    processes,
+    sessions,
+    system,
+    tool_calls,
+)
 from .groups import GROUPS
 from .operation import OPERATIONS, Operation
 
@@ -20,4 +32,5 @@ __all__ = [
     "processes",
     "sessions",
     "system",
+    "tool_calls",
 ]

@@ -7,6 +7,7 @@ GROUPS = {
     "sessions": "Create, prompt, read and end sessions.",
     "permissions": "List and answer pending permissions.",
     "questions": "List and answer pending questions.",
+    "tool_calls": "List and answer calls of a client's tools.",
     "attachments": "Upload and read files for messages.",
     "events": "Follow the events of all sessions.",
     "changes": "Show and revert what a session has changed in its directory.",

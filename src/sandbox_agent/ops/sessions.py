@@ -34,6 +34,7 @@ from ..schema.answers import CreatedSession, Queue, QueuedMessageInfo, SentMessa
 from ..schema.ids import random_id
 from ..schema.inputs import Attachment, McpServer, PermissionMode, Prompt, Settings
 from ..schema.sessions import SessionInfo
+from ..schema.tools import CLIENT_SERVER, Tool
 from ..session.admission import Accepted
 from ..session.inputs import Cancel, Configure, Delete, Send, Terminate, Withdraw
 from ..store.base import Secrets, SessionRecord
@@ -87,6 +88,14 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
     turn_timeout_ms: Annotated[
         Annotated[int, Meta(gt=0)] | None,
         Meta(description="Cancel a turn that takes longer (default: no limit)."),
+    ] = None
+    tools: Annotated[
+        tuple[Tool, ...],
+        Meta(description="Tools of the client that the agent may call; see `tool-calls`."),
+    ] = ()
+    tool_timeout_ms: Annotated[
+        Annotated[int, Meta(gt=0, le=86_400_000)] | None,
+        Meta(description="How long a call of one waits for a client's answer (default: 10 minutes)."),
     ] = None
 
 
@@ -201,6 +210,8 @@ async def _create(daemon: Daemon, session_id: str, request: SessionSettings) -> 
         title=request.title,
         pinned_version=request.agent_version,
         turn_timeout_ms=request.turn_timeout_ms,
+        tools=request.tools,
+        tool_timeout_ms=request.tool_timeout_ms,
     )
     native_id, problem = created.native_id, created.problem
     error = problem.problem() if problem else None
@@ -214,6 +225,8 @@ def _check_environment(request: SessionSettings) -> None:
     for name, server in request.mcp.items():
         if (server.command is None) == (server.url is None):
             raise InvalidRequest(f"MCP server `{name}` needs either `command` or `url`", field="mcp")
+        if name == CLIENT_SERVER:
+            raise InvalidRequest(f"`{name}` is the name of the server for `tools`", field="mcp")
 
 
 @operation("GET", "/v1/sessions", InvalidRequest, name="sessions.list")

@@ -18,8 +18,19 @@ from ..errors import AgentProcessExited, Internal, SandboxAgentError, Timeout
 from ..schema.events import TurnStarted
 from ..schema.features import Catalogue
 from ..schema.inputs import Settings
+from ..schema.tools import CLIENT_SERVER
 from ..session import inputs
-from ..session.effects import Connect, GiveAnswer, GiveDecision, GivePrompt, Interrupt, Switch, Words
+from ..session.effects import (
+    Connect,
+    GiveAnswer,
+    GiveDecision,
+    GivePrompt,
+    GiveToolResult,
+    Interrupt,
+    Switch,
+    Words,
+)
+from .client_tools import ClientTools
 from .host import Host
 from .hosts import HostRequest
 from .process import Exit
@@ -52,6 +63,8 @@ class AgentLink:
         self._host: Host | None = None
         self._conversation: Conversation | None = None
         self._opened: asyncio.Future[None] | None = None
+        self._tools: ClientTools | None = None
+        self._mcp = live.secrets.mcp
         self._failing = False
         """The agent reported that the start fails; its exit adds details, not a second failure."""
         self._unwanted = False
@@ -104,6 +117,8 @@ class AgentLink:
     async def _open_with(self, program: Program) -> None:
         live, effect = self._live, self._effect
         agent = live.agent
+        if live.tools:
+            await self._offer_tools()
         settings = self._settings(effect.settings)
         request = HostRequest(agent, program, settings, live.secrets.env, effect.native_id, effect.resume)
         # A start cannot be interrupted: a process that is no longer wanted is released once it has started.
@@ -128,11 +143,18 @@ class AgentLink:
             raise Timeout(text, agent=agent.name) from None
 
     def _settings(self, settings: Settings) -> Settings:
-        return msgspec.structs.replace(settings, mcp=self._live.secrets.mcp)
+        return msgspec.structs.replace(settings, mcp=self._mcp)
+
+    async def _offer_tools(self) -> None:
+        """Let the agent call the client's tools, through an MCP server of ours."""
+        live = self._live
+        self._tools = tools = ClientTools(live.tools, live.tool_timeout_ms, self.attempt, self._tell)
+        self._mcp = {**live.secrets.mcp, CLIENT_SERVER: await tools.open(live.sessions.hosts.instance)}
 
     async def _release(self) -> None:
         host, self._host = self._host, None
         conversation, self._conversation = self._conversation, None
+        self._close_tools()
         if host is None:
             return
         try:
@@ -141,6 +163,10 @@ class AgentLink:
             # The session's patience timer answers its callers. This wait ends when the process does, however late.
             logger.error("the agent of session %s does not exit", self._live.id)
             await host.process.ended.wait()
+
+    def _close_tools(self) -> None:
+        if self._tools is not None:
+            self._tools.close()
 
     async def close(self) -> None:
         """Release the process, or this session's place on a shared one. Nothing of it runs when this returns."""
@@ -190,6 +216,7 @@ class AgentLink:
     def exited(self, exit: Exit) -> None:
         host, self._host, conversation = self._host, None, self._conversation
         self._conversation = None
+        self._close_tools()
         if host is not None:
             host.expect_no_more()
         opened = self._opened
@@ -233,6 +260,10 @@ class AgentLink:
 
     def say(self, words: Words) -> None:
         """Messages reach the agent in order: none overtakes a prompt whose files are still being read."""
+        if isinstance(words, GiveToolResult):
+            if self._tools is not None:
+                self._tools.give(words.key, words.outcome)
+            return
         self._words.append(words)
         if not self._reading:
             self._speak()

@@ -34,18 +34,20 @@ from ..processes.guarded import sweep
 from ..processes.processes import Processes
 from ..schema.features import Catalogue, Command, Mode
 from ..schema.inputs import Settings
+from ..schema.tools import Tool
 from ..schema.world import REAL, World
 from ..session.life import Created
 from ..store.base import Secrets, SessionRecord, Store
 from .attachments import Attachments
 from .changes import SessionChanges
-from .delegate import remove_leftovers
 from .folder import DataFolder
 from .hosts import HostRequest, Hosts
 from .installs import InstallRequest, Installs
 from .log import Log
+from .private_folder import remove_leftovers
 from .programs import Program, Programs
 from .sessions import Sessions
+from .tool_schemas import check_tools
 
 logger = logging.getLogger("sandbox_agent.daemon")
 
@@ -173,12 +175,16 @@ class Daemon:
         title: str | None = None,
         pinned_version: str | None = None,
         turn_timeout_ms: int | None = None,
+        tools: tuple[Tool, ...] = (),
+        tool_timeout_ms: int | None = None,
     ) -> Created:
         """Create a session and start its agent. If this raises, nothing was created; a returned error ended the session."""
         self.require_open()
         self.log.require_writable()
         agent = self.agent(agent_name)
         self._check_settings(agent, settings)
+        if tools:
+            check_tools(tools)
         check_version(pinned_version)
         if await self.sessions.exists(session_id):
             raise SessionAlreadyExists(f"session {session_id} already exists", sessionId=session_id)
@@ -198,6 +204,8 @@ class Daemon:
             pinned_version=pinned,
             native_id=agent.choose_native_id(self._world),
             turn_timeout_ms=turn_timeout_ms,
+            tools=tools,
+            tool_timeout_ms=tool_timeout_ms,
             folder=self.attachments.new_folder(),
         )
         await self.changes.begin(record.folder, settings.directory)

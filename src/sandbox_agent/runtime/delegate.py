@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -20,10 +18,10 @@ import msgspec
 
 from ..agents.frames import DelegateAsk, DelegateReply, OutFrame
 from .framing import LineSplitter
+from .private_folder import private_folder
 from .process import AgentProcess, Exit, ExitHandler, FramesHandler
 
 VARIABLE = "SANDBOX_AGENT_DELEGATE"
-LONGEST_PLACE = 50  # bytes; the path of a socket is limited to 108, on some systems 104
 
 
 class DelegatingProcess(AgentProcess):
@@ -38,7 +36,7 @@ class DelegatingProcess(AgentProcess):
         self._listener: asyncio.Server | None = None
 
     async def start(self, argv: Sequence[str], env: Mapping[str, str], directory: str) -> None:
-        self._folder = _private_folder(self._instance)
+        self._folder = private_folder(self._instance)
         path = self._folder / "socket"
         try:
             self._listener = await asyncio.get_running_loop().create_unix_server(
@@ -106,23 +104,3 @@ class _Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._open_ones.pop(self._id, None)
-
-
-def remove_leftovers(instance: str) -> None:
-    """Remove the folders that a killed daemon left."""
-    for folder in _place().glob(f"{_prefix(instance)}*"):
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _private_folder(instance: str) -> Path:
-    return Path(tempfile.mkdtemp(prefix=_prefix(instance), dir=_place()))
-
-
-def _place() -> Path:
-    """Not in the data directory: the path of a socket must be short."""
-    place = tempfile.gettempdir()
-    return Path(place if len(os.fsencode(place)) <= LONGEST_PLACE else "/tmp")  # noqa: S108 - what we make is ours alone
-
-
-def _prefix(instance: str) -> str:
-    return f"sandbox-agent-{instance}-"

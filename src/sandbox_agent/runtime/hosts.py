@@ -53,7 +53,7 @@ class Hosts:
         self._log = log
         self._world = world
         self._data_dir = data_dir
-        self._instance = instance
+        self.instance = instance
         self._running: set[Host] = set()
         self._shared: dict[str, Host] = {}
         self._locks = Locks()
@@ -81,7 +81,7 @@ class Hosts:
         env = environment(agent, os.environ, request.env)
         place = Place(request.program.path, self._data_dir, env)
         launch = agent.launch(place, request.settings, request.native_id, request.resume)
-        host = Host(agent, launch, self._log, self._world, self._instance, self._exited, self.tap)
+        host = Host(agent, launch, self._log, self._world, self.instance, self._exited, self.tap)
         self._running.add(host)
         # A shared server does not run in any session's directory.
         directory = str(self._data_dir) if agent.capabilities.shared_process else request.settings.directory

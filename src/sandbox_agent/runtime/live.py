@@ -17,6 +17,7 @@ from ..agents.base import Agent
 from ..agents.scribe import Scribe
 from ..errors import Internal, SandboxAgentError, Unavailable
 from ..schema.features import Catalogue
+from ..schema.tools import Tool
 from ..session import effects, inputs
 from ..session.effects import Effect
 from ..session.inputs import HEARD, Input, TimerKind
@@ -78,6 +79,14 @@ class LiveSession:
     def pinned_version(self) -> str | None:
         """The requested version of the agent."""
         return self._core.record.pinned_version
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        return self._core.record.tools
+
+    @property
+    def tool_timeout_ms(self) -> int | None:
+        return self._core.record.tool_timeout_ms
 
     # -- what it is asked ---------------------------------------------------------------------
 

@@ -13,17 +13,19 @@ from typing import Any, NamedTuple
 
 from ..agents.acp import Acp
 from ..agents.base import Agent
+from ..agents.scribe import Requested
 from ..config import Config
 from ..errors import Internal, SandboxAgentError, SessionAlreadyExists, SessionNotFound
-from ..schema.events import PermissionRequested, QuestionRequested, decode_data, decode_event
+from ..schema.events import PermissionRequested, QuestionRequested, decode_event
 from ..schema.features import Catalogue
 from ..schema.sessions import SessionInfo
+from ..schema.tools import ToolRequest
 from ..schema.world import World
 from ..session import inputs
 from ..session.core import Limits
 from ..session.life import Created
 from ..session.machine import Machine
-from ..session.view import Requested, View, view_of
+from ..session.view import View, requested, view_of
 from ..store.base import QueuedMessage, Secrets, SessionRecord
 from .attachments import Attachments
 from .hosts import Hosts
@@ -39,8 +41,6 @@ UNREAD_SECONDS = 10.0
 
 Provide = Callable[[Agent, str | None], Awaitable[Program]]
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
-
-_KINDS = {"permission": PermissionRequested.TYPE, "question": QuestionRequested.TYPE}
 
 
 class Shown(NamedTuple):
@@ -103,11 +103,7 @@ class Sessions:
         return view_of(record, self._pending(session_id))
 
     def _pending(self, session_id: str) -> list[Requested]:
-        rows = self.log.store.pending(session_id)
-        pending = (decode_data(_KINDS[row.kind], row.body) for row in rows)
-        return [
-            request for request in pending if isinstance(request, PermissionRequested | QuestionRequested)
-        ]
+        return [requested(row) for row in self.log.store.pending(session_id)]
 
     async def page(self, before: int | None, limit: int) -> list[tuple[int, SessionInfo]]:
         """Newest first, each with its ordinal."""
@@ -353,4 +349,6 @@ class Sessions:
 
 
 def _id_of(asked: Requested) -> str:
-    return asked.permission_id if isinstance(asked, PermissionRequested) else asked.question_id
+    match asked:
+        case PermissionRequested(id) | QuestionRequested(id) | ToolRequest(id):
+            return id

@@ -12,6 +12,7 @@ from .features import Capabilities, Command, Mode, Model
 from .inputs import Attachment
 from .sessions import SessionInfo
 from .times import Time
+from .tools import ToolRequest
 
 # -- agents ---------------------------------------------------------------------------------------
 
@@ -122,6 +123,10 @@ class PermissionList(Struct, frozen=True):
 
 class QuestionList(Struct, frozen=True):
     questions: list[QuestionRequested]
+
+
+class ToolCallList(Struct, frozen=True, rename="camel"):
+    tool_calls: list[ToolRequest]
 
 
 class StoredAttachment(Struct, frozen=True):

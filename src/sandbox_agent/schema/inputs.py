@@ -27,6 +27,7 @@ class McpServer(Struct, frozen=True, omit_defaults=True):
     env: dict[str, str] = field(default_factory=dict)
     url: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
+    timeout_ms: int | None = None
 
 
 class Rule(Struct, frozen=True, omit_defaults=True):

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from ..agents.base import Agent
-from ..agents.scribe import Draft, Mark, Scribe
+from ..agents.scribe import Draft, Mark, Notable, Scribe, ToolAsked, ToolDone
 from ..errors import SandboxAgentError
 from ..schema.events import (
     AnyData,
@@ -39,7 +39,7 @@ from ..store.base import (
     SaveSession,
     SessionRecord,
 )
-from .effects import Answer, Append, Effect, Say, Stop, Words
+from .effects import Answer, Append, Effect, GiveToolResult, Say, Stop, Words
 from .inputs import Cancel, Delete, Input, Rest, Send, Terminate
 from .phases import ALLOWED, Absent, Closing, Handing, Link, New, Open, Opening, Phase
 from .view import View, view_of
@@ -57,6 +57,8 @@ class Limits(Struct, frozen=True):
     pending: int = 1_000
     """Permissions and questions; any beyond this limit are rejected."""
 
+
+encode = msgspec.json.Encoder().encode
 
 NOBODY = 0
 """The id of a command that was answered before it was carried out."""
@@ -244,8 +246,8 @@ class Core:
         self.emit(Append(self.last, drafts, written, news, refusable, blobs, deletes))
         return self.last
 
-    def _note(self, notable: list[tuple[int, AnyData]]) -> list[Change]:
-        """Update the record to match the events."""
+    def _note(self, notable: list[tuple[int, Notable]]) -> list[Change]:
+        """Update the record to match the events of the next append."""
         changes: list[Change] = []
         id = self.record.session_id
         for index, data in notable:
@@ -268,6 +270,12 @@ class Core:
                     changes.append(ResolvePending(id, asked_id))
                 case SessionEnded():
                     self.change(ended=True)
+                case ToolAsked(request):
+                    changes.append(AddPending(id, PendingRow(request.call_id, "tool", encode(request))))
+                case ToolDone(key, call_id, outcome):
+                    if call_id is not None:
+                        changes.append(ResolvePending(id, call_id))
+                    self.say(GiveToolResult(key, outcome), after=self.last + 1)
         return changes
 
     # -- answers and messages to the agent, released by appends -----------------------------------
@@ -297,8 +305,12 @@ class Core:
             self.emit(Say(self.link.attempt, words))
 
     def unsay(self) -> None:
-        """Drop messages to the agent that are out of date."""
-        self._owed = deque(owed for owed in self._owed if isinstance(owed[1], Answer))
+        """Drop messages to the agent that are out of date. A tool's result never is: somebody waits for it."""
+        self._owed = deque(
+            owed
+            for owed in self._owed
+            if isinstance(owed[1], Answer) or isinstance(owed[1].words, GiveToolResult)
+        )
 
     def release(self) -> None:
         """Emit everything whose append is committed. Messages to the agent also wait for an open offer: sending may append."""
@@ -329,4 +341,4 @@ class Core:
 
 
 def _pending_row(id: str, kind: Literal["permission", "question"], asked: AnyData) -> PendingRow:
-    return PendingRow(id, kind, msgspec.json.encode(asked))
+    return PendingRow(id, kind, encode(asked))

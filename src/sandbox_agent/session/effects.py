@@ -10,6 +10,7 @@ from msgspec import Struct
 from ..agents.scribe import Draft
 from ..schema.inputs import Answer as QuestionAnswer
 from ..schema.inputs import Decision, Prompt, Settings
+from ..schema.tools import ToolOutcome
 from ..store.base import Change
 from .inputs import TimerKind
 from .view import View
@@ -60,6 +61,11 @@ class GiveAnswer(Struct, frozen=True):
     answer: QuestionAnswer
 
 
+class GiveToolResult(Struct, frozen=True):
+    key: str
+    outcome: ToolOutcome
+
+
 class Interrupt(Struct, frozen=True):
     pass
 
@@ -68,7 +74,7 @@ class Switch(Struct, frozen=True):
     settings: Settings
 
 
-Words = GivePrompt | GiveDecision | GiveAnswer | Interrupt | Switch
+Words = GivePrompt | GiveDecision | GiveAnswer | GiveToolResult | Interrupt | Switch
 
 
 class Say(Struct, frozen=True):

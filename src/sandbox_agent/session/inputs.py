@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -11,6 +11,7 @@ from ..agents.failures import Failure
 from ..errors import SandboxAgentError
 from ..schema.events import Event, Stderr
 from ..schema.inputs import Answer, Decision, PermissionMode, Prompt
+from ..schema.tools import ToolOutcome
 from ..store.base import KeyRow, QueuedHead, QueuedMessage, Secrets
 
 # -- commands: `id` is the runtime's handle for the caller -----------------------------------------
@@ -50,6 +51,14 @@ class Reply(Struct, frozen=True):
     answer: Answer
 
 
+class ReplyTool(Struct, frozen=True):
+    """A client has run its tool."""
+
+    id: int
+    call_id: str
+    outcome: ToolOutcome
+
+
 class Configure(Struct, frozen=True):
     """Holds only what changes, so that two of them cannot undo each other."""
 
@@ -79,7 +88,9 @@ class Rest(Struct, frozen=True):
     id: int
 
 
-Command = Create | Send | Withdraw | Cancel | Decide | Reply | Configure | Terminate | Delete | Rest
+Command = (
+    Create | Send | Withdraw | Cancel | Decide | Reply | ReplyTool | Configure | Terminate | Delete | Rest
+)
 
 # -- from the log -----------------------------------------------------------------------------
 
@@ -197,6 +208,30 @@ class Closed(Struct, frozen=True):
     attempt: int
 
 
+class ToolCalled(Struct, frozen=True):
+    """The agent calls a client's tool; `key` names the call until it is answered."""
+
+    attempt: int
+    key: str
+    name: str
+    arguments: Any
+
+
+class ToolUnannounced(Struct, frozen=True):
+    """The agent has had time enough to announce the call."""
+
+    attempt: int
+    key: str
+
+
+class ToolGivenUp(Struct, frozen=True):
+    """Nobody answered in time, or the agent no longer waits."""
+
+    attempt: int
+    key: str
+    why: str
+
+
 class Heard(Struct, frozen=True):
     """The scribe has something notable."""
 
@@ -246,6 +281,9 @@ Input = (
     | Dying
     | Exited
     | Closed
+    | ToolCalled
+    | ToolUnannounced
+    | ToolGivenUp
     | Heard
     | Broken
     | Steered

@@ -9,7 +9,7 @@ from ..agents.base import Agent
 from ..agents.scribe import Scribe
 from ..schema.world import World
 from ..store.base import SessionRecord
-from . import admission, life, link, requests, turns
+from . import admission, life, link, requests, tools, turns
 from .core import Core, Limits
 from .effects import Effect
 from .inputs import (
@@ -35,6 +35,7 @@ from .inputs import (
     Refused,
     Replay,
     Reply,
+    ReplyTool,
     Rest,
     Restored,
     SayFailed,
@@ -45,6 +46,9 @@ from .inputs import (
     Terminate,
     Timer,
     TimerKind,
+    ToolCalled,
+    ToolGivenUp,
+    ToolUnannounced,
     Unsaid,
     Withdraw,
 )
@@ -219,6 +223,10 @@ HANDLERS: dict[type[Any], Handler] = {
     Decide: requests.decide,
     Reply: requests.reply,
     AskedBefore: requests.asked_before,
+    ReplyTool: tools.reply,
+    ToolCalled: tools.called,
+    ToolUnannounced: tools.unannounced,
+    ToolGivenUp: tools.given_up,
     Ready: link.ready,
     OpenFailed: link.open_failed,
     Leaving: link.leaving,
@@ -256,6 +264,6 @@ STEP_ON: dict[type[Any], Callable[[Core, Any], bool]] = {
 
 TOO_LATE = frozenset({Gone, Resting})
 
-COMMANDS = (Send, Withdraw, Cancel, Decide, Reply, Configure, Terminate, Delete)
+COMMANDS = (Send, Withdraw, Cancel, Decide, Reply, ReplyTool, Configure, Terminate, Delete)
 
 STOPS_AT_ONCE = frozenset({Terminate, Delete, Rest})

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from ..agents.scribe import Pending
 from ..errors import Conflict, InvalidRequest, NotFound
-from ..policy import STATUS, out_of_plan, plan_answer, remember, verdict
+from ..policy import STATUS, Verdict, is_client_tool, out_of_plan, plan_answer, remember, verdict
 from ..schema.events import DecidedBy, PermissionRequested, QuestionRequested
 from ..schema.inputs import Answer, Decision
+from ..schema.tools import ToolRequest
 from .core import Core
 from .effects import GiveAnswer, GiveDecision, LookUpAsked
 from .inputs import AskedBefore, Decide, Reply
 
 TOO_MANY = "too many requests are pending"
 
-Requested = type[PermissionRequested] | type[QuestionRequested]
+RequestType = type[PermissionRequested] | type[QuestionRequested] | type[ToolRequest]
 
 
 def judge(core: Core) -> list[GiveDecision | GiveAnswer]:
@@ -26,8 +27,12 @@ def judge(core: Core) -> list[GiveDecision | GiveAnswer]:
         judged = None
         if pending.id in asked and pending.ask is not None:
             judged = verdict(pending.ask, core.record.settings, core.record.rules, core.world.resolve)
+            if judged is None and is_client_tool(pending.ask, core.record.tools):
+                judged = Verdict(Decision("once"), "daemon")
         if judged is not None:
             replies.append(_decide(core, pending, *judged))
+        elif isinstance(pending.requested, ToolRequest):
+            pass  # their number is limited where they arrive
         elif waiting < core.limits.pending:
             waiting += 1
         elif isinstance(pending.requested, PermissionRequested):
@@ -44,7 +49,7 @@ def _decide(core: Core, pending: Pending, decision: Decision, by: DecidedBy) -> 
 
 
 def decide(core: Core, command: Decide) -> None:
-    pending = _find(core, command.id, command.permission, PermissionRequested)
+    pending = find(core, command.id, command.permission, PermissionRequested)
     if pending is None:
         return
     before, decision = core.snapshot(), command.decision
@@ -57,7 +62,7 @@ def decide(core: Core, command: Decide) -> None:
 
 
 def reply(core: Core, command: Reply) -> None:
-    pending = _find(core, command.id, command.question, QuestionRequested)
+    pending = find(core, command.id, command.question, QuestionRequested)
     if pending is None:
         return
     asked = pending.requested
@@ -79,7 +84,7 @@ def reply(core: Core, command: Reply) -> None:
     core.say(GiveAnswer(pending.key, answer), after=number)
 
 
-def _find(core: Core, command: int, id: str, kind: Requested) -> Pending | None:
+def find(core: Core, command: int, id: str, kind: RequestType) -> Pending | None:
     """The pending request with this id. If there is none, ask the store whether there ever was."""
     pending = next((pending for pending in core.scribe.pending.values() if pending.id == id), None)
     if pending is None:

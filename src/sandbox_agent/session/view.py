@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
 from msgspec import Struct
 
+from ..agents.scribe import Requested
 from ..schema.events import PermissionRequested, QuestionRequested
 from ..schema.inputs import Settings
 from ..schema.sessions import SessionInfo, SessionState, SessionUsage
-from ..store.base import SessionRecord
-
-Requested = PermissionRequested | QuestionRequested
+from ..schema.tools import ToolRequest
+from ..store.base import PendingRow, SessionRecord
 
 
 class View(Struct, frozen=True):
@@ -67,3 +68,15 @@ class View(Struct, frozen=True):
 
 def view_of(record: SessionRecord, pending: Iterable[Requested] = ()) -> View:
     return View(record, tuple(pending))
+
+
+_DECODERS: dict[str, msgspec.json.Decoder[Requested]] = {
+    "permission": msgspec.json.Decoder(PermissionRequested),
+    "question": msgspec.json.Decoder(QuestionRequested),
+    "tool": msgspec.json.Decoder(ToolRequest),
+}
+
+
+def requested(row: PendingRow) -> Requested:
+    """A stored request that waits for an answer."""
+    return _DECODERS[row.kind].decode(row.body)

@@ -23,6 +23,7 @@ from ..errors import Unavailable
 from ..schema.events import Usage
 from ..schema.inputs import McpServer, Prompt, Rule, Settings
 from ..schema.sessions import Used
+from ..schema.tools import Tool
 
 
 class Secrets(Struct, frozen=True, omit_defaults=True):
@@ -61,6 +62,10 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     """What the agent reports to work with; shown unless the client chose something."""
     rules: tuple[Rule, ...] = ()
     turn_timeout_ms: int | None = None
+    tools: tuple[Tool, ...] = ()
+    """Tools of the client that the agent may call."""
+    tool_timeout_ms: int | None = None
+    """How long a call of one waits for its result; None for the default."""
     folder: str = ""
     """The folder of the session's files: a random name, so that a later session with the same id never sees them."""
 
@@ -89,10 +94,10 @@ class QueuedHead(Struct, frozen=True):
 
 
 class PendingRow(Struct, frozen=True):
-    """A pending permission or question: the `data` of its event, as it was sent."""
+    """A pending request: the `data` of a permission's or question's event, or the payload of a `tool_request` status."""
 
     id: str
-    kind: Literal["permission", "question"]
+    kind: Literal["permission", "question", "tool"]
     body: bytes
 
 
@@ -317,7 +322,7 @@ class Store(ABC):
 
     @abstractmethod
     def was_asked(self, session_id: str, id: str) -> bool:
-        """Whether this permission or question was ever asked."""
+        """Whether this permission, question or tool call was ever asked."""
 
     @abstractmethod
     def key(self, session_id: str, key: str) -> KeyRow | None: ...

@@ -275,6 +275,12 @@ class Turn:
                 self.agent.accept(command)
                 return None
 
+    def wait_for(self, fd: int) -> None:
+        """Wait until something can be read from this file; commands are heard in the meantime."""
+        self.agent.pipes.flush()
+        while fd not in select.select([fd, STDIN], [], [])[0]:
+            self.listen(0.0)
+
     def pause_until(self, moment: float) -> None:
         """Wait until a time of the monotonic clock; a cancel is noticed even if that has passed."""
         self.listen(max(0.0, moment - time.monotonic()))
@@ -409,6 +415,81 @@ def parallel(turn: Turn) -> None:
     turn.result(third, "the third file")
     turn.result(first, "the first file")
     turn.say("I have read three files.")
+
+
+@keyword("call TOOL [JSON]", "a tool of one of the session's MCP servers, with these arguments")
+def call_tool(turn: Turn) -> None:
+    tool = turn.arguments[0] if turn.arguments else ""
+    try:
+        arguments = json.loads(turn.text.split(maxsplit=2)[2]) if len(turn.arguments) > 1 else {}
+    except ValueError:
+        raise BadArguments from None
+    for name, config in turn.agent.settings.get("mcp", {}).items():
+        with McpServer(turn, config) as server:
+            if tool in server.tools():
+                action = f"mcp__{name}__{tool}"
+                call = turn.call(action, arguments)
+                if turn.allowed(action, arguments, "other", call):
+                    output, failed = server.call(tool, arguments)
+                    turn.result(call, output, failed=failed)
+                    turn.say(f"{tool} {'failed' if failed else 'returned'}: {output}")
+                return
+    turn.say(f"No MCP server has a tool {tool}.")
+
+
+class McpServer:
+    """A server that is started for one call."""
+
+    def __init__(self, turn: Turn, config: dict[str, Any]) -> None:
+        import subprocess
+
+        self._turn = turn
+        self._requests = 0
+        self._process = subprocess.Popen(
+            [config["command"], *config.get("args", ())],
+            env={**os.environ, **config.get("env", {})},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+
+    def __enter__(self) -> McpServer:
+        client = {"name": "mock", "version": "1.0.0"}
+        self._request("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo=client)
+        self._write(method="notifications/initialized")
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def tools(self) -> list[str]:
+        return [tool["name"] for tool in self._request("tools/list")["tools"]]
+
+    def call(self, tool: str, arguments: object) -> tuple[str, bool]:
+        answer = self._request("tools/call", name=tool, arguments=arguments)
+        text = "".join(part.get("text", f"[{part['type']}]") for part in answer["content"])
+        return text, bool(answer.get("isError"))
+
+    def _write(self, **message: object) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self._process.stdin.flush()
+
+    def _request(self, method: str, **params: object) -> dict[str, Any]:
+        output = self._process.stdout
+        assert output is not None
+        self._requests += 1
+        self._write(id=self._requests, method=method, params=params)
+        while True:
+            self._turn.wait_for(output.fileno())
+            line = output.readline()
+            if not line:
+                gone = {"type": "text", "text": "the server ended"}
+                return {"content": [gone], "isError": True, "tools": []}
+            message: dict[str, Any] = json.loads(line)
+            if message.get("id") == self._requests:
+                result: dict[str, Any] = message["result"]
+                return result
 
 
 @keyword(

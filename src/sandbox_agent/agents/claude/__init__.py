@@ -10,6 +10,7 @@ import msgspec
 
 from ...schema.features import Capabilities
 from ...schema.inputs import McpServer, Settings
+from ...schema.tools import CLIENT_SERVER
 from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
 from .credentials import SOURCES
@@ -94,11 +95,13 @@ ENVIRONMENT = {
 def mcp_config(servers: Mapping[str, McpServer]) -> bytes:
     """The file for `--mcp-config`. It may hold secrets."""
     return msgspec.json.encode(
-        {"mcpServers": {name: _mcp_server(server) for name, server in servers.items()}}
+        {"mcpServers": {name: _mcp_server(name, server) for name, server in servers.items()}}
     )
 
 
-def _mcp_server(server: McpServer) -> dict[str, Any]:
+def _mcp_server(name: str, server: McpServer) -> dict[str, Any]:
     if server.url is not None:
         return {"type": "http", "url": server.url, "headers": server.headers}
-    return {"type": "stdio", "command": server.command, "args": server.args, "env": server.env}
+    entry = {"type": "stdio", "command": server.command, "args": server.args, "env": server.env}
+    # By default the model must search for MCP tools before it can call them.
+    return {**entry, "alwaysLoad": True} if name == CLIENT_SERVER else entry

@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from ...schema.inputs import Rule
-from .drafts import Ask, AskKind, Draft, Frame, Pending, Turn, draft_of
+from .drafts import (
+    Ask,
+    AskKind,
+    Draft,
+    Frame,
+    Notable,
+    Pending,
+    Requested,
+    ToolAsked,
+    ToolDone,
+    Turn,
+    draft_of,
+)
 from .recovery import Recovery
 from .scribe import Mark, Scribe
 
@@ -13,10 +25,14 @@ __all__ = [
     "Draft",
     "Frame",
     "Mark",
+    "Notable",
     "Pending",
     "Recovery",
+    "Requested",
     "Rule",
     "Scribe",
+    "ToolAsked",
+    "ToolDone",
     "Turn",
     "draft_of",
 ]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import mimetypes
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ...schema.events import ItemStarted, Source
 from ...schema.items import ContentPart, Image, ItemStatus, ToolKind
 from .changes import Changes
-from .open_items import OpenCall
+from .open_items import CLIENT_KINDS, OpenCall
 from .pen import Pen
 
 MOST_TITLE = 200
@@ -27,6 +27,8 @@ class Calls:
         self._pen = pen
         self._image_folder = image_folder
         self._used = dict.fromkeys(used_call_ids)
+        self.on_complete: Callable[[OpenCall], None] = _ignore
+        """Called with each call whose arguments have become final."""
 
     def call(
         self,
@@ -189,6 +191,9 @@ class Calls:
         self._pen.complete(call.call_item(status, arguments), source)
         call.completed = True
         call.chunks = []
+        if call.kind in CLIENT_KINDS:
+            call.arguments = arguments
+            self.on_complete(call)
 
     def _start_result(self, call: OpenCall, source: Source) -> None:
         if not call.completed:
@@ -211,6 +216,10 @@ class Calls:
         self.new_call_ids.append(call_id)
         if len(self._used) > MOST_CALL_IDS:
             del self._used[next(iter(self._used))]
+
+
+def _ignore(call: OpenCall) -> None:
+    """Nobody waits for calls."""
 
 
 def one_line(title: str) -> str:

@@ -17,6 +17,7 @@ from ...schema.events import (
 )
 from ...schema.inputs import Rule
 from ...schema.items import ToolKind
+from ...schema.tools import ToolOutcome, ToolRequest
 
 if TYPE_CHECKING:
     from .scribe import Scribe
@@ -78,13 +79,36 @@ class Ask(Struct, frozen=True):
     """A one-line title; the action if empty."""
 
 
+Requested = PermissionRequested | QuestionRequested | ToolRequest
+
+
 class Pending(Struct, frozen=True):
-    """A permission or a question that waits for its answer, under the adapter's key."""
+    """A permission, a question or a call of a client's tool that waits for its answer, under a key of the one who asked."""
 
     id: str
     key: str
-    requested: PermissionRequested | QuestionRequested
+    requested: Requested
     ask: Ask | None = None
+    item_id: str = ""
+    """The status item of a call of a client's tool."""
+
+
+class ToolAsked(Struct, frozen=True):
+    """A note for the session: a call of a client's tool waits."""
+
+    request: ToolRequest
+
+
+class ToolDone(Struct, frozen=True):
+    """A note for the session: the call under `key` has its outcome."""
+
+    key: str
+    call_id: str | None
+    """None if it was never written."""
+    outcome: ToolOutcome
+
+
+Notable = AnyData | ToolAsked | ToolDone
 
 
 class Waited(Struct, frozen=True):

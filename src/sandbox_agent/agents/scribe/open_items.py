@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
+
 from ...schema.items import (
     ContentPart,
     Item,
@@ -15,6 +19,9 @@ from ...schema.items import (
     Visibility,
 )
 from .pen import DeltaTemplate
+
+CLIENT_KINDS = frozenset(("mcp", "other"))
+"""Kinds that a call of a client's tool may have: not every agent says that a tool is an MCP server's."""
 
 
 class OpenText:
@@ -58,6 +65,7 @@ class OpenCall:
     """A tool call without a complete result, and its result once that has begun."""
 
     __slots__ = (
+        "arguments",
         "call_id",
         "chunks",
         "completed",
@@ -93,9 +101,24 @@ class OpenCall:
         self.title = title
         self.chunks: list[str] = []  # fragments of the arguments; after completion, of the output
         self.completed = False
+        self.arguments = ""
+        """Kept for calls of MCP tools alone: a client's tool is one of them, and this says which call it is."""
         self.result_id: str | None = None
         self.template = DeltaTemplate(item_id, native_id, "tool_call", "assistant", None, parent_id)
         """For the current deltas: the call's, later the result's."""
+
+    def is_of(self, tool: str) -> bool:
+        """Whether this is a call of an MCP tool. Agents write the server's name before the tool's."""
+        return self.kind in CLIENT_KINDS and self.name.endswith(tool)
+
+    def has_arguments(self, tool: str, arguments: Any) -> bool:
+        """Whether this is a complete call of an MCP tool with these arguments."""
+        if not self.is_of(tool):
+            return False
+        try:
+            return bool(msgspec.json.decode(self.arguments or "{}") == arguments)
+        except (msgspec.MsgspecError, RecursionError):
+            return False
 
     def open_result(self, item_id: str) -> None:
         self.result_id = item_id

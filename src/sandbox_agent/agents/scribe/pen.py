@@ -23,7 +23,7 @@ from ...schema.events import (
 from ...schema.items import ContentPart, Item, Json, Kind, Role, StatusPart, Text, Visibility
 from ...schema.sessions import Used
 from ...schema.world import World
-from .drafts import Draft, Frame, Turn, encode
+from .drafts import Draft, Frame, Notable, ToolAsked, ToolDone, Turn, encode
 
 if TYPE_CHECKING:
     from .scribe import Scribe
@@ -64,8 +64,8 @@ class DeltaTemplate:
 class Pen:
     def __init__(self, world: World, owner: Scribe) -> None:
         self.drafts: list[Draft] = []
-        self.notable: list[tuple[int, AnyData]] = []
-        """Drafts other than items, each with its index in `drafts`: the session must look at them."""
+        self.notable: list[tuple[int, Notable]] = []
+        """What the session must look at, each with its index in `drafts`: drafts other than items, and notes."""
         self.frame = Frame()
         self.native_session_id: str | None = None
         self.turn: Turn | None = None
@@ -93,6 +93,12 @@ class Pen:
         if not self.drafts:
             self.touch()
         self.drafts.append(Draft(data.TYPE, body, source, self.native_session_id, self.frame.bytes))
+
+    def note(self, note: ToolAsked | ToolDone) -> None:
+        """Tell the session something that the drafts alone do not say."""
+        if not self.drafts:
+            self.touch()
+        self.notable.append((len(self.drafts), note))
 
     def delta(self, template: DeltaTemplate, text: str, source: Source) -> None:
         """A piece of an item: most of what is ever written."""

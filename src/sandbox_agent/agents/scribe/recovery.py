@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+import msgspec
+
 from ...schema.events import (
     Event,
     ItemCompleted,
@@ -18,9 +20,11 @@ from ...schema.events import (
     TurnEnded,
     TurnStarted,
 )
-from ...schema.items import Item, Reasoning, Text, ToolCall, ToolResult
+from ...schema.items import Item, Json, Reasoning, StatusPart, Text, ToolCall, ToolResult
+from ...schema.tools import ToolRequest
 from .drafts import Pending, Turn, Waited
 from .open_items import OpenCall, OpenText
+from .requests import TOOL_REQUEST
 from .scribe import Scribe
 
 
@@ -85,6 +89,10 @@ class Recovery:
                 )
             case (ToolResult(call_id), *_) if call := calls.get(call_id):
                 call.open_result(item.item_id)
+            case (StatusPart(label), Json(payload)) if label == TOOL_REQUEST:
+                asked = msgspec.convert(payload, ToolRequest)
+                pending = Pending(asked.call_id, asked.call_id, asked, item_id=item.item_id)
+                self._scribe.requests.pending = {**self._scribe.pending, pending.key: pending}
 
     def _add(self, item_id: str, delta: str) -> None:
         if open_text := self._scribe.texts.open.get(item_id):
@@ -102,3 +110,8 @@ class Recovery:
                 call.chunks = []
             case (ToolResult(call_id), *_):
                 calls.pop(call_id, None)
+            case (StatusPart(label), *_) if label == TOOL_REQUEST:
+                waiting = self._scribe.pending.items()
+                self._scribe.requests.pending = {
+                    key: request for key, request in waiting if request.item_id != item.item_id
+                }

@@ -1,8 +1,9 @@
-"""Permissions and questions: each is resolved exactly once."""
+"""Permissions, questions and calls of a client's tools: each is resolved exactly once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 from msgspec import Raw
@@ -20,9 +21,15 @@ from ...schema.events import (
     QuestionResolved,
     Source,
 )
+from ...schema.items import Item, ItemStatus, Json, StatusPart
+from ...schema.tools import ToolOutcome, ToolRequest
 from .calls import Calls, one_line
-from .drafts import Ask, Pending, Waited, encode
+from .drafts import Ask, Pending, ToolAsked, ToolDone, Waited, encode
+from .open_items import OpenCall
 from .pen import Pen
+
+TOOL_REQUEST = "tool_request"
+"""The label of the status item that says that a client has to answer a call."""
 
 
 class Requests:
@@ -33,8 +40,11 @@ class Requests:
         """
         self.waited = Waited()
         """Time spent waiting for people in this turn. Also never changed in place."""
+        self._unannounced: dict[str, tuple[str, Any]] = {}
+        """Calls of a client's tools that the agent has not announced yet: key -> name and arguments."""
         self._pen = pen
         self._calls = calls
+        calls.on_complete = self._announced
 
     def ask(self, key: str, ask: Ask) -> None:
         """The agent asks for permission; a request that is already pending under this key is not repeated."""
@@ -124,14 +134,82 @@ class Requests:
         return True
 
     def withdraw(self, key: str, by: DecidedBy, why: str, *, source: Source = "daemon") -> bool:
-        """There will be no answer: the permission or question is rejected."""
-        return self.decide(key, "reject", by, why, source=source) or self.answer(
-            key, None, by, why, source=source
+        """There will be no answer: the permission or question is rejected, the call of a client's tool fails."""
+        return (
+            self.decide(key, "reject", by, why, source=source)
+            or self.answer(key, None, by, why, source=source)
+            or self.end_tool(key, ToolOutcome(why, failed=True), by)
         )
 
     def withdraw_all(self, why: str) -> None:
-        for key in self.pending:
+        for key in (*self.pending, *self._unannounced):
             self.withdraw(key, "daemon", why)
+
+    # -- calls of a client's tools ------------------------------------------------------------------
+
+    def tool(self, key: str, name: str, arguments: Any) -> None:
+        """The agent calls a client's tool. Written once the agent has announced the call, so that both have the same id."""
+        if key in self.pending or self._pen.ended:
+            return
+        self._unannounced[key] = (name, arguments)
+        for call in self._calls.open.values():
+            self._announced(call)
+
+    def tool_unannounced(self, key: str) -> None:
+        """The agent has not said which call this is. It is one of this tool whose arguments it has not shown yet, or
+        it gets an id of its own.
+        """
+        if found := self._unannounced.pop(key, None):
+            name, arguments = found
+            id = self._call_without_arguments(name) or self._pen.make_id("call")
+            self._request_tool(key, ToolRequest(id, name, arguments))
+
+    def end_tool(self, key: str, outcome: ToolOutcome, by: DecidedBy) -> bool:
+        """A call of a client's tool has its outcome; False if it does not wait (any more)."""
+        if self._unannounced.pop(key, None) is not None:
+            self._pen.note(ToolDone(key, None, outcome))
+            return True
+        pending = self.pending.get(key)
+        if pending is None or not isinstance(asked := pending.requested, ToolRequest):
+            return False
+        answered = by == "client"
+        payload = {**msgspec.structs.asdict(asked), "decided_by": by}
+        if not answered:
+            payload["error"] = outcome.output
+        status: ItemStatus = "completed" if answered else "failed"
+        self._pen.complete(_tool_item(pending.item_id, asked, status, payload), "daemon")
+        self._pen.note(ToolDone(key, asked.call_id, outcome))
+        self._remove(key)
+        return True
+
+    def _announced(self, call: OpenCall) -> None:
+        """Write the request that belongs to this call, if one waits for it."""
+        for key, (name, arguments) in self._unannounced.items():
+            if call.completed and not self._is_pending(call) and call.has_arguments(name, arguments):
+                del self._unannounced[key]
+                self._request_tool(key, ToolRequest(call.call_id, name, arguments))
+                return
+
+    def _call_without_arguments(self, tool: str) -> str | None:
+        calls = self._calls.open.values()
+        return next(
+            (
+                call.call_id
+                for call in calls
+                if call.is_of(tool) and not call.completed and not self._is_pending(call)
+            ),
+            None,
+        )
+
+    def _is_pending(self, call: OpenCall) -> bool:
+        return any(pending.id == call.call_id for pending in self.pending.values())
+
+    def _request_tool(self, key: str, request: ToolRequest) -> None:
+        item_id = self._pen.make_id("itm")
+        item = _tool_item(item_id, request, "in_progress", request)
+        self._pen.start(item_id, None, None, "status", None, item.content, "daemon")
+        self._pen.note(ToolAsked(request))
+        self._add(Pending(request.call_id, key, request, item_id=item_id))
 
     def begin_turn(self) -> None:
         """Count the waiting time from now on."""
@@ -155,3 +233,8 @@ class Requests:
         self.pending = left
         if not self.pending and (since := self.waited.since) is not None:
             self.waited = Waited(self.waited.seconds + self._pen.world.clock() - since)
+
+
+def _tool_item(item_id: str, request: ToolRequest, status: ItemStatus, payload: Any) -> Item:
+    content = (StatusPart(TOOL_REQUEST, request.name), Json(payload))
+    return Item(item_id, None, None, "status", None, status, content)

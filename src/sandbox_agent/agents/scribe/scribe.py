@@ -14,11 +14,11 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from ...schema.events import AnyData, SessionEnded, SessionMetadata, Source
+from ...schema.events import SessionEnded, SessionMetadata, Source
 from ...schema.sessions import Used
 from ...schema.world import World
 from .calls import Calls
-from .drafts import Draft, Frame, Pending, Turn, Waited
+from .drafts import Draft, Frame, Notable, Pending, Turn, Waited
 from .pen import Pen
 from .requests import Requests
 from .texts import Texts
@@ -78,7 +78,7 @@ class Scribe:
         return self.pen.drafts
 
     @property
-    def notable(self) -> list[tuple[int, AnyData]]:
+    def notable(self) -> list[tuple[int, Notable]]:
         return self.pen.notable
 
     def take(self) -> list[Draft]:

@@ -22,6 +22,7 @@ from ...schema.answers import (
     Readiness,
     SentMessage,
     StoredAttachment,
+    ToolCallList,
 )
 from ...schema.changes import ChangeList, Reverted
 from ...schema.files import (
@@ -47,6 +48,7 @@ from ...schema.processes import (
     TerminalSize,
 )
 from ...schema.sessions import SessionInfo
+from ...schema.tools import Tool, ToolImage
 from ..call import Answer, call, new_key, segment
 from ..events import Event
 from ..misuse import AsyncGuard
@@ -148,6 +150,8 @@ class AsyncSessions(AsyncGuard):
         env: Mapping[str, str] | None = None,
         mcp: Mapping[str, McpServer] | None = None,
         turn_timeout_ms: int | None = None,
+        tools: Sequence[Tool] = (),
+        tool_timeout_ms: int | None = None,
     ) -> AsyncSession:
         """Create a session with the given id and start its agent.
 
@@ -166,6 +170,8 @@ class AsyncSessions(AsyncGuard):
         - `env`: Environment variables for the agent; readable only by the owner, never returned.
         - `mcp`: MCP servers by name.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
+        - `tools`: Tools of the client that the agent may call; see `tool-calls`.
+        - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `AgentNotInstalled`, `SessionAlreadyExists`, `InstallFailed`, `AgentProcessExited`, `StreamError`,
@@ -185,6 +191,8 @@ class AsyncSessions(AsyncGuard):
                 "env": env,
                 "mcp": mcp,
                 "turnTimeoutMs": turn_timeout_ms,
+                "tools": tools,
+                "toolTimeoutMs": tool_timeout_ms,
             },
         )
 
@@ -202,6 +210,8 @@ class AsyncSessions(AsyncGuard):
         env: Mapping[str, str] | None = None,
         mcp: Mapping[str, McpServer] | None = None,
         turn_timeout_ms: int | None = None,
+        tools: Sequence[Tool] = (),
+        tool_timeout_ms: int | None = None,
     ) -> AsyncSession:
         """Create a session with a generated id.
 
@@ -219,6 +229,8 @@ class AsyncSessions(AsyncGuard):
         - `env`: Environment variables for the agent; readable only by the owner, never returned.
         - `mcp`: MCP servers by name.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
+        - `tools`: Tools of the client that the agent may call; see `tool-calls`.
+        - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `AgentNotInstalled`, `SessionAlreadyExists`, `InstallFailed`, `AgentProcessExited`, `StreamError`,
@@ -238,6 +250,8 @@ class AsyncSessions(AsyncGuard):
                 "env": env,
                 "mcp": mcp,
                 "turnTimeoutMs": turn_timeout_ms,
+                "tools": tools,
+                "toolTimeoutMs": tool_timeout_ms,
             },
         )
 
@@ -623,6 +637,52 @@ class AsyncQuestions(AsyncGuard):
                 "POST",
                 f"/v1/sessions/{segment(session_id)}/questions/{segment(question_id)}/reject",
                 body={},
+                settled=409,
+            )
+        )
+
+
+class AsyncToolCalls(AsyncGuard):
+    """List and answer calls of a client's tools."""
+
+    def __init__(self, client: AsyncSandboxAgent) -> None:
+        self._client = client
+
+    async def list(self, session_id: str) -> ToolCallList:
+        """List calls of the client's tools that wait for an answer.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `SessionNotFound`.
+        """
+        return await self._client.ask(
+            call("GET", f"/v1/sessions/{segment(session_id)}/tool-calls"), ToolCallList
+        )
+
+    async def reply(
+        self,
+        session_id: str,
+        call_id: str,
+        *,
+        output: str | None = None,
+        error: str | None = None,
+        images: Sequence[ToolImage] = (),
+    ) -> None:
+        """Answer a call with the tool's output or its error. A second answer gets 409.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+        - `call_id`: Id of the call.
+        - `output`: What the tool returned.
+        - `error`: Why it failed, instead of `output`.
+        - `images`: Images to return with the output.
+
+        Raises `InvalidRequest`, `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
+        """
+        await self._client.send(
+            call(
+                "POST",
+                f"/v1/sessions/{segment(session_id)}/tool-calls/{segment(call_id)}/reply",
+                body={"output": output, "error": error, "images": images},
                 settled=409,
             )
         )
@@ -1314,6 +1374,7 @@ class AsyncOperations(AsyncGuard):
         self.sessions = AsyncSessions(client)
         self.permissions = AsyncPermissions(client)
         self.questions = AsyncQuestions(client)
+        self.tool_calls = AsyncToolCalls(client)
         self.attachments = AsyncAttachments(client)
         self.events = AsyncEvents(client)
         self.changes = AsyncChanges(client)

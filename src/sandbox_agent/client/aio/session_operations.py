@@ -14,10 +14,12 @@ from ...schema.answers import (
     Queue,
     SentMessage,
     StoredAttachment,
+    ToolCallList,
 )
 from ...schema.changes import ChangeList, Reverted
 from ...schema.inputs import Attachment, PermissionMode
 from ...schema.sessions import SessionInfo
+from ...schema.tools import ToolImage
 from ..call import Answer
 from ..misuse import AsyncGuard
 
@@ -164,6 +166,42 @@ class AsyncSessionChanges(AsyncGuard):
         return await self._client.changes.undo(self._session_id)
 
 
+class AsyncSessionToolCalls(AsyncGuard):
+    """List and answer calls of a client's tools of one session."""
+
+    def __init__(self, client: AsyncSandboxAgent, session_id: str) -> None:
+        self._client = client
+        self._session_id = session_id
+
+    async def list(self) -> ToolCallList:
+        """List calls of the client's tools that wait for an answer.
+
+        Raises `SessionNotFound`.
+        """
+        return await self._client.tool_calls.list(self._session_id)
+
+    async def reply(
+        self,
+        call_id: str,
+        *,
+        output: str | None = None,
+        error: str | None = None,
+        images: Sequence[ToolImage] = (),
+    ) -> None:
+        """Answer a call with the tool's output or its error. A second answer gets 409.
+
+        - `call_id`: Id of the call.
+        - `output`: What the tool returned.
+        - `error`: Why it failed, instead of `output`.
+        - `images`: Images to return with the output.
+
+        Raises `InvalidRequest`, `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
+        """
+        await self._client.tool_calls.reply(
+            self._session_id, call_id, output=output, error=error, images=images
+        )
+
+
 class AsyncSessionOperations(AsyncGuard):
     """The operations of one session."""
 
@@ -174,6 +212,7 @@ class AsyncSessionOperations(AsyncGuard):
         self.questions = AsyncSessionQuestions(client, session_id)
         self.attachments = AsyncSessionAttachments(client, session_id)
         self.changes = AsyncSessionChanges(client, session_id)
+        self.tool_calls = AsyncSessionToolCalls(client, session_id)
 
     async def get(self) -> SessionInfo:
         """Show a session.

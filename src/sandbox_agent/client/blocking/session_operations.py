@@ -14,10 +14,12 @@ from ...schema.answers import (
     Queue,
     SentMessage,
     StoredAttachment,
+    ToolCallList,
 )
 from ...schema.changes import ChangeList, Reverted
 from ...schema.inputs import Attachment, PermissionMode
 from ...schema.sessions import SessionInfo
+from ...schema.tools import ToolImage
 from ..call import Answer
 from ..misuse import Guard
 
@@ -164,6 +166,40 @@ class SessionChanges(Guard):
         return self._client.changes.undo(self._session_id)
 
 
+class SessionToolCalls(Guard):
+    """List and answer calls of a client's tools of one session."""
+
+    def __init__(self, client: SandboxAgent, session_id: str) -> None:
+        self._client = client
+        self._session_id = session_id
+
+    def list(self) -> ToolCallList:
+        """List calls of the client's tools that wait for an answer.
+
+        Raises `SessionNotFound`.
+        """
+        return self._client.tool_calls.list(self._session_id)
+
+    def reply(
+        self,
+        call_id: str,
+        *,
+        output: str | None = None,
+        error: str | None = None,
+        images: Sequence[ToolImage] = (),
+    ) -> None:
+        """Answer a call with the tool's output or its error. A second answer gets 409.
+
+        - `call_id`: Id of the call.
+        - `output`: What the tool returned.
+        - `error`: Why it failed, instead of `output`.
+        - `images`: Images to return with the output.
+
+        Raises `InvalidRequest`, `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
+        """
+        self._client.tool_calls.reply(self._session_id, call_id, output=output, error=error, images=images)
+
+
 class SessionOperations(Guard):
     """The operations of one session."""
 
@@ -174,6 +210,7 @@ class SessionOperations(Guard):
         self.questions = SessionQuestions(client, session_id)
         self.attachments = SessionAttachments(client, session_id)
         self.changes = SessionChanges(client, session_id)
+        self.tool_calls = SessionToolCalls(client, session_id)
 
     def get(self) -> SessionInfo:
         """Show a session.
