@@ -280,6 +280,20 @@ def test_the_stream_and_the_session_api_tell_the_same(opencode: OpenCode, daemon
     assert asked["info"]["sessionID"] == answered["info"]["sessionID"] == child["id"]
 
 
+def test_the_branch_is_told(opencode: OpenCode) -> None:
+    assert opencode.get("/vcs", directory=opencode.directory) == {}
+    git = Path(opencode.directory, ".git")
+    git.mkdir()
+    git.joinpath("HEAD").write_text("ref: refs/heads/topic/one\n")
+    assert opencode.get("/vcs", directory=opencode.directory) == {"branch": "topic/one"}
+
+
+def test_files_are_found_by_a_part_of_their_name(opencode: OpenCode) -> None:
+    Path(opencode.directory, "a [b].txt").touch()
+    found = opencode.get("/api/fs/find", query="[b", limit=20, **{"location[directory]": opencode.directory})
+    assert found["data"] == [{"path": "a [b].txt", "type": "file"}]
+
+
 def test_a_door_that_nobody_uses_is_not_loaded() -> None:
     script = "import sys, sandbox_agent.http.serve; print([name for name in sys.modules if '.doors' in name])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from tests.daemons import Daemon, running
 
+from sandbox_agent.install.publishers import RECIPES
+from sandbox_agent.testing import agent_cache
+
 from .conftest import TOKEN, OpenCode
 from .tui import Tui, cable_to, client_environment, opencode_program
 
@@ -91,6 +94,28 @@ def test_claude_in_the_terminal_interface(scripted_daemon: Daemon, tmp_path: Pat
         tui.expect("interrupted")
         tui.prompt("SCENARIO:echo")
         tui.expect("You said: .*user message 6")
+
+
+@pytest.mark.door("opencode", "terminal interface", "text", "tool call", "abort", "second turn")
+@pytest.mark.parametrize("agent", [agent for agent in sorted(RECIPES) if agent != "claude"])
+def test_other_agents_in_the_terminal_interface(scripted_daemon: Daemon, tmp_path: Path, agent: str) -> None:
+    if not (agent_cache.cache_folder() / "bin" / agent).exists():
+        pytest.skip("the agent is not in the cache (`make test` fetches it)")
+    with attached(scripted_daemon.port, tmp_path, agent=agent) as tui:
+        tui.expect("Ask anything")
+        tui.prompt("SCENARIO:text")
+        tui.expect("Hello from the scripted model")
+        tui.prompt("SCENARIO:command:echo+the-output+|+rev")
+        # Some agents run a harmless command without asking.
+        if "Permission required" in tui.expect("Permission required.*Allow once|tuptuo-eht"):
+            tui.press("Enter")
+        tui.expect("tuptuo-eht")
+        tui.prompt("SCENARIO:slow:500")
+        tui.expect("word3|esc interrupt")
+        tui.interrupt()
+        tui.expect("interrupted")
+        tui.prompt("SCENARIO:echo")
+        tui.expect("You said: .*user message")
 
 
 @pytest.mark.door("opencode", "terminal interface", "permission answered by a second client", "cut stream")

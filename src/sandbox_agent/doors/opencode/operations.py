@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any, Protocol
 
 from ...config import Config
+from ...errors import SandboxAgentError
 from ...ops import OPERATIONS
+from ...ops.operation import Download
 from ...runtime.daemon import Daemon
 from ...schema.answers import (
     AgentInfo,
@@ -160,6 +162,15 @@ class Operations:
         await self._call("questions.reject", session_id=session_id, question_id=id)
 
     # -- files --------------------------------------------------------------------------------
+
+    async def beginning_of(self, path: str) -> bytes:
+        """The first piece of a file; nothing if it cannot be read."""
+        try:
+            download: Download = await self._call("fs.read", path=path)
+        except SandboxAgentError:
+            return b""
+        async with aclosing(download.pieces) as pieces:
+            return await anext(pieces, b"")
 
     async def search(self, directory: str, glob: str, limit: int) -> SearchResult:
         found: SearchResult = await self._call("fs.search", path=directory, glob=glob, limit=limit)

@@ -91,7 +91,7 @@ async def command(door: Door, request: Request) -> MessageWithParts | Empty:
     given = request.decode(Command)
     info = await _own_session(door, request)
     text = f"/{given.command} {given.arguments}".rstrip()
-    return await _sent(door, request, Message(info.session_id, text, (), given.message_id, True))
+    return await _sent(door, request, Message(info.session_id, text, (), _checked(given.message_id), True))
 
 
 @route("POST", "/session/{id}/summarize")
@@ -163,19 +163,24 @@ def _text(given: Prompt) -> str:
     return "\n\n".join(part.text for part in given.parts if part.type == "text" and not part.synthetic)
 
 
-def _client_id(given: Prompt) -> str | None:
-    """The ids that the client has given the message and its parts, in the order of the item's content."""
-    if given.message_id is None:
-        return None
-    if not _MESSAGE_ID.fullmatch(given.message_id):
+def _checked(message_id: str | None) -> str | None:
+    if message_id is not None and not _MESSAGE_ID.fullmatch(message_id):
         raise InvalidRequest(
             "`messageID` is not the id of a message: `msg_` and letters or digits", field="messageID"
         )
+    return message_id
+
+
+def _client_id(given: Prompt) -> str | None:
+    """The ids that the client has given the message and its parts, in the order of the item's content."""
+    message_id = _checked(given.message_id)
+    if message_id is None:
+        return None
     ordered = sorted(given.parts, key=lambda part: part.type != "text")
     ids = [part.id or "" for part in ordered if part.type in ("text", "file")]
-    joined = ",".join([given.message_id, *ids])
+    joined = ",".join([message_id, *ids])
     are_usable = all(map(_PART_ID.fullmatch, ids)) and len(joined) <= LONGEST_ID
-    return joined if are_usable else given.message_id
+    return joined if are_usable else message_id
 
 
 class Inline(Struct, frozen=True):

@@ -73,8 +73,10 @@ class EventStream:
         # Follow first: what happens while the snapshot is read comes after it, and is not taken twice.
         async with self._operations.follow_all() as funnel:
             for info in await self._recent():
-                if text := self._framed(await self._snapshot(info), info.directory):
-                    yield text
+                # One by one: a client that reads slowly is not sent a whole turn at once.
+                for event in await self._snapshot(info):
+                    yield self._framed([event], info.directory)
+                self._stop_keeping(info.session_id)
             while (frames := await funnel.take(HEARTBEAT_SECONDS)) is not None:
                 text = b"".join([await self._translated(frame) for frame in frames])
                 yield text or (self._framed([_HEARTBEAT]) if not frames else None)
@@ -99,17 +101,19 @@ class EventStream:
                 recent.append(info)
         return [*recent[:MOST_RECENT], *working[:MOST_WORKING]]
 
-    async def _snapshot(self, info: SessionInfo) -> list[BusEvent]:
+    async def _snapshot(self, info: SessionInfo) -> Iterable[BusEvent]:
         facts = facts_of(info, self._catalogue)
         try:
             transcript = await history.read(self._operations, facts, MOST_MESSAGES)
         except SessionNotFound:
             return []
         since = int((time.time() - RECENT_SECONDS) * 1000)
-        events = list(transcript.snapshot(since))
-        transcript.keep_nothing()
         self._remember(info.session_id, transcript)
-        return events
+        return transcript.snapshot(since)
+
+    def _stop_keeping(self, session_id: str) -> None:
+        if transcript := self._transcripts.get(session_id):
+            transcript.keep_nothing()
 
     # -- following ----------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 from typing import Any
@@ -193,19 +192,10 @@ class Branch(Shape, frozen=True):
 
 @route("GET", "/vcs")
 async def vcs(door: Door, request: Request) -> Branch:
-    return Branch(branch=await asyncio.to_thread(_branch, request.directory))
-
-
-def _branch(directory: str) -> str | None:
     """The branch that is checked out, from git's own file."""
-    for folder in (Path(directory), *Path(directory).parents):
-        try:
-            head = (folder / ".git" / "HEAD").read_text(errors="replace")[:1000]
-        except OSError:
-            continue
-        _, is_branch, name = head.strip().partition("ref: refs/heads/")
-        return name if is_branch else None
-    return None
+    head = await door.operations.beginning_of(os.path.join(request.directory, ".git", "HEAD"))
+    _, is_branch, name = head.decode(errors="replace").strip().partition("ref: refs/heads/")
+    return Branch(branch=name if is_branch else None)
 
 
 @route("GET", "/vcs/diff")
