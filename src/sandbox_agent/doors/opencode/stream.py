@@ -42,7 +42,7 @@ MOST_RECENT = 50
 MOST_WORKING = 200
 MOST_MESSAGES = 100
 """As many messages as a client keeps of a session."""
-MOST_FOLLOWED = 64
+MOST_FOLLOWED = 256
 
 _encode = msgspec.json.Encoder().encode
 _CONNECTED = BusEvent(type="server.connected", properties=Nothing())
