@@ -1448,6 +1448,8 @@ export interface components {
             /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             createdAt: string;
             attachments: components["schemas"]["Attachment"][];
+            /** @default null */
+            clientId?: string | null;
         };
         /** Attachment */
         Attachment: {
@@ -2392,6 +2394,11 @@ export interface components {
              * @default false
              */
             command?: boolean;
+            /**
+             * @description Your own id of the message; its item has it as `native_item_id`.
+             * @default null
+             */
+            clientId?: string | null;
         };
         /** ReplyPermissionBody */
         ReplyPermissionBody: {

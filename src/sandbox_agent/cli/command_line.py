@@ -11,6 +11,7 @@ from .own_commands import (
     add_copy,
     add_daemon,
     add_exec,
+    add_gigacode,
     add_run,
     add_server,
     add_to_sessions,
@@ -67,6 +68,7 @@ def parser(*, server_alone: bool = False) -> Parser:
         return root
     add_run(commands)
     add_acp(commands)
+    add_gigacode(commands)
     add_exec(commands)
     add_copy(commands)
     add_daemon(commands)

@@ -35,6 +35,7 @@ DEFAULT_HEADERS = (
     "if-range",
     "last-event-id",
     "range",
+    "x-opencode-directory",
     "x-sandbox-token",
 )
 

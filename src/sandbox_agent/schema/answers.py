@@ -105,6 +105,7 @@ class QueuedMessageInfo(Struct, frozen=True, rename="camel"):
     message: str
     created_at: Time
     attachments: tuple[Attachment, ...]
+    client_id: str | None = None
 
 
 class Queue(Struct, frozen=True, omit_defaults=True, rename="camel"):

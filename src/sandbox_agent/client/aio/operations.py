@@ -382,6 +382,7 @@ class AsyncSessions(AsyncGuard):
         fresh: bool = False,
         idempotency_key: str | None = None,
         command: bool = False,
+        client_id: str | None = None,
     ) -> SentMessage:
         """Send a message. Returns once it is durable; while a turn runs, it waits in the queue.
 
@@ -391,6 +392,7 @@ class AsyncSessions(AsyncGuard):
         - `fresh`: Start a new conversation if the agent no longer has this one.
         - `idempotency_key`: A repeated key returns the same turn.
         - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
+        - `client_id`: Your own id of the message; its item has it as `native_item_id`.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -400,7 +402,13 @@ class AsyncSessions(AsyncGuard):
                 "POST",
                 f"/v1/sessions/{segment(session_id)}/messages",
                 headers={"Idempotency-Key": idempotency_key or new_key()},
-                body={"message": message, "attachments": attachments, "fresh": fresh, "command": command},
+                body={
+                    "message": message,
+                    "attachments": attachments,
+                    "fresh": fresh,
+                    "command": command,
+                    "clientId": client_id,
+                },
             ),
             SentMessage,
         )
@@ -587,6 +595,7 @@ class AsyncSessions(AsyncGuard):
         fresh: bool = False,
         idempotency_key: str | None = None,
         command: bool = False,
+        client_id: str | None = None,
     ) -> AsyncTurn:
         """Send a message and stream the events of its turn until it ends.
 
@@ -596,6 +605,7 @@ class AsyncSessions(AsyncGuard):
         - `fresh`: Start a new conversation if the agent no longer has this one.
         - `idempotency_key`: A repeated key returns the same turn.
         - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
+        - `client_id`: Your own id of the message; its item has it as `native_item_id`.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
