@@ -9,7 +9,7 @@ PYRIGHT := .cache/pyright/node_modules/.bin/pyright
 PUBLISHED := .cache/published-client/node_modules/sandbox-agent/package.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test unit live diffs check fmt gen lock sdk bench torture load faults record clean
+.PHONY: help setup run test unit live diffs long check fmt gen lock sdk bench torture load faults record clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -30,6 +30,9 @@ live: .venv/dev agents ## Test every feature on every real agent, or one (AGENT=
 
 diffs: .venv/dev agents ## Test that `patch` can apply every diff of every agent, or of one (AGENT=codex)
 	$(BIN)/python -m pytest tests/live/test_diffs.py -n auto -m long $(if $(AGENT),--agent $(AGENT)) $(ARGS)
+
+long: .venv/dev compiled agents inspector ## Run the tests that `make test` leaves out because each takes half a minute or more
+	$(BIN)/python -m pytest -n auto --dist worksteal -m long $(ARGS)
 
 check: .venv/dev ## Check format, lint, types, layers and generated files
 	$(BIN)/ruff format --check .

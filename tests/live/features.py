@@ -76,6 +76,7 @@ FEATURES = {
         Feature("error_cut", "Model error: cut stream", NO_ERRORS),
         Feature("terminate", "Terminate leaves no process"),
         Feature("two_sessions", "Two sessions at once"),
+        Feature("budget", "Budget ends a running turn", "a real model does not spend on demand"),
     )
 }
 

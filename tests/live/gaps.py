@@ -338,8 +338,16 @@ def reads_what_a_rule_denies(live: Live) -> None:
     assert [each for each in turn.data(PermissionResolved) if each.status == "reject"] == []
 
 
+def reports_its_spending_at_the_end(live: Live) -> None:
+    session = live.session(permissionMode="bypass", limits={"maxTokens": 30_000, "maxCostUsd": 0.03})
+    turn = session.run(live.say("spend", "5", ""))
+    assert len(turn.calls) == 5
+    assert _refusal(session, "POST", "/messages", {"message": "hello"}) == 409
+
+
 WITHOUT: dict[str, Check] = {
     "rule_read": reads_what_a_rule_denies,
+    "budget": reports_its_spending_at_the_end,
     "skills": is_told_of_skills_in_its_first_message,
     "prompt_template": offers_no_template_of_the_workspace,
     "compact": refuses_to_compact,

@@ -24,6 +24,7 @@ from sandbox_agent.testing.scripted_model import (
     ScriptedModel,
     Step,
     Text,
+    Usage,
 )
 
 from .client import DaemonProcess, Fifo, Refused, Session, Turn
@@ -53,6 +54,14 @@ def _read_then_slow(words: str) -> list[Step]:
     return [Read("begin.txt"), *(slow(words) if callable(slow) else slow)]
 
 
+def _spend(calls: str) -> list[Step]:
+    """Model calls of one cent each, where a million tokens cost a dollar."""
+    steps: list[Step] = []
+    for number in range(1, int(calls) + 1):
+        steps += [Text(f"Call {number}."), Command(f"sleep 0.5; echo {number}"), Usage(10_000, 0)]
+    return [*steps, Text("All spent.")]
+
+
 def _late(scenario: str) -> list[Step]:
     steps = {**KNOWN, **SCENARIOS}[scenario]
     return [Delay(1.0), *(steps("") if callable(steps) else steps)]
@@ -64,6 +73,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     "twice": _twice,
     "read_then_slow": _read_then_slow,
     "late": _late,
+    "spend": _spend,
     "error_500": [SERVER_ERROR],
 }
 

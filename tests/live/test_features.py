@@ -109,7 +109,8 @@ def test_a_message_that_begins_with_a_slash_is_text(live: Live) -> None:
     assert (turn.stop_reason, turn.errors) == ("end_turn", [])
     assert turn.prompt == live.echo("/compact and /help are words")
     asked = live.asked_model(lambda request: request.kind == "turn" and "are words" in request.prompt)
-    assert asked.prompt.strip().startswith("/compact and /help are words")
+    invisible = " \n\u2060"
+    assert asked.prompt.lstrip(invisible).startswith("/compact and /help are words")
 
 
 @feature("prompt_template")
@@ -558,6 +559,21 @@ def test_reports_a_turns_usage(live: Live) -> None:
         assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) == (5000, 700, 4000)
     total = session.info["usage"]
     assert (total["inputTokens"], total["outputTokens"]) == (usage.input_tokens, usage.output_tokens)
+
+
+@feature("budget")
+def test_a_budget_ends_the_turn_that_spends_it(live: Live) -> None:
+    session = live.session(permissionMode="bypass", limits={"maxTokens": 30_000, "maxCostUsd": 0.03})
+    turn = session.run(live.say("spend", "5", ""))
+    assert turn.stop_reason == "limit"
+    assert len(turn.calls) in (3, 4)
+    assert turn.usage is not None
+    assert turn.usage.input_tokens in (30_000, 40_000)
+    with pytest.raises(Refused) as refused:
+        session.send(live.say("text", "", ""))
+    assert refused.value.status == 409
+    session.call("PATCH", "", {"limits": {"maxTokens": None, "maxCostUsd": None}})
+    assert session.run(live.say("text", "", "")).text == HELLO
 
 
 # -- files ------------------------------------------------------------------------------------

@@ -17,6 +17,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agents/{agent}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show an agent with its install state, version, credentials and capabilities. */
+        get: operations["agents.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/agents/{agent}/install": {
         parameters: {
             query?: never;
@@ -91,7 +108,10 @@ export interface paths {
         delete: operations["sessions.delete"];
         options?: never;
         head?: never;
-        /** Change the title, model, variant, modes or rules of a session; while it runs if the agent supports that. */
+        /**
+         * Change the title, model, variant, modes, rules or limits of a session; while it runs if the agent supports that.
+         * @description Queued messages that a limit kept waiting start as soon as it is raised.
+         */
         patch: operations["sessions.update"];
         trace?: never;
     };
@@ -1093,6 +1113,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sum up tokens and cost, as the agents reported them.
+         * @description Unknown is not zero: `turnsWithoutCost` says how many turns a sum leaves out, and a sum without any known value is absent.
+         *     Turns of deleted sessions are included.
+         */
+        get: operations["usage.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1127,6 +1168,11 @@ export interface components {
              * @default null
              */
             size?: number | null;
+            /**
+             * @description What a session may choose, if `config` is set and the agent can say it.
+             * @default null
+             */
+            configOptions?: components["schemas"]["ConfigOption"][] | null;
         };
         /**
          * Capabilities
@@ -1171,6 +1217,26 @@ export interface components {
             status?: boolean;
             /** @default false */
             sharedProcess?: boolean;
+        };
+        /**
+         * ConfigOption
+         * @description A selection, as the Agent Client Protocol writes it.
+         */
+        ConfigOption: {
+            id: string;
+            name: string;
+            category: string;
+            currentValue: string;
+            options: components["schemas"]["OptionValue"][];
+            /** @enum {unknown} */
+            type?: "select";
+        };
+        /** OptionValue */
+        OptionValue: {
+            value: string;
+            name: string;
+            /** @default null */
+            description?: string | null;
         };
         /** Installed */
         Installed: {
@@ -1245,10 +1311,16 @@ export interface components {
             /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             updatedAt: string;
             usage: components["schemas"]["SessionUsage"];
+            /** @default 0 */
+            turns?: number;
+            /** @default {} */
+            limits?: components["schemas"]["SessionLimits"];
+            /** @default null */
+            limitReached?: components["schemas"]["ReachedLimit"] | null;
         };
         /**
          * SessionUsage
-         * @description The sum of a session's turns, in camelCase like all REST bodies; for the context, the latest value.
+         * @description The sum of a session's turns, including the running one, in camelCase like all REST bodies; for the context, the latest value.
          */
         SessionUsage: {
             /** @default null */
@@ -1267,6 +1339,47 @@ export interface components {
             contextTokens?: number | null;
             /** @default null */
             contextWindow?: number | null;
+        };
+        /**
+         * SessionLimits
+         * @description The limits of a session; what is absent is not limited.
+         */
+        SessionLimits: {
+            /**
+             * @description Turns that may start.
+             * @default null
+             */
+            maxTurns?: number | null;
+            /**
+             * @description Cost of all turns in US dollars, as the agent reports it.
+             * @default null
+             */
+            maxCostUsd?: number | null;
+            /**
+             * @description Input and output tokens of all turns.
+             * @default null
+             */
+            maxTokens?: number | null;
+            /**
+             * @description Seconds that a turn may take.
+             * @default null
+             */
+            maxTurnSeconds?: number | null;
+            /**
+             * @description Seconds from the creation of the session.
+             * @default null
+             */
+            maxSessionSeconds?: number | null;
+        };
+        /**
+         * ReachedLimit
+         * @description A limit that a session has reached.
+         */
+        ReachedLimit: {
+            /** @enum {unknown} */
+            limit: "maxCostUsd" | "maxSessionSeconds" | "maxTokens" | "maxTurnSeconds" | "maxTurns";
+            value: number;
+            used: number;
         };
         /** SentMessage */
         SentMessage: {
@@ -1945,6 +2058,48 @@ export interface components {
             name: string;
             arguments: unknown;
         };
+        /** UsageReport */
+        UsageReport: {
+            /** @enum {unknown} */
+            by: "agent" | "day" | "model" | "session";
+            /** @description Days in order; other groups by cost, the highest first. */
+            rows: components["schemas"]["UsageSum"][];
+            total: components["schemas"]["UsageSum"];
+            /** @default null */
+            from?: string | null;
+            /** @default null */
+            to?: string | null;
+            /**
+             * @description There are more rows. The total includes them.
+             * @default false
+             */
+            truncated?: boolean;
+        };
+        /**
+         * UsageSum
+         * @description What some turns have spent. A sum is absent if nothing is known; otherwise it leaves out the turns without it.
+         */
+        UsageSum: {
+            /** @description The agent, model, session or day (UTC); null if the model is unknown, and in the total. */
+            key: string | null;
+            turns: number;
+            /** @description Turns whose tokens are unknown. */
+            turnsWithoutTokens: number;
+            /** @description Turns whose cost is unknown. */
+            turnsWithoutCost: number;
+            /** @default null */
+            inputTokens?: number | null;
+            /** @default null */
+            outputTokens?: number | null;
+            /** @default null */
+            cacheReadTokens?: number | null;
+            /** @default null */
+            cacheWriteTokens?: number | null;
+            /** @default null */
+            reasoningTokens?: number | null;
+            /** @default null */
+            costUsd?: number | null;
+        };
         /**
          * Progress
          * @description One step of an installation.
@@ -2064,6 +2219,11 @@ export interface components {
              */
             policy?: components["schemas"]["PolicyRule"][];
             /**
+             * @description Limits of the session. The daemon's own limits apply to the others; null removes one.
+             * @default null
+             */
+            limits?: components["schemas"]["Limits"] | null;
+            /**
              * @description Tools of the client that the agent may call; see `tool-calls`.
              * @default []
              */
@@ -2073,6 +2233,22 @@ export interface components {
              * @default null
              */
             toolTimeoutMs?: number | null;
+        };
+        /**
+         * Limits
+         * @description Limits to set. An absent one stays as it is; null removes it.
+         */
+        Limits: {
+            /** @description Turns that may start. */
+            maxTurns?: number | null;
+            /** @description Cost of all turns in US dollars, as the agent reports it. */
+            maxCostUsd?: number | null;
+            /** @description Input and output tokens of all turns. */
+            maxTokens?: number | null;
+            /** @description Seconds that a turn may take. */
+            maxTurnSeconds?: number | null;
+            /** @description Seconds from the creation of the session. */
+            maxSessionSeconds?: number | null;
         };
         /**
          * Tool
@@ -2159,6 +2335,11 @@ export interface components {
              */
             policy?: components["schemas"]["PolicyRule"][];
             /**
+             * @description Limits of the session. The daemon's own limits apply to the others; null removes one.
+             * @default null
+             */
+            limits?: components["schemas"]["Limits"] | null;
+            /**
              * @description Tools of the client that the agent may call; see `tool-calls`.
              * @default []
              */
@@ -2186,6 +2367,11 @@ export interface components {
              * @default null
              */
             policy?: components["schemas"]["PolicyRule"][] | null;
+            /**
+             * @description Limits to change; null removes one, the others stay.
+             * @default null
+             */
+            limits?: components["schemas"]["Limits"] | null;
         };
         /** SendMessageBody */
         SendMessageBody: {
@@ -3047,7 +3233,12 @@ export type $defs = Record<string, never>;
 export interface operations {
     "agents.list": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Include what a session may choose: models, modes, variants, permissions. */
+                config?: boolean;
+                /** @description Accepted for older clients. It has no effect. */
+                noCache?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3061,6 +3252,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AgentList"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "agents.get": {
+        parameters: {
+            query?: {
+                /** @description Include what a session may choose: models, modes, variants, permissions. */
+                config?: boolean;
+                /** @description Accepted for older clients. It has no effect. */
+                noCache?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the agent, e.g. `claude`. */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentInfo"];
+                };
+            };
+            /** @description `unsupported_agent` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Any other problem, for example with the token, the host or the body. */
@@ -7775,11 +8012,66 @@ export interface operations {
             };
         };
     };
+    "usage.get": {
+        parameters: {
+            query?: {
+                /** @description How to group the turns. */
+                by?: "agent" | "day" | "model" | "session";
+                /** @description Only turns that ended at this time or later: ISO 8601, UTC unless it has an offset. */
+                from?: string | null;
+                /** @description Only turns that ended before this time. */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageReport"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
 }
 
 /** Method and path of every operation. */
 export const ROUTES = {
   "agents.list": "GET /v1/agents",
+  "agents.get": "GET /v1/agents/{agent}",
   "agents.install": "POST /v1/agents/{agent}/install",
   "agents.modes": "GET /v1/agents/{agent}/modes",
   "agents.models": "GET /v1/agents/{agent}/models",
@@ -7851,4 +8143,5 @@ export const ROUTES = {
   "system.metrics": "GET /metrics",
   "tool_calls.list": "GET /v1/sessions/{session_id}/tool-calls",
   "tool_calls.reply": "POST /v1/sessions/{session_id}/tool-calls/{call_id}/reply",
+  "usage.get": "GET /v1/usage",
 } as const satisfies Record<keyof operations, string>;

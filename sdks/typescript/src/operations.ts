@@ -46,6 +46,13 @@ export type SkillList = Schemas["SkillList"];
 export type SkillsConfig = Schemas["SkillsConfig"];
 export type StoredAttachment = Schemas["StoredAttachment"];
 export type EventPage = { events: Event[]; hasMore: boolean };
+export type UsageQuery = QueryOf<"usage.get">;
+export type UsageReport = Schemas["UsageReport"];
+/** What some turns have spent. What is unknown is absent, not zero. */
+export type UsageSum = Schemas["UsageSum"];
+/** Limits to set: an absent one stays as it is, null removes it. */
+export type Limits = Schemas["Limits"];
+export type ReachedLimit = Schemas["ReachedLimit"];
 export type Health = Schemas["Health"];
 export type Readiness = Schemas["Readiness"];
 
@@ -87,8 +94,13 @@ export class Operations {
   // -- agents -------------------------------------------------------------------------------------
 
   /** List the agents: installed or not, version, credentials, capabilities. */
-  listAgents(options: CallOptions = {}): Promise<AgentList> {
-    return this.http.json("agents.list", options);
+  listAgents(query: QueryOf<"agents.list"> & CallOptions = {}): Promise<AgentList> {
+    return this.http.json("agents.list", parted(query));
+  }
+
+  /** Show an agent; with `config`, also what its sessions may choose. */
+  getAgent(agent: string, query: QueryOf<"agents.get"> & CallOptions = {}): Promise<AgentInfo> {
+    return this.http.json("agents.get", { path: { agent }, ...parted(query) });
   }
 
   /** Install an agent, or say where it is. */
@@ -390,6 +402,11 @@ export class Operations {
     return this.http.json("system.health", options);
   }
 
+  /** Sum up what turns have spent, by day unless `by` says otherwise. What is unknown is absent, not zero. */
+  getUsage(query: UsageQuery = {}, options: CallOptions = {}): Promise<UsageReport> {
+    return this.http.json("usage.get", { query, ...options });
+  }
+
   /** Say whether new work is taken: the log can be written and the daemon is not stopping. */
   getReadiness(options: CallOptions = {}): Promise<Readiness> {
     return this.http.json("system.ready", options);
@@ -405,6 +422,7 @@ export class Operations {
 /** The method of every operation; an operation without one does not compile. */
 export const METHODS = {
   "agents.list": "listAgents",
+  "agents.get": "getAgent",
   "agents.install": "installAgent",
   "agents.modes": "listModes",
   "agents.models": "listModels",
@@ -471,6 +489,7 @@ export const METHODS = {
   "processes.input": "processes.input",
   "processes.resize": "processes.resize",
   "processes.terminal": "processes.terminal",
+  "usage.get": "getUsage",
   "system.health": "getHealth",
   "system.ready": "getReadiness",
   "system.metrics": "getMetrics",

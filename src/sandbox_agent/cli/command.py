@@ -11,6 +11,7 @@ Kind = Literal[
     "switch",
     "list",  # repeatable
     "pairs",  # repeatable KEY=VALUE
+    "limits",  # repeatable NAME=VALUE, or JSON
     "mcp",  # repeatable NAME='command args', NAME=URL or JSON
     "sources",  # repeatable PATH, URL, OWNER/NAME or JSON
     "skills",  # the same, in an object

@@ -59,6 +59,9 @@ def _add_field(parser: Parser, command: Command, field: Argument) -> None:
             add_sources(parser, field.help, "--source", field.name, required=field.required)
         case "json" | "json_or_text":
             parser.add_argument(field.flag, metavar="JSON", required=field.required, help=escaped(field.help))
+        case "limits":
+            text = f"{field.help} NAME=VALUE, e.g. maxCostUsd=5, or NAME=none; repeatable."
+            parser.add_argument(field.flag, action="append", metavar="LIMIT", help=escaped(text))
         case "answers":
             either = parser.add_mutually_exclusive_group(required=field.required)
             text = "The chosen labels of one question, separated by commas; repeat for each question."

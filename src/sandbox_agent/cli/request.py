@@ -63,6 +63,8 @@ def _given(argument: Argument, args: argparse.Namespace, upload: Upload) -> Any:
             return pairs(value, os.environ)
         case "mcp":
             return mcp_servers(value)
+        case "limits":
+            return limits(value)
         case "sources":
             return [skill_source(text) for text in value]
         case "skills":
@@ -158,6 +160,18 @@ def mcp_servers(texts: list[str]) -> dict[str, Any]:
             raise WrongUsage(f"--mcp `{text}` is neither JSON nor NAME='command args' nor NAME=URL")
         servers[name] = _mcp_server(value)
     return servers
+
+
+def limits(texts: list[str]) -> dict[str, float | None]:
+    """NAME=VALUE, where `none` removes a limit. The daemon checks the names."""
+    found: dict[str, float | None] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        try:
+            found[name] = None if value == "none" else msgspec.convert(value, int | float, strict=False)
+        except msgspec.ValidationError:
+            raise WrongUsage(f"--limits `{text}` is not NAME=NUMBER or NAME=none") from None
+    return found
 
 
 def _mcp_server(value: str) -> dict[str, Any]:

@@ -50,6 +50,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         "model": args.model,
         "variant": args.variant,
         "title": args.title,
+        "limits": None if args.max_cost_usd is None else {"maxCostUsd": args.max_cost_usd},
     }
     return {name: value for name, value in settings.items() if value is not None}
 

@@ -29,14 +29,27 @@ GROUPS: dict[str, str] = {
     'config': 'MCP servers and skills for all sessions of a directory.',
     'fs': "List, read, write, search and watch files on the daemon's machine.",
     'processes': "Run processes and terminals on the daemon's machine.",
+    'usage': 'Show what turns have spent.',
     'system': 'Health and metrics of the daemon.',
 }
 
 COMMANDS: tuple[Command, ...] = (
     Command(
         'agents', 'list', (), 'GET', '/v1/agents', 'List all agents with their install state, version, credentials and capabilities.', '', 'json', '',
-        (),
+        (
+            Argument('config', 'switch', 'query', 'config', 'Include what a session may choose: models, modes, variants, permissions.'),
+            Argument('no_cache', 'switch', 'query', 'noCache', 'Accepted for older clients. It has no effect.'),
+        ),
         "sandbox-agent agents list\nsandbox-agent agents list --json | jq -r '.agents[].id'",
+    ),
+    Command(
+        'agents', 'get', (), 'GET', '/v1/agents/{agent}', 'Show an agent with its install state, version, credentials and capabilities.', '', 'json', '',
+        (
+            Argument('agent', 'string', 'path', 'agent', 'Name of the agent, e.g. `claude`.', required=True),
+            Argument('config', 'switch', 'query', 'config', 'Include what a session may choose: models, modes, variants, permissions.'),
+            Argument('no_cache', 'switch', 'query', 'noCache', 'Accepted for older clients. It has no effect.'),
+        ),
+        'sandbox-agent agents get claude --config --json | jq .configOptions',
     ),
     Command(
         'agents', 'install', (), 'POST', '/v1/agents/{agent}/install', 'Install an agent, or return where it is installed.', 'A client that accepts `text/event-stream` receives frames named `progress`, then one named `result` with the\nresponse, or one named `problem` with the error.', 'json', '',
@@ -79,6 +92,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('skills', 'skills', 'body', 'skills', 'Skills: folders with a `SKILL.md`, and where they come from.'),
             Argument('turn_timeout_ms', 'integer', 'body', 'turnTimeoutMs', 'Cancel a turn that takes longer (default: no limit).'),
             Argument('policy', 'json', 'body', 'policy', "Rules for what the agent may do, after the operator's."),
+            Argument('limits', 'limits', 'body', 'limits', "Limits of the session. The daemon's own limits apply to the others; null removes one."),
             Argument('tools', 'json', 'body', 'tools', 'Tools of the client that the agent may call; see `tool-calls`.'),
             Argument('tool_timeout_ms', 'integer', 'body', 'toolTimeoutMs', "How long a call of one waits for a client's answer (default: 10 minutes)."),
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
@@ -101,6 +115,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('skills', 'skills', 'body', 'skills', 'Skills: folders with a `SKILL.md`, and where they come from.'),
             Argument('turn_timeout_ms', 'integer', 'body', 'turnTimeoutMs', 'Cancel a turn that takes longer (default: no limit).'),
             Argument('policy', 'json', 'body', 'policy', "Rules for what the agent may do, after the operator's."),
+            Argument('limits', 'limits', 'body', 'limits', "Limits of the session. The daemon's own limits apply to the others; null removes one."),
             Argument('tools', 'json', 'body', 'tools', 'Tools of the client that the agent may call; see `tool-calls`.'),
             Argument('tool_timeout_ms', 'integer', 'body', 'toolTimeoutMs', "How long a call of one waits for a client's answer (default: 10 minutes)."),
         ),
@@ -122,7 +137,7 @@ COMMANDS: tuple[Command, ...] = (
         '',
     ),
     Command(
-        'sessions', 'update', (), 'PATCH', '/v1/sessions/{session_id}', 'Change the title, model, variant, modes or rules of a session; while it runs if the agent supports that.', '', 'json', '',
+        'sessions', 'update', (), 'PATCH', '/v1/sessions/{session_id}', 'Change the title, model, variant, modes, rules or limits of a session; while it runs if the agent supports that.', 'Queued messages that a limit kept waiting start as soon as it is raised.', 'json', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('title', 'string', 'body', 'title', 'Title to display.'),
@@ -131,8 +146,9 @@ COMMANDS: tuple[Command, ...] = (
             Argument('agent_mode', 'string', 'body', 'agentMode', 'Mode of the agent: `build` (default), `plan`, or another mode it reports.'),
             Argument('permission_mode', 'string', 'body', 'permissionMode', 'When the agent asks: `default` before it writes or runs anything, `acceptEdits` not for plain edits inside the directory, `bypass` never; `plan` is read-only.', choices=('acceptEdits', 'bypass', 'default', 'plan')),
             Argument('policy', 'json', 'body', 'policy', "Replaces the session's rules."),
+            Argument('limits', 'limits', 'body', 'limits', 'Limits to change; null removes one, the others stay.'),
         ),
-        'sandbox-agent sessions update demo --title "Release" --permission-mode plan',
+        'sandbox-agent sessions update demo --title "Release" --permission-mode plan\nsandbox-agent sessions update demo --limits maxCostUsd=5 --limits maxTurns=none',
     ),
     Command(
         'sessions', 'delete', (), 'DELETE', '/v1/sessions/{session_id}', 'Terminate a session and delete it with its events.', '', 'nothing', '',
@@ -695,6 +711,15 @@ COMMANDS: tuple[Command, ...] = (
         ),
         'sandbox-agent tool-calls list demo\nsandbox-agent tool-calls reply demo call_1 --output "21 degrees"\nsandbox-agent tool-calls reply demo call_1 --error "no such city"',
     ),
+    Command(
+        'usage', 'get', (), 'GET', '/v1/usage', 'Sum up tokens and cost, as the agents reported them.', 'Unknown is not zero: `turnsWithoutCost` says how many turns a sum leaves out, and a sum without any known value is absent.\nTurns of deleted sessions are included.', 'json', '',
+        (
+            Argument('by', 'string', 'query', 'by', 'How to group the turns. Default: day.', choices=('agent', 'day', 'model', 'session')),
+            Argument('since', 'string', 'query', 'from', 'Only turns that ended at this time or later: ISO 8601, UTC unless it has an offset.'),
+            Argument('until', 'string', 'query', 'to', 'Only turns that ended before this time.'),
+        ),
+        'sandbox-agent usage\nsandbox-agent usage --by model --since 2026-01-01 --until 2026-02-01',
+    ),
 )
 
 SETTINGS: tuple[Argument, ...] = (
@@ -723,6 +748,11 @@ SETTINGS: tuple[Argument, ...] = (
     Argument('idle_seconds', 'number', 'body', 'idle_seconds', "Stop an agent's process after this time without a turn; the next message resumes it. Default: 600.0."),
     Argument('start_seconds', 'number', 'body', 'start_seconds', 'Time limit for an agent to start, resume or list its models. Default: 60.0.'),
     Argument('drain_seconds', 'number', 'body', 'drain_seconds', 'Time that running turns get to finish after SIGTERM. Default: 3.0.'),
+    Argument('max_turns', 'integer', 'body', 'max_turns', 'Turns of a session, unless the session sets its own limit.'),
+    Argument('max_cost_usd', 'number', 'body', 'max_cost_usd', 'Cost of a session in US dollars, unless the session sets its own limit.'),
+    Argument('max_tokens', 'integer', 'body', 'max_tokens', 'Input and output tokens of a session, unless the session sets its own limit.'),
+    Argument('max_turn_seconds', 'number', 'body', 'max_turn_seconds', 'Seconds of a turn, unless the session sets its own limit.'),
+    Argument('max_session_seconds', 'number', 'body', 'max_session_seconds', "Seconds from the creation of a session to its last turn's end, unless the session sets its own limit."),
     Argument('parent_pid', 'integer', 'body', 'parent_pid', 'Process id of the program that started this daemon; the daemon stops when it exits.'),
     Argument('max_body_bytes', 'integer', 'body', 'max_body_bytes', 'Largest JSON body to accept; attachments may be 64 times as large. Default: 1048576.'),
     Argument('max_upload', 'string', 'body', 'max_upload', 'Largest file or archive to accept for upload, e.g. `500MiB` or `4GiB`. Default: 1GiB.'),

@@ -55,9 +55,11 @@ from ..schema.events import (
 from ..schema.files import FileChange, FileEntry, FileStat
 from ..schema.inputs import Answer, Attachment, Decision, McpServer, Reply
 from ..schema.items import FileRef, Image, Item, Json, Reasoning, StatusPart, Text, ToolCall, ToolResult
+from ..schema.limits import Limits, ReachedLimit, SessionLimits
 from ..schema.policy import PolicyRule
 from ..schema.sessions import SessionInfo
 from ..schema.skills import SkillsConfig, SkillSource
+from ..schema.usage import UsageReport, UsageSum
 from .asking import OnPermission, OnQuestion, PermissionAnswer, QuestionAnswer
 from .blocking.client import SandboxAgent
 from .blocking.session import Session
@@ -130,6 +132,7 @@ __all__ = [
     "ItemDelta",
     "ItemStarted",
     "Json",
+    "Limits",
     "McpServer",
     "Message",
     "MethodNotAllowed",
@@ -155,6 +158,7 @@ __all__ = [
     "RangeNotSatisfiable",
     "RateLimited",
     "RawResponse",
+    "ReachedLimit",
     "Reasoning",
     "Reply",
     "Retry",
@@ -164,6 +168,7 @@ __all__ = [
     "SessionAlreadyExists",
     "SessionEnded",
     "SessionInfo",
+    "SessionLimits",
     "SessionNotFound",
     "SessionStarted",
     "SkillSource",
@@ -189,6 +194,8 @@ __all__ = [
     "UnsupportedAgent",
     "UnsupportedMediaType",
     "Usage",
+    "UsageReport",
+    "UsageSum",
     "VersionMismatch",
 ]
 

@@ -16,6 +16,7 @@ from . import (
     sessions,
     system,
     tool_calls,
+    usage,
 )
 from .groups import GROUPS
 from .operation import OPERATIONS, Operation
@@ -37,4 +38,5 @@ __all__ = [
     "sessions",
     "system",
     "tool_calls",
+    "usage",
 ]

@@ -15,5 +15,6 @@ GROUPS = {
     "config": "MCP servers and skills for all sessions of a directory.",
     "fs": "List, read, write, search and watch files on the daemon's machine.",
     "processes": "Run processes and terminals on the daemon's machine.",
+    "usage": "Show what turns have spent.",
     "system": "Health and metrics of the daemon.",
 }

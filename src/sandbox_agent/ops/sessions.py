@@ -33,6 +33,7 @@ from ..runtime.daemon import Daemon
 from ..schema.answers import CreatedSession, Queue, QueuedMessageInfo, SentMessage, SessionPage
 from ..schema.ids import random_id
 from ..schema.inputs import Attachment, McpServer, PermissionMode, Prompt, Settings
+from ..schema.limits import Limits
 from ..schema.mcp import McpServerList
 from ..schema.policy import MOST_RULES, PolicyRule
 from ..schema.sessions import SessionInfo
@@ -99,6 +100,12 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
         tuple[PolicyRule, ...],
         Meta(max_length=MOST_RULES, description="Rules for what the agent may do, after the operator's."),
     ] = ()
+    limits: Annotated[
+        Limits | None,
+        Meta(
+            description="Limits of the session. The daemon's own limits apply to the others; null removes one."
+        ),
+    ] = None
     tools: Annotated[
         tuple[Tool, ...],
         Meta(description="Tools of the client that the agent may call; see `tool-calls`."),
@@ -138,6 +145,9 @@ class UpdateSession(Struct, frozen=True, rename="camel"):
     policy: Annotated[
         Annotated[tuple[PolicyRule, ...], Meta(max_length=MOST_RULES)] | None,
         Meta(description="Replaces the session's rules."),
+    ] = None
+    limits: Annotated[
+        Limits | None, Meta(description="Limits to change; null removes one, the others stay.")
     ] = None
 
 
@@ -223,6 +233,7 @@ async def _create(daemon: Daemon, session_id: str, request: SessionSettings) -> 
         turn_timeout_ms=request.turn_timeout_ms,
         skills=request.skills.sources if request.skills else (),
         policy=request.policy,
+        limits=request.limits,
         tools=request.tools,
         tool_timeout_ms=request.tool_timeout_ms,
     )
@@ -270,17 +281,24 @@ async def get(daemon: Daemon, request: OneSession) -> SessionInfo:
     Conflict,
     Unavailable,
     name="sessions.update",
-    examples=('sandbox-agent sessions update demo --title "Release" --permission-mode plan',),
+    examples=(
+        'sandbox-agent sessions update demo --title "Release" --permission-mode plan',
+        "sandbox-agent sessions update demo --limits maxCostUsd=5 --limits maxTurns=none",
+    ),
 )
 async def update(daemon: Daemon, request: UpdateSession) -> SessionInfo:
-    """Change the title, model, variant, modes or rules of a session; while it runs if the agent supports that."""
+    """Change the title, model, variant, modes, rules or limits of a session; while it runs if the agent supports that.
+
+    Queued messages that a limit kept waiting start as soon as it is raised.
+    """
     changes = {
         name: value
-        for name in ("title", "model", "variant", "agent_mode", "permission_mode", "policy")
+        for name in ("title", "model", "variant", "agent_mode", "permission_mode", "policy", "limits")
         if (value := getattr(request, name)) is not None
     }
-    if changes.keys() - {"title", "policy"}:
-        await _check_change(daemon, request.session_id, changes)
+    chosen = {name: value for name, value in changes.items() if name not in ("title", "policy", "limits")}
+    if chosen:
+        await _check_change(daemon, request.session_id, chosen)
     await daemon.sessions.ask(request.session_id, lambda id: Configure(id, **changes))
     return (await daemon.sessions.show(request.session_id)).info
 
@@ -289,13 +307,8 @@ async def _check_change(daemon: Daemon, session_id: str, changes: dict[str, Any]
     record = (await daemon.sessions.show(session_id)).view.record
     if record.ended:
         raise Conflict("the session has ended", sessionId=session_id)
-    changed = {name: value for name, value in changes.items() if name not in ("title", "policy")}
-    settings = msgspec.structs.replace(record.settings, **changed)
-    await daemon.check(record, settings)
-    env = (await daemon.sessions.secrets(session_id)).env
-    await daemon.check_choice(
-        daemon.agent(record.agent), settings, changed, listed=not env, version=record.pinned_version
-    )
+    settings = msgspec.structs.replace(record.settings, **changes)
+    await daemon.check(record, settings, changes)
 
 
 @operation("DELETE", "/v1/sessions/{session_id}", SessionNotFound, Unavailable, name="sessions.delete")

@@ -84,6 +84,7 @@ class CodexConversation(Conversation):
         before = msgspec.structs.asdict(self._spent or Tokens())
         added = msgspec.structs.asdict(tokens)
         self._spent = Tokens(**{name: count + added[name] for name, count in before.items()})
+        self.scribe.spend(usage_of(self._spent))
 
     def take_usage(self) -> Usage | None:
         """Usage of this conversation and its sub-agents since the last turn ended."""

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ...schema.answers import (
+    AgentInfo,
     AgentList,
     Commands,
     EventPage,
@@ -36,6 +37,7 @@ from ...schema.files import (
     Unpacked,
 )
 from ...schema.inputs import Attachment, McpServer, PermissionMode
+from ...schema.limits import Limits
 from ...schema.mcp import McpServerList
 from ...schema.policy import PolicyList, PolicyRule, PolicyVerdict
 from ...schema.processes import (
@@ -52,6 +54,7 @@ from ...schema.processes import (
 from ...schema.sessions import SessionInfo
 from ...schema.skills import SkillList, SkillsConfig, SkillSource
 from ...schema.tools import Tool, ToolImage
+from ...schema.usage import UsageReport
 from ..call import Answer, call, new_key, segment
 from ..events import Event
 from ..misuse import AsyncGuard
@@ -73,9 +76,29 @@ class AsyncAgents(AsyncGuard):
     def __init__(self, client: AsyncSandboxAgent) -> None:
         self._client = client
 
-    async def list(self) -> AgentList:
-        """List all agents with their install state, version, credentials and capabilities."""
-        return await self._client.ask(call("GET", "/v1/agents"), AgentList)
+    async def list(self, *, config: bool = False, no_cache: bool = False) -> AgentList:
+        """List all agents with their install state, version, credentials and capabilities.
+
+        - `config`: Include what a session may choose: models, modes, variants, permissions.
+        - `no_cache`: Accepted for older clients. It has no effect.
+        """
+        return await self._client.ask(
+            call("GET", "/v1/agents", query={"config": config, "noCache": no_cache}), AgentList
+        )
+
+    async def get(self, agent: str, *, config: bool = False, no_cache: bool = False) -> AgentInfo:
+        """Show an agent with its install state, version, credentials and capabilities.
+
+        - `agent`: Name of the agent, e.g. `claude`.
+        - `config`: Include what a session may choose: models, modes, variants, permissions.
+        - `no_cache`: Accepted for older clients. It has no effect.
+
+        Raises `UnsupportedAgent`.
+        """
+        return await self._client.ask(
+            call("GET", f"/v1/agents/{segment(agent)}", query={"config": config, "noCache": no_cache}),
+            AgentInfo,
+        )
 
     async def install(
         self,
@@ -155,6 +178,7 @@ class AsyncSessions(AsyncGuard):
         skills: SkillsConfig | None = None,
         turn_timeout_ms: int | None = None,
         policy: Sequence[PolicyRule] = (),
+        limits: Limits | None = None,
         tools: Sequence[Tool] = (),
         tool_timeout_ms: int | None = None,
     ) -> AsyncSession:
@@ -177,6 +201,7 @@ class AsyncSessions(AsyncGuard):
         - `skills`: Skills: folders with a `SKILL.md`, and where they come from.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
         - `policy`: Rules for what the agent may do, after the operator's.
+        - `limits`: Limits of the session. The daemon's own limits apply to the others; null removes one.
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
         - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
 
@@ -200,6 +225,7 @@ class AsyncSessions(AsyncGuard):
                 "skills": skills,
                 "turnTimeoutMs": turn_timeout_ms,
                 "policy": policy,
+                "limits": limits,
                 "tools": tools,
                 "toolTimeoutMs": tool_timeout_ms,
             },
@@ -221,6 +247,7 @@ class AsyncSessions(AsyncGuard):
         skills: SkillsConfig | None = None,
         turn_timeout_ms: int | None = None,
         policy: Sequence[PolicyRule] = (),
+        limits: Limits | None = None,
         tools: Sequence[Tool] = (),
         tool_timeout_ms: int | None = None,
     ) -> AsyncSession:
@@ -242,6 +269,7 @@ class AsyncSessions(AsyncGuard):
         - `skills`: Skills: folders with a `SKILL.md`, and where they come from.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
         - `policy`: Rules for what the agent may do, after the operator's.
+        - `limits`: Limits of the session. The daemon's own limits apply to the others; null removes one.
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
         - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
 
@@ -265,6 +293,7 @@ class AsyncSessions(AsyncGuard):
                 "skills": skills,
                 "turnTimeoutMs": turn_timeout_ms,
                 "policy": policy,
+                "limits": limits,
                 "tools": tools,
                 "toolTimeoutMs": tool_timeout_ms,
             },
@@ -299,8 +328,11 @@ class AsyncSessions(AsyncGuard):
         agent_mode: str | None = None,
         permission_mode: PermissionMode | None = None,
         policy: Sequence[PolicyRule] | None = None,
+        limits: Limits | None = None,
     ) -> SessionInfo:
-        """Change the title, model, variant, modes or rules of a session; while it runs if the agent supports that.
+        """Change the title, model, variant, modes, rules or limits of a session; while it runs if the agent supports that.
+
+        Queued messages that a limit kept waiting start as soon as it is raised.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
         - `title`: Title to display.
@@ -310,6 +342,7 @@ class AsyncSessions(AsyncGuard):
         - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
           not for plain edits inside the directory, `bypass` never; `plan` is read-only.
         - `policy`: Replaces the session's rules.
+        - `limits`: Limits to change; null removes one, the others stay.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `SessionNotFound`, `Conflict`, `Unavailable`.
@@ -325,6 +358,7 @@ class AsyncSessions(AsyncGuard):
                     "agentMode": agent_mode,
                     "permissionMode": permission_mode,
                     "policy": policy,
+                    "limits": limits,
                 },
             ),
             SessionInfo,
@@ -1577,6 +1611,35 @@ class AsyncProcesses(AsyncGuard):
         return AsyncTerminal(self._client.transport, process_id)
 
 
+class AsyncUsage(AsyncGuard):
+    """Show what turns have spent."""
+
+    def __init__(self, client: AsyncSandboxAgent) -> None:
+        self._client = client
+
+    async def get(
+        self,
+        *,
+        by: Literal["agent", "model", "session", "day"] = "day",
+        since: str | None = None,
+        until: str | None = None,
+    ) -> UsageReport:
+        """Sum up tokens and cost, as the agents reported them.
+
+        Unknown is not zero: `turnsWithoutCost` says how many turns a sum leaves out, and a sum without any
+        known value is absent. Turns of deleted sessions are included.
+
+        - `by`: How to group the turns.
+        - `since`: Only turns that ended at this time or later: ISO 8601, UTC unless it has an offset.
+        - `until`: Only turns that ended before this time.
+
+        Raises `InvalidRequest`, `Unavailable`.
+        """
+        return await self._client.ask(
+            call("GET", "/v1/usage", query={"by": by, "from": since, "to": until}), UsageReport
+        )
+
+
 class AsyncSystem(AsyncGuard):
     """Health and metrics of the daemon."""
 
@@ -1616,4 +1679,5 @@ class AsyncOperations(AsyncGuard):
         self.config = AsyncConfig(client)
         self.fs = AsyncFs(client)
         self.processes = AsyncProcesses(client)
+        self.usage = AsyncUsage(client)
         self.system = AsyncSystem(client)

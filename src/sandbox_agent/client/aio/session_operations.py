@@ -18,6 +18,7 @@ from ...schema.answers import (
 )
 from ...schema.changes import ChangeList, Reverted
 from ...schema.inputs import Attachment, PermissionMode
+from ...schema.limits import Limits
 from ...schema.mcp import McpServerList
 from ...schema.policy import PolicyList, PolicyRule
 from ...schema.sessions import SessionInfo
@@ -250,8 +251,11 @@ class AsyncSessionOperations(AsyncGuard):
         agent_mode: str | None = None,
         permission_mode: PermissionMode | None = None,
         policy: Sequence[PolicyRule] | None = None,
+        limits: Limits | None = None,
     ) -> SessionInfo:
-        """Change the title, model, variant, modes or rules of a session; while it runs if the agent supports that.
+        """Change the title, model, variant, modes, rules or limits of a session; while it runs if the agent supports that.
+
+        Queued messages that a limit kept waiting start as soon as it is raised.
 
         - `title`: Title to display.
         - `model`: Model to use.
@@ -260,6 +264,7 @@ class AsyncSessionOperations(AsyncGuard):
         - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
           not for plain edits inside the directory, `bypass` never; `plan` is read-only.
         - `policy`: Replaces the session's rules.
+        - `limits`: Limits to change; null removes one, the others stay.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `SessionNotFound`, `Conflict`, `Unavailable`.
@@ -272,6 +277,7 @@ class AsyncSessionOperations(AsyncGuard):
             agent_mode=agent_mode,
             permission_mode=permission_mode,
             policy=policy,
+            limits=limits,
         )
 
     async def delete(self) -> None:

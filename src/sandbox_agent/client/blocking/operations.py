@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ...schema.answers import (
+    AgentInfo,
     AgentList,
     Commands,
     EventPage,
@@ -36,6 +37,7 @@ from ...schema.files import (
     Unpacked,
 )
 from ...schema.inputs import Attachment, McpServer, PermissionMode
+from ...schema.limits import Limits
 from ...schema.mcp import McpServerList
 from ...schema.policy import PolicyList, PolicyRule, PolicyVerdict
 from ...schema.processes import (
@@ -52,6 +54,7 @@ from ...schema.processes import (
 from ...schema.sessions import SessionInfo
 from ...schema.skills import SkillList, SkillsConfig, SkillSource
 from ...schema.tools import Tool, ToolImage
+from ...schema.usage import UsageReport
 from ..call import Answer, call, new_key, segment
 from ..events import Event
 from ..misuse import Guard
@@ -73,9 +76,29 @@ class Agents(Guard):
     def __init__(self, client: SandboxAgent) -> None:
         self._client = client
 
-    def list(self) -> AgentList:
-        """List all agents with their install state, version, credentials and capabilities."""
-        return self._client.ask(call("GET", "/v1/agents"), AgentList)
+    def list(self, *, config: bool = False, no_cache: bool = False) -> AgentList:
+        """List all agents with their install state, version, credentials and capabilities.
+
+        - `config`: Include what a session may choose: models, modes, variants, permissions.
+        - `no_cache`: Accepted for older clients. It has no effect.
+        """
+        return self._client.ask(
+            call("GET", "/v1/agents", query={"config": config, "noCache": no_cache}), AgentList
+        )
+
+    def get(self, agent: str, *, config: bool = False, no_cache: bool = False) -> AgentInfo:
+        """Show an agent with its install state, version, credentials and capabilities.
+
+        - `agent`: Name of the agent, e.g. `claude`.
+        - `config`: Include what a session may choose: models, modes, variants, permissions.
+        - `no_cache`: Accepted for older clients. It has no effect.
+
+        Raises `UnsupportedAgent`.
+        """
+        return self._client.ask(
+            call("GET", f"/v1/agents/{segment(agent)}", query={"config": config, "noCache": no_cache}),
+            AgentInfo,
+        )
 
     def install(
         self,
@@ -155,6 +178,7 @@ class Sessions(Guard):
         skills: SkillsConfig | None = None,
         turn_timeout_ms: int | None = None,
         policy: Sequence[PolicyRule] = (),
+        limits: Limits | None = None,
         tools: Sequence[Tool] = (),
         tool_timeout_ms: int | None = None,
     ) -> Session:
@@ -177,6 +201,7 @@ class Sessions(Guard):
         - `skills`: Skills: folders with a `SKILL.md`, and where they come from.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
         - `policy`: Rules for what the agent may do, after the operator's.
+        - `limits`: Limits of the session. The daemon's own limits apply to the others; null removes one.
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
         - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
 
@@ -200,6 +225,7 @@ class Sessions(Guard):
                 "skills": skills,
                 "turnTimeoutMs": turn_timeout_ms,
                 "policy": policy,
+                "limits": limits,
                 "tools": tools,
                 "toolTimeoutMs": tool_timeout_ms,
             },
@@ -221,6 +247,7 @@ class Sessions(Guard):
         skills: SkillsConfig | None = None,
         turn_timeout_ms: int | None = None,
         policy: Sequence[PolicyRule] = (),
+        limits: Limits | None = None,
         tools: Sequence[Tool] = (),
         tool_timeout_ms: int | None = None,
     ) -> Session:
@@ -242,6 +269,7 @@ class Sessions(Guard):
         - `skills`: Skills: folders with a `SKILL.md`, and where they come from.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
         - `policy`: Rules for what the agent may do, after the operator's.
+        - `limits`: Limits of the session. The daemon's own limits apply to the others; null removes one.
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
         - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
 
@@ -265,6 +293,7 @@ class Sessions(Guard):
                 "skills": skills,
                 "turnTimeoutMs": turn_timeout_ms,
                 "policy": policy,
+                "limits": limits,
                 "tools": tools,
                 "toolTimeoutMs": tool_timeout_ms,
             },
@@ -299,8 +328,11 @@ class Sessions(Guard):
         agent_mode: str | None = None,
         permission_mode: PermissionMode | None = None,
         policy: Sequence[PolicyRule] | None = None,
+        limits: Limits | None = None,
     ) -> SessionInfo:
-        """Change the title, model, variant, modes or rules of a session; while it runs if the agent supports that.
+        """Change the title, model, variant, modes, rules or limits of a session; while it runs if the agent supports that.
+
+        Queued messages that a limit kept waiting start as soon as it is raised.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
         - `title`: Title to display.
@@ -310,6 +342,7 @@ class Sessions(Guard):
         - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
           not for plain edits inside the directory, `bypass` never; `plan` is read-only.
         - `policy`: Replaces the session's rules.
+        - `limits`: Limits to change; null removes one, the others stay.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `SessionNotFound`, `Conflict`, `Unavailable`.
@@ -325,6 +358,7 @@ class Sessions(Guard):
                     "agentMode": agent_mode,
                     "permissionMode": permission_mode,
                     "policy": policy,
+                    "limits": limits,
                 },
             ),
             SessionInfo,
@@ -1567,6 +1601,35 @@ class Processes(Guard):
         return Terminal(self._client.transport, process_id)
 
 
+class Usage(Guard):
+    """Show what turns have spent."""
+
+    def __init__(self, client: SandboxAgent) -> None:
+        self._client = client
+
+    def get(
+        self,
+        *,
+        by: Literal["agent", "model", "session", "day"] = "day",
+        since: str | None = None,
+        until: str | None = None,
+    ) -> UsageReport:
+        """Sum up tokens and cost, as the agents reported them.
+
+        Unknown is not zero: `turnsWithoutCost` says how many turns a sum leaves out, and a sum without any
+        known value is absent. Turns of deleted sessions are included.
+
+        - `by`: How to group the turns.
+        - `since`: Only turns that ended at this time or later: ISO 8601, UTC unless it has an offset.
+        - `until`: Only turns that ended before this time.
+
+        Raises `InvalidRequest`, `Unavailable`.
+        """
+        return self._client.ask(
+            call("GET", "/v1/usage", query={"by": by, "from": since, "to": until}), UsageReport
+        )
+
+
 class System(Guard):
     """Health and metrics of the daemon."""
 
@@ -1606,4 +1669,5 @@ class Operations(Guard):
         self.config = Config(client)
         self.fs = Fs(client)
         self.processes = Processes(client)
+        self.usage = Usage(client)
         self.system = System(client)

@@ -18,6 +18,7 @@ from ...schema.answers import (
 )
 from ...schema.changes import ChangeList, Reverted
 from ...schema.inputs import Attachment, PermissionMode
+from ...schema.limits import Limits
 from ...schema.mcp import McpServerList
 from ...schema.policy import PolicyList, PolicyRule
 from ...schema.sessions import SessionInfo
@@ -248,8 +249,11 @@ class SessionOperations(Guard):
         agent_mode: str | None = None,
         permission_mode: PermissionMode | None = None,
         policy: Sequence[PolicyRule] | None = None,
+        limits: Limits | None = None,
     ) -> SessionInfo:
-        """Change the title, model, variant, modes or rules of a session; while it runs if the agent supports that.
+        """Change the title, model, variant, modes, rules or limits of a session; while it runs if the agent supports that.
+
+        Queued messages that a limit kept waiting start as soon as it is raised.
 
         - `title`: Title to display.
         - `model`: Model to use.
@@ -258,6 +262,7 @@ class SessionOperations(Guard):
         - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
           not for plain edits inside the directory, `bypass` never; `plan` is read-only.
         - `policy`: Replaces the session's rules.
+        - `limits`: Limits to change; null removes one, the others stay.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `SessionNotFound`, `Conflict`, `Unavailable`.
@@ -270,6 +275,7 @@ class SessionOperations(Guard):
             agent_mode=agent_mode,
             permission_mode=permission_mode,
             policy=policy,
+            limits=limits,
         )
 
     def delete(self) -> None:
