@@ -16,7 +16,7 @@ import msgspec
 
 from sandbox_agent.ops import GROUPS, OPERATIONS, Operation
 from sandbox_agent.ops.operation import Content, Dialogue, Download, Incoming, Stream
-from sandbox_agent.schema import answers, changes, files, inputs, processes
+from sandbox_agent.schema import answers, changes, files, inputs, processes, tools
 from sandbox_agent.schema.answers import CreatedSession, EventPage, Progress
 
 CLIENT = Path(__file__).parents[1] / "src" / "sandbox_agent" / "client"
@@ -88,6 +88,7 @@ ALIASES = {
     inputs.PermissionMode: "PermissionMode",
     processes.LogStream: "LogStream",
     Incoming: "AsyncContent",
+    tools.Tool: "ToolSource",
 }
 
 
@@ -200,7 +201,8 @@ def _imports() -> str:
         f"from ...schema.processes import LogEntry, LogStream, {declared_in(processes)}\n"
         "from ...schema.inputs import Attachment, McpServer, PermissionMode\n"
         "from ...schema.sessions import SessionInfo\n"
-        "from ...schema.tools import Tool, ToolImage\n"
+        "from ...schema.tools import ToolImage\n"
+        "from ..function_tool import ToolSource\n"
     )
 
 

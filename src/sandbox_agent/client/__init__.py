@@ -56,6 +56,8 @@ from ..schema.files import FileChange, FileEntry, FileStat
 from ..schema.inputs import Answer, Attachment, Decision, McpServer, Reply
 from ..schema.items import FileRef, Image, Item, Json, Reasoning, StatusPart, Text, ToolCall, ToolResult
 from ..schema.sessions import SessionInfo
+from ..schema.tools import Tool as ToolSpec
+from ..schema.tools import ToolImage, ToolRequest
 from .asking import OnPermission, OnQuestion, PermissionAnswer, QuestionAnswer
 from .blocking.client import SandboxAgent
 from .blocking.session import Session
@@ -80,6 +82,7 @@ from .failures import (
     UnknownProblem,
     VersionMismatch,
 )
+from .function_tool import FunctionTool, ToolSource
 from .raw import RawResponse
 from .retry import Retry
 from .transcript import Message, Tool, Transcript
@@ -117,6 +120,7 @@ __all__ = [
     "FileEntry",
     "FileRef",
     "FileStat",
+    "FunctionTool",
     "IdempotencyMismatch",
     "Image",
     "IncompatibleDaemon",
@@ -170,7 +174,11 @@ __all__ = [
     "TokenInvalid",
     "Tool",
     "ToolCall",
+    "ToolImage",
+    "ToolRequest",
     "ToolResult",
+    "ToolSource",
+    "ToolSpec",
     "Transcript",
     "Turn",
     "TurnEnded",

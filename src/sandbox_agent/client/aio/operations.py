@@ -48,9 +48,10 @@ from ...schema.processes import (
     TerminalSize,
 )
 from ...schema.sessions import SessionInfo
-from ...schema.tools import Tool, ToolImage
+from ...schema.tools import ToolImage
 from ..call import Answer, call, new_key, segment
 from ..events import Event
+from ..function_tool import ToolSource
 from ..misuse import AsyncGuard
 from ..pages import PageOfEvents, decoded
 from .session_list import AsyncSessionList
@@ -150,7 +151,7 @@ class AsyncSessions(AsyncGuard):
         env: Mapping[str, str] | None = None,
         mcp: Mapping[str, McpServer] | None = None,
         turn_timeout_ms: int | None = None,
-        tools: Sequence[Tool] = (),
+        tools: Sequence[ToolSource] = (),
         tool_timeout_ms: int | None = None,
     ) -> AsyncSession:
         """Create a session with the given id and start its agent.
@@ -210,7 +211,7 @@ class AsyncSessions(AsyncGuard):
         env: Mapping[str, str] | None = None,
         mcp: Mapping[str, McpServer] | None = None,
         turn_timeout_ms: int | None = None,
-        tools: Sequence[Tool] = (),
+        tools: Sequence[ToolSource] = (),
         tool_timeout_ms: int | None = None,
     ) -> AsyncSession:
         """Create a session with a generated id.

@@ -48,9 +48,10 @@ from ...schema.processes import (
     TerminalSize,
 )
 from ...schema.sessions import SessionInfo
-from ...schema.tools import Tool, ToolImage
+from ...schema.tools import ToolImage
 from ..call import Answer, call, new_key, segment
 from ..events import Event
+from ..function_tool import ToolSource
 from ..misuse import Guard
 from ..pages import PageOfEvents, decoded
 from .session_list import SessionList
@@ -150,7 +151,7 @@ class Sessions(Guard):
         env: Mapping[str, str] | None = None,
         mcp: Mapping[str, McpServer] | None = None,
         turn_timeout_ms: int | None = None,
-        tools: Sequence[Tool] = (),
+        tools: Sequence[ToolSource] = (),
         tool_timeout_ms: int | None = None,
     ) -> Session:
         """Create a session with the given id and start its agent.
@@ -210,7 +211,7 @@ class Sessions(Guard):
         env: Mapping[str, str] | None = None,
         mcp: Mapping[str, McpServer] | None = None,
         turn_timeout_ms: int | None = None,
-        tools: Sequence[Tool] = (),
+        tools: Sequence[ToolSource] = (),
         tool_timeout_ms: int | None = None,
     ) -> Session:
         """Create a session with a generated id.
