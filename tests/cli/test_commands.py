@@ -456,3 +456,22 @@ def test_a_bad_session_id_is_told_what_one_may_be(cli: Cli) -> None:
             "  field: sessionId",
         ],
     )
+
+
+def test_a_call_of_a_tool_is_listed_and_answered(cli: Cli) -> None:
+    cli("sessions", "create", "tools", "--agent", "mock", "--tools", '[{"name": "weather"}]')
+    cli("sessions", "send-message", "tools", "--message", "call weather")
+
+    def listed() -> list[dict[str, str]]:
+        found = cli("tool-calls", "list", "tools", "--json").stdout
+        return msgspec.json.decode(found, type=dict[str, list[dict[str, str]]])["toolCalls"]
+
+    wait_until(lambda: bool(listed()))
+    [call] = listed()
+    assert call["call_id"] in cli("tool-calls", "list", "tools").stdout
+    nothing = cli("tool-calls", "reply", "tools", call["call_id"])
+    assert (nothing.returncode, "give the tool's `output`, or its `error`" in nothing.stderr) == (1, True)
+    assert cli("tool-calls", "reply", "tools", call["call_id"], "--output", "sunny").returncode == 0
+    again = cli("tool-calls", "reply", "tools", call["call_id"], "--error", "too late")
+    assert (again.returncode, "conflict" in again.stderr) == (1, True)
+    wait_until(lambda: "weather returned: sunny" in cli("sessions", "events", "tools").stdout)

@@ -3,6 +3,7 @@ import { Conflict, InvalidRequest, NotFound, PayloadTooLarge, WrongUsage } from 
 import type { Item } from "./events.js";
 import type { Http } from "./http.js";
 import type { components } from "./openapi.js";
+import { TOOL_REQUEST } from "./requests.js";
 
 type Schemas = components["schemas"];
 
@@ -121,7 +122,7 @@ export function toolImage(content: Uint8Array, mime: ToolImage["mime"] = "image/
 /** The call that an item asks a client to answer, if it is such an item. */
 export function toolRequestIn({ kind, content = [] }: Item): ToolRequest | null {
   const [status, payload] = content;
-  if (kind !== "status" || status?.type !== "status" || status.label !== "tool_request") return null;
+  if (kind !== "status" || status?.type !== "status" || status.label !== TOOL_REQUEST) return null;
   return payload?.type === "json" ? (payload.json as ToolRequest) : null;
 }
 
