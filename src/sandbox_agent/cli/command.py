@@ -10,6 +10,7 @@ Kind = Literal[
     "number",
     "switch",
     "list",  # repeatable
+    "objects",  # repeatable JSON object, or a JSON list of them
     "pairs",  # repeatable KEY=VALUE
     "mcp",  # repeatable NAME='command args', NAME=URL or JSON
     "answers",  # repeatable "label,label", or all as JSON

@@ -150,6 +150,8 @@ def _kind(info: types.Type) -> Kind:
             return "attachments"
         case types.VarTupleType(item_type=types.VarTupleType()):
             return "answers"
+        case types.VarTupleType(item_type=types.StructType()):
+            return "objects"
         case types.VarTupleType():
             return "list"
         case types.DictType(value_type=types.StructType(cls=cls)) if cls is McpServer:

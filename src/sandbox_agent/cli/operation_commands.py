@@ -80,6 +80,9 @@ def add_flag(parser: Parser, field: Argument) -> None:
             parser.add_argument(field.flag, action="store_const", const=True, help=text)
         case "list":
             parser.add_argument(field.flag, action="append", metavar="VALUE", help=text)
+        case "objects":
+            text += " A JSON object, or a list of them; repeatable."
+            parser.add_argument(field.flag, action="append", metavar="JSON", help=text)
         case _:
             parser.add_argument(
                 field.flag,

@@ -63,6 +63,8 @@ def _given(argument: Argument, args: argparse.Namespace, upload: Upload) -> Any:
             return pairs(value, os.environ)
         case "mcp":
             return mcp_servers(value)
+        case "objects":
+            return objects(value, argument.flag)
         case "attachments":
             return [attachment(path, args.session_id, upload) for path in value]
     if argument.name == "directory":
@@ -146,6 +148,18 @@ def _mcp_server(value: str) -> dict[str, Any]:
     except ValueError as error:
         raise WrongUsage(f"--mcp `{value}`: {error}") from None
     return {"command": command, "args": arguments}
+
+
+def objects(texts: list[str], flag: str) -> list[dict[str, Any]]:
+    """A JSON object each, or a list of them."""
+    found: list[dict[str, Any]] = []
+    for text in texts:
+        try:
+            given = msgspec.json.decode(text, type=dict[str, Any] | list[dict[str, Any]])
+        except msgspec.DecodeError as error:
+            raise WrongUsage(f"{flag} is not a JSON object or a list of them: {error}") from None
+        found += given if isinstance(given, list) else [given]
+    return found
 
 
 def answers(each: list[str] | None, everything: str | None) -> list[list[str]]:
